@@ -1,0 +1,60 @@
+"""What an API server answered when it refused a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class ApiError(Exception):
+    """A ``Status`` with ``status: Failure``; the subclasses are the reasons that callers handle differently."""
+
+    def __init__(self, code: int, status: dict[str, Any]) -> None:
+        self.code = code
+        self.status = status
+        self.reason: str = status.get("reason", "")
+        self.message: str = status.get("message", "") or f"HTTP {code}"
+        super().__init__(self.message)
+
+    @property
+    def causes(self) -> list[dict[str, Any]]:
+        """``details.causes``: one ``{reason, message, field}`` for each field at fault."""
+        details = self.status.get("details") or {}
+        causes: list[dict[str, Any]] = details.get("causes") or []
+        return causes
+
+
+class NotFound(ApiError):
+    """404: the object, its namespace or its kind does not exist."""
+
+
+class AlreadyExists(ApiError):
+    """409 on create: an object of this name exists."""
+
+
+class Conflict(ApiError):
+    """409 on update or delete: the object changed since it was read, or a precondition failed."""
+
+
+class Invalid(ApiError):
+    """422: validation refused the object; see ``causes``."""
+
+
+class Expired(ApiError):
+    """410: the resourceVersion is too old to watch or continue from; list again."""
+
+
+_BY_REASON = {
+    "NotFound": NotFound,
+    "AlreadyExists": AlreadyExists,
+    "Conflict": Conflict,
+    "Invalid": Invalid,
+    "Expired": Expired,
+    "Gone": Expired,
+}
+_BY_CODE = {404: NotFound, 409: Conflict, 410: Expired, 422: Invalid}
+
+
+def api_error(code: int, status: dict[str, Any]) -> ApiError:
+    """The error class that fits a failed answer: by its reason, else by its HTTP code."""
+    cls = _BY_REASON.get(status.get("reason", "")) or _BY_CODE.get(code) or ApiError
+    return cls(code, status)

@@ -1,0 +1,111 @@
+"""Kubernetes Events, the place where users look first when something does not happen.
+
+Repeated events raise a count instead of piling up, as client-go's recorder does; a failed write is logged and dropped,
+because no component may stall on telling what it does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+from datetime import UTC, datetime
+from typing import Literal
+
+import aiohttp
+
+from drakit_client.connection import Connection, Object
+from drakit_client.errors import ApiError, NotFound
+from drakit_client.resources import EVENTS
+
+log = logging.getLogger(__name__)
+
+EventType = Literal["Normal", "Warning"]
+# core/v1 Event limits the message to 1024 bytes (k8s.io/kubernetes/pkg/apis/core/validation/events.go).
+_MESSAGE_BYTES = 1024
+_REMEMBERED = 4096
+
+
+def timestamp() -> str:
+    """Now, as ``metav1.Time`` prints it."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def reference(obj: Object) -> Object:
+    """ObjectReference to an object that carries its own kind and apiVersion."""
+    metadata = obj["metadata"]
+    wanted = {
+        "apiVersion": obj.get("apiVersion"),
+        "kind": obj.get("kind"),
+        "namespace": metadata.get("namespace"),
+        "name": metadata["name"],
+        "uid": metadata.get("uid"),
+        "resourceVersion": metadata.get("resourceVersion"),
+    }
+    return {key: value for key, value in wanted.items() if value}
+
+
+class EventRecorder:
+    """Writes events of one component; ``host`` is the node it runs on, if any."""
+
+    def __init__(self, connection: Connection, component: str, *, host: str = "") -> None:
+        self._connection = connection
+        self._source = {"component": component, **({"host": host} if host else {})}
+        self._counts: dict[str, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def event(self, regarding: Object, event_type: EventType, reason: str, message: str) -> None:
+        """Record in the background. ``regarding`` is an object with kind and apiVersion, or an ObjectReference."""
+        target = reference(regarding) if "metadata" in regarding else regarding
+        task = asyncio.get_running_loop().create_task(self._record(target, event_type, reason, _clip(message)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def flush(self) -> None:
+        """Wait until all events so far are written or dropped."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _record(self, target: Object, event_type: EventType, reason: str, message: str) -> None:
+        try:
+            await self._write(target, event_type, reason, message)
+        except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+            log.warning("event %s of %s %s dropped: %s", reason, target.get("kind"), target.get("name"), error)
+
+    async def _write(self, target: Object, event_type: EventType, reason: str, message: str) -> None:
+        namespace = target.get("namespace") or "default"
+        identity = "\0".join([str(target.get("uid")), target.get("name", ""), event_type, reason, message])
+        digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
+        name = f"{target['name']}.{digest}"[-253:]
+        count = self._counts[name] = self._counts.pop(name, 0) + 1
+        while len(self._counts) > _REMEMBERED:
+            del self._counts[next(iter(self._counts))]
+        now = timestamp()
+        if count > 1:
+            try:
+                await self._connection.patch(EVENTS, name, {"count": count, "lastTimestamp": now}, namespace)
+                return
+            except NotFound:
+                self._counts[name] = count = 1
+        body = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": target,
+            "type": event_type,
+            "reason": reason,
+            "message": message,
+            "source": self._source,
+            "reportingComponent": self._source["component"],
+            "reportingInstance": self._source.get("host", ""),
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": count,
+        }
+        await self._connection.create(EVENTS, body, namespace)
+
+
+def _clip(message: str) -> str:
+    encoded = message.encode()
+    if len(encoded) <= _MESSAGE_BYTES:
+        return message
+    return encoded[: _MESSAGE_BYTES - 3].decode(errors="ignore") + "..."

@@ -1,0 +1,135 @@
+"""A local copy of one collection, kept current by list and watch.
+
+Everything that reacts to a cluster needs the same loop: list, watch from there, list again when the server has
+forgotten that version, wait longer each time it is away. A component that wrote its own would lose events at the one
+moment when nobody looks, so this is the only one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Iterable
+
+import aiohttp
+
+from drakit_client.connection import Connection, Object
+from drakit_client.errors import ApiError, Expired
+from drakit_client.resources import Resource
+
+log = logging.getLogger(__name__)
+
+Key = tuple[str, str]
+# Called with (old, new): (None, new) for an addition, (old, None) for a deletion. Must not block and must not raise.
+Handler = Callable[[Object | None, Object | None], None]
+
+_FIRST_DELAY = 0.05
+_LONGEST_DELAY = 5.0
+
+
+def key_of(obj: Object) -> Key:
+    """``(namespace, name)``; the namespace is empty for cluster-scoped objects."""
+    metadata = obj["metadata"]
+    return metadata.get("namespace", ""), metadata["name"]
+
+
+class Reflector:
+    """Mirror of one collection. Treat the objects in ``store`` as read-only: they are shared with all readers."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        label_selector: str = "",
+        field_selector: str = "",
+        on_change: Iterable[Handler] = (),
+    ) -> None:
+        self.resource = resource
+        self.store: dict[Key, Object] = {}
+        self.resource_version = ""
+        self._connection = connection
+        self._namespace = namespace
+        self._label_selector = label_selector
+        self._field_selector = field_selector
+        self._handlers = list(on_change)
+        self._synced = asyncio.Event()
+
+    def get(self, name: str, namespace: str = "") -> Object | None:
+        """The object as last seen, or None."""
+        return self.store.get((namespace, name))
+
+    def on_change(self, handler: Handler) -> None:
+        """Call ``handler(old, new)`` for every later change."""
+        self._handlers.append(handler)
+
+    async def synced(self) -> None:
+        """Wait until the first list is in the store and its handlers have run."""
+        await self._synced.wait()
+
+    async def run(self) -> None:
+        """Follow the collection until cancelled."""
+        delay = _FIRST_DELAY
+        while True:
+            try:
+                if not self.resource_version:
+                    await self._list()
+                    delay = _FIRST_DELAY
+                await self._watch()
+                delay = _FIRST_DELAY
+            except Expired:
+                self.resource_version = ""
+            except (ApiError, aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+                log.debug("%s: %s; again in %.2f s", self.resource.plural, error or type(error).__name__, delay)
+                await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311
+                delay = min(delay * 2, _LONGEST_DELAY)
+
+    async def _list(self) -> None:
+        listed = await self._connection.list(
+            self.resource,
+            self._namespace,
+            label_selector=self._label_selector,
+            field_selector=self._field_selector,
+        )
+        fresh = {key_of(item): item for item in listed["items"] or []}
+        for key in [key for key in self.store if key not in fresh]:
+            self._apply(key, None)
+        for key, obj in fresh.items():
+            self._apply(key, obj)
+        self.resource_version = listed["metadata"]["resourceVersion"]
+        self._synced.set()
+
+    async def _watch(self) -> None:
+        async for event in self._connection.watch(
+            self.resource,
+            self._namespace,
+            resource_version=self.resource_version,
+            label_selector=self._label_selector,
+            field_selector=self._field_selector,
+        ):
+            obj = event["object"]
+            self.resource_version = obj["metadata"]["resourceVersion"]
+            if event["type"] != "BOOKMARK":
+                self._apply(key_of(obj), None if event["type"] == "DELETED" else obj)
+
+    def _apply(self, key: Key, new: Object | None) -> None:
+        old = self.store.get(key)
+        if new is None:
+            self.store.pop(key, None)
+        elif old is not None and old["metadata"].get("resourceVersion") == new["metadata"].get("resourceVersion"):
+            return
+        else:
+            self.store[key] = new
+        if old is None and new is None:
+            return
+        if old is not None and new is not None and old["metadata"].get("uid") != new["metadata"].get("uid"):
+            # Deleted and created again between two lists: consumers must see both.
+            self._notify(old, None)
+            old = None
+        self._notify(old, new)
+
+    def _notify(self, old: Object | None, new: Object | None) -> None:
+        for handler in self._handlers:
+            handler(old, new)

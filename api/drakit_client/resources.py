@@ -1,0 +1,57 @@
+"""The kinds that drakit talks about, and the URL of each.
+
+Written down rather than discovered: the components know exactly which kinds they use, and a discovery round trip at
+every start would cost more than the rest of the start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from urllib.parse import quote
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One kind in one API version, e.g. ``resource.k8s.io/v1`` ``resourceclaims``."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        """``v1`` for the core group, ``group/version`` for all others."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def in_version(self, version: str) -> Resource:
+        """The same kind in another version of its group, e.g. ``v1beta1``."""
+        return replace(self, version=version)
+
+    def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:
+        """URL path of a collection, an object or a subresource; each part is escaped."""
+        parts = ["apis", self.group, self.version] if self.group else ["api", self.version]
+        if namespace and self.namespaced:
+            parts += ["namespaces", quote(namespace, safe="")]
+        parts.append(self.plural)
+        parts += [quote(part, safe="") for part in (name, subresource) if part]
+        return "/" + "/".join(parts)
+
+
+NAMESPACES = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
+NODES = Resource("", "v1", "nodes", "Node", namespaced=False)
+PODS = Resource("", "v1", "pods", "Pod")
+EVENTS = Resource("", "v1", "events", "Event")
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
+SECRETS = Resource("", "v1", "secrets", "Secret")
+SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
+REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
+DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet")
+LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
+RESOURCE_SLICES = Resource("resource.k8s.io", "v1", "resourceslices", "ResourceSlice", namespaced=False)
+RESOURCE_CLAIMS = Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceClaim")
+RESOURCE_CLAIM_TEMPLATES = Resource("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate")
+DEVICE_CLASSES = Resource("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", namespaced=False)
+DEVICE_TAINT_RULES = Resource("resource.k8s.io", "v1", "devicetaintrules", "DeviceTaintRule", namespaced=False)
