@@ -10,7 +10,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import aiohttp
 import msgspec
@@ -108,7 +108,7 @@ class Connection:
         if self._configuration is None:
             return {}
         # Asked for at each request: exec plugins and projected service account tokens expire.
-        auth = await self._configuration.auth_settings()
+        auth = cast("dict[str, dict[str, str]]", await self._configuration.auth_settings())
         return {entry["key"]: entry["value"] for entry in auth.values() if entry.get("in") == "header"}
 
     def _open(self) -> aiohttp.ClientSession:
