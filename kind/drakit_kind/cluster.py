@@ -1,0 +1,108 @@
+"""One interface for every kind of test cluster, so that a story is written once and runs on all of them.
+
+A backend decides what stands behind it: one Python process (``embedded``), real binaries, or kind. What a story may use
+is what stands here; anything else it needs, it does through the Kubernetes API.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol
+
+Component = Literal["apiserver", "controllers", "scheduler", "kubelet"]
+
+KUBERNETES_VERSION = "1.37.1"
+
+
+class ClusterError(Exception):
+    """A cluster that could not be started, reached or changed; the message says which and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriverSpec:
+    """One driver instance: a profile of ``drakit driver profiles`` on some nodes.
+
+    ``name`` is the DRA driver name; None is the profile's own, e.g. ``gpu.nvidia.com``. Instances with names of their
+    own do not see each other's devices, which is how parallel tests share nodes.
+    """
+
+    profile: str
+    nodes: Sequence[str]
+    name: str | None = None
+    gpus: int | None = None
+    layout: str | None = None
+    plugin_versions: Sequence[str] = ()
+    gates: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSpec:
+    """What to start. ``version`` is what the components are, ``emulated_version`` what they behave like."""
+
+    name: str = "default"
+    version: str = KUBERNETES_VERSION
+    emulated_version: str = "1.37"
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    runtime_config: Mapping[str, bool] = field(default_factory=dict)
+    nodes: Sequence[str] = ()
+    drivers: Sequence[DriverSpec] = ()
+    scheduler: bool = True
+    port: int = 0
+    token: str | None = None
+    tls: bool = False
+
+
+class Driver(Protocol):
+    """A running driver instance, as a process of its own (or a pod): it can be killed."""
+
+    @property
+    def name(self) -> str:
+        """The DRA driver name."""
+
+    def kill(self) -> None:
+        """End it at once, without any clean-up, as a crash does."""
+
+    def start(self) -> None:
+        """Start it (again) and wait until it is registered with its kubelets and its slices are published."""
+
+    def stop(self) -> None:
+        """End it in order; its slices and device classes go with it."""
+
+    def logs(self) -> str:
+        """What it has printed so far."""
+
+
+class Cluster(Protocol):
+    """A running cluster."""
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """What was asked for."""
+
+    @property
+    def kubeconfig(self) -> Path:
+        """A file that kubectl and every client library can read; private to the user."""
+
+    def start(self) -> None:
+        """Start and wait until nodes are Ready. Raises ``ClusterError`` with the log's end otherwise."""
+
+    def stop(self) -> None:
+        """Stop everything that was started and remove what is not worth keeping."""
+
+    def restart(
+        self,
+        component: Component,
+        *,
+        version: str | None = None,
+        gates: Mapping[str, bool] | None = None,
+        emulated_version: str | None = None,
+    ) -> None:
+        """Stop one component and start it again on the same data, possibly as another version or with other gates."""
+
+    def logs(self, component: Component | None = None) -> str:
+        """The log of one component, or of all."""
+
+    def driver(self, spec: DriverSpec) -> Driver:
+        """A driver instance on some nodes, not started yet."""

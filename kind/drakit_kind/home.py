@@ -1,0 +1,144 @@
+"""Where a cluster keeps its files, and how another process finds out whether it is alive.
+
+A process id alone does not tell: it may be another program's by now. The cluster's process holds a lock on a file in
+its directory for as long as it lives, so the kernel answers that question, also after a crash.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from drakit_kind.cluster import ClusterError, ClusterSpec
+
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
+# sun_path of AF_UNIX holds 108 bytes with the final NUL; the longest socket is a registration socket of a driver.
+_SOCKET_BYTES = 107
+_LOCK_ATTEMPTS = 10
+_LOCK_PAUSE = 0.02  # seconds
+_LONGEST_SOCKET = "/nodes/node-999/plugins_registry/" + "x" * 40 + "-reg.sock"
+
+
+def base_directory() -> Path:
+    """``$DRAKIT_HOME``, else ``$XDG_STATE_HOME/drakit``, else ``~/.local/state/drakit``."""
+    if home := os.environ.get("DRAKIT_HOME"):
+        return Path(home)
+    state = os.environ.get("XDG_STATE_HOME")
+    return (Path(state) if state else Path.home() / ".local" / "state") / "drakit"
+
+
+def checked_name(name: str) -> str:
+    """The name, if it can be one of a cluster: it becomes part of paths, contexts and URLs."""
+    if not _NAME.fullmatch(name):
+        raise ClusterError(
+            f"cluster name {name!r}: use at most 40 lower case letters, digits and '-', starting and ending with a "
+            "letter or digit"
+        )
+    return name
+
+
+@dataclass(frozen=True)
+class ClusterHome:
+    """The directory of one cluster: 0700, because it holds the token."""
+
+    directory: Path
+
+    @classmethod
+    def of(cls, name: str) -> ClusterHome:
+        """The home of a named cluster, whether it exists or not."""
+        return cls(base_directory() / checked_name(name))
+
+    @property
+    def spec_file(self) -> Path:
+        """What was asked for, with the token and port that were chosen."""
+        return self.directory / "cluster.json"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The cluster's own kubeconfig."""
+        return self.directory / "kubeconfig"
+
+    @property
+    def log(self) -> Path:
+        """What all components of the process print."""
+        return self.directory / "drakit.log"
+
+    @property
+    def store(self) -> Path:
+        """The SQLite file with all objects."""
+        return self.directory / "store.sqlite"
+
+    @property
+    def nodes(self) -> Path:
+        """One kubelet directory for each node."""
+        return self.directory / "nodes"
+
+    @property
+    def control(self) -> Path:
+        """The unix socket on which components are restarted."""
+        return self.directory / "control.sock"
+
+    def make(self) -> None:
+        """Create the directory, private to the user; raises ``ClusterError`` where sockets would not fit."""
+        longest = len(os.fsencode(self.directory.absolute())) + len(_LONGEST_SOCKET)
+        if longest > _SOCKET_BYTES:
+            raise ClusterError(
+                f"{self.directory}: this path is {longest - _SOCKET_BYTES} bytes too long for the unix sockets below it; "
+                "set DRAKIT_HOME, or --data-dir, to a shorter one"
+            )
+        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.directory.chmod(0o700)
+
+    def write_spec(self, spec: ClusterSpec) -> None:
+        """Remember the spec for ``status``, ``down`` and the next ``up``."""
+        descriptor = os.open(self.spec_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(spec))
+
+    def read_spec(self) -> ClusterSpec | None:
+        """The spec last written, or None."""
+        try:
+            return msgspec.json.decode(self.spec_file.read_bytes(), type=ClusterSpec)
+        except FileNotFoundError:
+            return None
+
+    def lock(self) -> IO[str] | None:
+        """Take the lock that means `this cluster is running`; None if another process has it.
+
+        The lock goes with the returned file: close it, or die.
+        """
+        descriptor = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        file = os.fdopen(descriptor, "r+")
+        for attempt in reversed(range(_LOCK_ATTEMPTS)):
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                # `running_pid` of another process holds it for an instant while it looks.
+                if attempt:
+                    time.sleep(_LOCK_PAUSE)
+                continue
+            file.truncate()
+            file.write(str(os.getpid()))
+            file.flush()
+            return file
+        file.close()
+        return None
+
+    def running_pid(self) -> int | None:
+        """The process that holds the lock, or None if nobody does."""
+        try:
+            with (self.directory / "lock").open() as file:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    return int(file.read() or 0) or None
+        except FileNotFoundError:
+            return None
+        return None

@@ -1,0 +1,100 @@
+"""Writing kubeconfig files, including ones that hold other clusters too.
+
+``drakit cluster up`` adds its context to the user's kubeconfig, as kind does, so that kubectl works at once; all that
+is there already stays, in its order, and the file is replaced in one step or not at all.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+_LISTS = ("clusters", "contexts", "users")
+
+
+class KubeconfigError(Exception):
+    """The existing file cannot be read as a kubeconfig; it is left as it is."""
+
+
+def default_path() -> Path:
+    """The first file of ``$KUBECONFIG``, else ``~/.kube/config``."""
+    listed = [entry for entry in os.environ.get("KUBECONFIG", "").split(os.pathsep) if entry]
+    return Path(listed[0]) if listed else Path.home() / ".kube" / "config"
+
+
+def entry(name: str, server: str, token: str, certificate: bytes | None) -> dict[str, Any]:
+    """A whole kubeconfig for one cluster; ``certificate`` is the PEM that its https port is signed with."""
+    cluster: dict[str, Any] = {"server": server}
+    if certificate is not None:
+        cluster["certificate-authority-data"] = base64.b64encode(certificate).decode()
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": name, "user": {"token": token}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }
+
+
+def add(path: Path, config: dict[str, Any]) -> None:
+    """Merge ``config`` into the file at ``path``; entries of the same name are replaced."""
+    merged = _read(path) or {"apiVersion": "v1", "kind": "Config"}
+    for key in _LISTS:
+        new = config[key]
+        names = {item["name"] for item in new}
+        merged[key] = [item for item in merged.get(key) or [] if item.get("name") not in names] + new
+    merged["current-context"] = config["current-context"]
+    _write(path, merged)
+
+
+def remove(path: Path, name: str) -> None:
+    """Take one cluster's entries out again; a file that held nothing else is removed."""
+    config = _read(path)
+    if config is None:
+        return
+    before = {key: list(config.get(key) or []) for key in _LISTS}
+    for key in _LISTS:
+        config[key] = [item for item in before[key] if item.get("name") != name]
+    if all(config[key] == before[key] for key in _LISTS):
+        return
+    if config.get("current-context") == name:
+        config["current-context"] = ""
+    if any(config[key] for key in _LISTS):
+        _write(path, config)
+    else:
+        path.unlink()
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        return None
+    try:
+        config = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise KubeconfigError(f"{path} is not YAML, so nothing was added to it: {error}") from error
+    if config is None:
+        return None
+    if not isinstance(config, dict):
+        raise KubeconfigError(f"{path} is not a kubeconfig, so nothing was added to it; name another --kubeconfig FILE")
+    return config
+
+
+def _write(path: Path, config: dict[str, Any]) -> None:
+    target = path.resolve()  # a symlinked kubeconfig stays a symlink
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor, scratch = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            yaml.safe_dump(config, file, sort_keys=False)
+        Path(scratch).replace(target)
+    except BaseException:
+        Path(scratch).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,80 @@
+"""The user's kubeconfig belongs to the user: drakit adds and removes only its own entries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from drakit_kind import kubeconfig
+
+
+def _entry(name: str = "drakit-a") -> dict[str, object]:
+    return kubeconfig.entry(name, "http://127.0.0.1:1", "secret", None)
+
+
+def _load(path: Path) -> dict[str, object]:
+    loaded: dict[str, object] = yaml.safe_load(path.read_text())
+    return loaded
+
+
+def test_a_new_file_is_private_and_selects_the_cluster(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "config"
+    kubeconfig.add(path, _entry())
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert _load(path)["current-context"] == "drakit-a"
+
+
+def test_entries_of_other_clusters_survive_add_and_remove(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    other = kubeconfig.entry("prod", "https://prod.example.com", "t", b"PEM") | {"preferences": {"colors": True}}
+    path.write_text(yaml.safe_dump(other))
+    kubeconfig.add(path, _entry())
+    kubeconfig.remove(path, "drakit-a")
+    assert _load(path) == {**other, "current-context": ""}
+
+
+def test_adding_twice_replaces_the_entry(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    kubeconfig.add(path, _entry())
+    kubeconfig.add(path, kubeconfig.entry("drakit-a", "http://127.0.0.1:2", "secret", None))
+    clusters = _load(path)["clusters"]
+    assert isinstance(clusters, list)
+    assert [item["cluster"]["server"] for item in clusters] == ["http://127.0.0.1:2"]
+
+
+def test_a_file_that_held_only_this_cluster_goes_away(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    kubeconfig.add(path, _entry())
+    kubeconfig.remove(path, "drakit-a")
+    assert not path.exists()
+
+
+def test_removing_what_is_not_there_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text("# mine\nclusters: []\n")
+    kubeconfig.remove(path, "drakit-a")
+    assert path.read_text() == "# mine\nclusters: []\n"
+
+
+@pytest.mark.parametrize("text", ["[1, 2]", "a: b: c"], ids=["a list", "not yaml"])
+def test_a_file_that_is_no_kubeconfig_is_left_alone(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(text)
+    with pytest.raises(kubeconfig.KubeconfigError, match="nothing was added"):
+        kubeconfig.add(path, _entry())
+    assert path.read_text() == text
+
+
+def test_a_symlinked_kubeconfig_stays_a_symlink(tmp_path: Path) -> None:
+    target, link = tmp_path / "real", tmp_path / "config"
+    link.symlink_to(target)
+    kubeconfig.add(link, _entry())
+    assert link.is_symlink()
+    assert target.exists()
+
+
+def test_the_first_file_of_KUBECONFIG_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", ":/a/first:/b/second")
+    assert kubeconfig.default_path() == Path("/a/first")
