@@ -55,3 +55,26 @@ RESOURCE_CLAIMS = Resource("resource.k8s.io", "v1", "resourceclaims", "ResourceC
 RESOURCE_CLAIM_TEMPLATES = Resource("resource.k8s.io", "v1", "resourceclaimtemplates", "ResourceClaimTemplate")
 DEVICE_CLASSES = Resource("resource.k8s.io", "v1", "deviceclasses", "DeviceClass", namespaced=False)
 DEVICE_TAINT_RULES = Resource("resource.k8s.io", "v1", "devicetaintrules", "DeviceTaintRule", namespaced=False)
+
+BY_KIND = {
+    resource.kind: resource
+    for resource in (
+        NAMESPACES,
+        NODES,
+        PODS,
+        EVENTS,
+        CONFIG_MAPS,
+        SECRETS,
+        SERVICE_ACCOUNTS,
+        DEPLOYMENTS,
+        REPLICA_SETS,
+        DAEMON_SETS,
+        LEASES,
+        RESOURCE_SLICES,
+        RESOURCE_CLAIMS,
+        RESOURCE_CLAIM_TEMPLATES,
+        DEVICE_CLASSES,
+        DEVICE_TAINT_RULES,
+    )
+}
+"""Every kind above by its name, for manifests that name their kind."""

@@ -90,8 +90,8 @@ class ClusterHome:
         longest = len(os.fsencode(self.directory.absolute())) + len(_LONGEST_SOCKET)
         if longest > _SOCKET_BYTES:
             raise ClusterError(
-                f"{self.directory}: this path is {longest - _SOCKET_BYTES} bytes too long for the unix sockets below it; "
-                "set DRAKIT_HOME, or --data-dir, to a shorter one"
+                f"{self.directory}: this path is {longest - _SOCKET_BYTES} bytes too long for the unix sockets "
+                "below it; set DRAKIT_HOME, or --data-dir, to a shorter one"
             )
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.directory.chmod(0o700)

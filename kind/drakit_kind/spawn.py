@@ -1,7 +1,7 @@
 """Starting a process and knowing when it is ready, or why it never will be.
 
-The child inherits one end of a pipe: it writes a line when it is ready, and the kernel closes the pipe when it dies. So
-the parent waits for exactly one of two things, without polling and without guessing from log output.
+The child says READY=1 on the socket that sd_notify defines; the kernel says when it died. The starter waits for exactly
+one of these two, without polling and without guessing from log output.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import select
 import signal
+import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-READY_VARIABLE = "DRAKIT_READY_FD"
 _LOG_TAIL_LINES = 15
 
 
@@ -22,41 +23,32 @@ class SpawnError(Exception):
     """The process ended, or the time ran out, before it was ready; the message ends with its last log lines."""
 
 
-def spawn(command: Sequence[str], *, log: Path, timeout: float, detach: bool = True) -> subprocess.Popen[bytes]:
-    """Start ``command`` with its output appended to ``log`` (0600) and wait until it calls ``announce_ready``.
+def spawn(
+    command: Sequence[str], *, log: Path, timeout: float, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[bytes]:
+    """Start ``command`` in a session of its own, its output appended to ``log`` (0600), and wait until it is ready.
 
     On any failure, Ctrl-C included, the process is ended before the exception leaves this function.
     """
-    read_end, write_end = os.pipe()
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=descriptor,
-            stderr=descriptor,
-            start_new_session=detach,
-            pass_fds=[write_end],
-            env={**os.environ, READY_VARIABLE: str(write_end)},
-        )
-    finally:
-        os.close(descriptor)
-        os.close(write_end)
-    try:
-        _wait_ready(read_end, process, log, timeout)
-    except BaseException:
-        end(process, timeout=5)
-        raise
-    finally:
-        os.close(read_end)
+    with tempfile.TemporaryDirectory(prefix="drakit-") as directory, _listener(directory) as ready:
+        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=descriptor,
+                stderr=descriptor,
+                start_new_session=True,
+                env={**os.environ, **(environment or {}), "NOTIFY_SOCKET": ready.getsockname()},
+            )
+        finally:
+            os.close(descriptor)
+        try:
+            _wait_ready(ready, process, log, timeout)
+        except BaseException:
+            end(process, timeout=5)
+            raise
     return process
-
-
-def announce_ready() -> None:
-    """In the child: tell the parent, if there is one that waits."""
-    if descriptor := os.environ.pop(READY_VARIABLE, None):
-        with os.fdopen(int(descriptor), "wb") as pipe:
-            pipe.write(b"ready\n")
 
 
 def end(process: subprocess.Popen[bytes], *, timeout: float) -> None:
@@ -97,10 +89,24 @@ def log_tail(log: Path) -> str:
     return "".join(f"\n  {line}" for line in lines)
 
 
-def _wait_ready(read_end: int, process: subprocess.Popen[bytes], log: Path, timeout: float) -> None:
+def _listener(directory: str) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    listener.bind(f"{directory}/ready")
+    return listener
+
+
+def _wait_ready(ready: socket.socket, process: subprocess.Popen[bytes], log: Path, timeout: float) -> None:
     deadline = time.monotonic() + timeout
-    if not select.select([read_end], [], [], timeout)[0]:
+    died = os.pidfd_open(process.pid)
+    try:
+        while (left := deadline - time.monotonic()) > 0:
+            readable = select.select([ready.fileno(), died], [], [], left)[0]
+            if ready.fileno() in readable and ready.recv(64).startswith(b"READY=1"):
+                return
+            if died in readable:
+                raise SpawnError(
+                    f"ended with status {process.wait()} before it was ready; the end of {log}:{log_tail(log)}"
+                )
         raise SpawnError(f"not ready within {timeout:.0f} s; the end of {log}:{log_tail(log)}")
-    if not os.read(read_end, 16):
-        code = process.wait(max(0.1, deadline - time.monotonic()))
-        raise SpawnError(f"ended with status {code} before it was ready; the end of {log}:{log_tail(log)}")
+    finally:
+        os.close(died)

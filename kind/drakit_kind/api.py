@@ -1,0 +1,247 @@
+"""The Kubernetes API as a test writes it: blocking calls, plain objects, waits that explain themselves.
+
+Stories read best without ``await``; the connection below them is the one that all components use, on an event loop in a
+thread of its own. It needs nothing but a kubeconfig, so it serves every backend.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from drakit_client.connection import Connection, Object
+from drakit_client.errors import ApiError, Expired, NotFound
+from drakit_client.resources import BY_KIND, EVENTS, PODS, Resource
+
+T = TypeVar("T")
+Condition = Callable[[Object | None], bool]
+
+_CALL_SECONDS = 60.0
+
+
+class WaitTimeout(AssertionError):
+    """A condition did not come true in time; the message has the object's state and its last events."""
+
+
+class Api:
+    """Blocking access to one cluster. ``namespace`` is where namespaced objects go that do not name their own."""
+
+    def __init__(self, kubeconfig: Path, namespace: str = "default") -> None:
+        self.namespace = namespace
+        self._kubeconfig = kubeconfig
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="drakit-api", daemon=True)
+        self._thread.start()
+        self._connection = self._run(Connection.from_kubeconfig(kubeconfig, user_agent="drakit-api"))
+
+    def close(self) -> None:
+        """Close the connection and end the thread."""
+        self._run(self._connection.close())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+    def __enter__(self) -> Api:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _run(self, coroutine: Coroutine[Any, Any, T], timeout: float = _CALL_SECONDS) -> T:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
+
+    def _in(self, resource: Resource, namespace: str | None) -> str | None:
+        return (namespace or self.namespace) if resource.namespaced else None
+
+    def create(self, *objects: Object) -> Object:
+        """Create objects in order; returns the last one as stored."""
+        stored: Object = {}
+        for obj in objects:
+            resource = BY_KIND[obj["kind"]]
+            namespace = self._in(resource, obj["metadata"].get("namespace"))
+            stored = self._run(self._connection.create(resource, obj, namespace))
+        return stored
+
+    def create_yaml(self, text: str) -> list[Object]:
+        """Create every document of a YAML stream."""
+        return [self.create(document) for document in yaml.safe_load_all(text) if document]
+
+    def get(self, resource: Resource, name: str, namespace: str | None = None) -> Object:
+        """Read one object; ``NotFound`` if there is none."""
+        return self._run(self._connection.get(resource, name, self._in(resource, namespace)))
+
+    def find(self, resource: Resource, name: str, namespace: str | None = None) -> Object | None:
+        """Read one object, or None."""
+        try:
+            return self.get(resource, name, namespace)
+        except NotFound:
+            return None
+
+    def objects(
+        self, resource: Resource, namespace: str | None = None, *, label_selector: str = "", field_selector: str = ""
+    ) -> list[Object]:
+        """All objects of a collection (of this namespace)."""
+        listed = self._run(
+            self._connection.list(
+                resource,
+                self._in(resource, namespace),
+                label_selector=label_selector,
+                field_selector=field_selector,
+            )
+        )
+        items: list[Object] = listed["items"] or []
+        return items
+
+    def replace(self, obj: Object, *, subresource: str | None = None) -> Object:
+        """PUT an object that was read before."""
+        resource = BY_KIND[obj["kind"]]
+        namespace = self._in(resource, obj["metadata"].get("namespace"))
+        return self._run(self._connection.replace(resource, obj, namespace, subresource=subresource))
+
+    def patch(self, resource: Resource, name: str, body: Any, namespace: str | None = None, **options: Any) -> Object:
+        """Merge patch by default; see ``Connection.patch``."""
+        return self._run(self._connection.patch(resource, name, body, self._in(resource, namespace), **options))
+
+    def delete(self, resource: Resource, name: str, namespace: str | None = None, **options: Any) -> None:
+        """Ask for deletion; fine if the object is gone already."""
+        try:
+            self._run(self._connection.delete(resource, name, self._in(resource, namespace), **options))
+        except NotFound:
+            return
+
+    def log(self, pod: str, container: str | None = None, namespace: str | None = None) -> str:
+        """A container's log, as ``kubectl logs`` shows it."""
+        path = PODS.path(self._in(PODS, namespace), pod, "log")
+        params = {"container": container} if container else None
+        return self._run(self._connection.request("GET", path, params=params)).decode()
+
+    def environment(self, pod: str, container: str | None = None, namespace: str | None = None) -> dict[str, str]:
+        """``KEY=value`` lines of a container that prints its environment first."""
+        lines = self.log(pod, container, namespace).splitlines()
+        return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+
+    def events(self, name: str, namespace: str | None = None, *, reason: str = "") -> list[str]:
+        """Messages of the events about an object of this name, oldest first, as ``Reason: message``."""
+        selector = f"involvedObject.name={name}" + (f",reason={reason}" if reason else "")
+        found = self.objects(EVENTS, namespace, field_selector=selector)
+        found.sort(key=lambda event: (event.get("lastTimestamp") or "", int(event["metadata"]["resourceVersion"])))
+        return [f"{event['reason']}: {event['message']}" for event in found]
+
+    def wait(
+        self,
+        resource: Resource,
+        name: str,
+        condition: Condition,
+        *,
+        namespace: str | None = None,
+        timeout: float = 30.0,
+        what: str = "as expected",
+    ) -> Object:
+        """Watch one object until ``condition(object or None)`` holds; ``WaitTimeout`` tells what was there instead.
+
+        Returns the object, or ``{}`` if the condition held because it was gone.
+        """
+        last: list[Object | None] = [None]
+
+        async def follow() -> Object:
+            async with asyncio.timeout(timeout):
+                async for current in self._states(resource, name, self._in(resource, namespace)):
+                    last[0] = current
+                    if condition(current):
+                        return current or {}
+            raise TimeoutError
+
+        try:
+            return self._run(follow(), timeout + _CALL_SECONDS)
+        except TimeoutError:
+            raise WaitTimeout(self._disappointment(resource, name, namespace, what, timeout, last[0])) from None
+
+    async def _states(self, resource: Resource, name: str, namespace: str | None) -> Any:
+        """The object's state now and after every change, for ever; survives restarts of the API server."""
+        selector = f"metadata.name={name}"
+        while True:
+            try:
+                listed = await self._connection.list(resource, namespace, field_selector=selector)
+                items = listed["items"] or []
+                yield items[0] if items else None
+                async for event in self._connection.watch(
+                    resource,
+                    namespace,
+                    resource_version=listed["metadata"]["resourceVersion"],
+                    field_selector=selector,
+                ):
+                    if event["type"] != "BOOKMARK":
+                        yield None if event["type"] == "DELETED" else event["object"]
+            except (Expired, OSError, asyncio.IncompleteReadError):
+                await asyncio.sleep(0.05)
+            except ApiError as error:
+                if error.code < 500:
+                    raise
+                await asyncio.sleep(0.05)
+
+    def _disappointment(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str | None,
+        what: str,
+        timeout: float,
+        last: Object | None,
+    ) -> str:
+        state = "it does not exist" if last is None else yaml.safe_dump(last.get("status", last), sort_keys=False)
+        lines = [f"{resource.kind} {name} was not {what} after {timeout:.0f} s; its state:", state.rstrip()]
+        if events := self.events(name, namespace if resource.namespaced else "default"):
+            lines += ["events:", *events[-5:]]
+        return "\n".join(lines)
+
+    def wait_running(self, *pods: str, namespace: str | None = None, timeout: float = 30.0) -> list[Object]:
+        """Wait until all these pods run."""
+        deadline = time.monotonic() + timeout
+        return [
+            self.wait(
+                PODS,
+                pod,
+                lambda seen: seen is not None and seen.get("status", {}).get("phase") == "Running",
+                namespace=namespace,
+                timeout=max(0.1, deadline - time.monotonic()),
+                what="Running",
+            )
+            for pod in pods
+        ]
+
+    def wait_gone(
+        self, resource: Resource, names: Iterable[str], *, namespace: str | None = None, timeout: float = 30.0
+    ) -> None:
+        """Wait until none of these objects exists."""
+        deadline = time.monotonic() + timeout
+        for name in names:
+            left = max(0.1, deadline - time.monotonic())
+            self.wait(resource, name, lambda seen: seen is None, namespace=namespace, timeout=left, what="gone")
+
+    def wait_event(self, name: str, reason: str, *, containing: str = "", timeout: float = 30.0) -> str:
+        """Wait for an event about an object; returns its message."""
+
+        async def follow() -> str:
+            async with asyncio.timeout(timeout):
+                selector = f"involvedObject.name={name},reason={reason}"
+                while True:
+                    listed = await self._connection.list(EVENTS, self.namespace, field_selector=selector)
+                    for event in listed["items"] or []:
+                        if containing in event["message"]:
+                            message: str = event["message"]
+                            return message
+                    await asyncio.sleep(0.02)
+
+        try:
+            return self._run(follow(), timeout + _CALL_SECONDS)
+        except TimeoutError:
+            seen = "\n".join(self.events(name)) or "none"
+            raise WaitTimeout(
+                f"no event {reason} containing {containing!r} about {name} after {timeout:.0f} s; events:\n{seen}"
+            ) from None

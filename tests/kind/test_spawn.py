@@ -1,0 +1,56 @@
+"""Whoever starts a process learns when it is ready, or why it is not, and leaves none behind."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from drakit_kind import spawn
+
+_READY = "from drakit_client.readiness import announce_ready; announce_ready(); "
+
+
+def _python(code: str) -> list[str]:
+    return [sys.executable, "-c", code]
+
+
+def test_a_ready_process_is_returned_running_and_can_be_ended(tmp_path: Path) -> None:
+    process = spawn.spawn(_python(_READY + "import signal; signal.pause()"), log=tmp_path / "log", timeout=20)
+    assert process.poll() is None
+    spawn.end(process, timeout=5)
+    assert process.returncode is not None
+
+
+def test_a_process_that_dies_first_is_reported_with_its_last_words(tmp_path: Path) -> None:
+    with pytest.raises(spawn.SpawnError, match=r"status 3 before it was ready.*(?s:.*)no such profile"):
+        spawn.spawn(_python("print('no such profile', flush=True); exit(3)"), log=tmp_path / "log", timeout=20)
+
+
+def test_a_process_that_is_never_ready_is_ended(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    code = f"import os, signal; open({str(pid_file)!r}, 'w').write(str(os.getpid())); signal.pause()"
+    with pytest.raises(spawn.SpawnError, match="not ready within"):
+        spawn.spawn(_python(code), log=tmp_path / "log", timeout=1)
+    assert not Path(f"/proc/{pid_file.read_text()}").exists()
+
+
+def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + _READY + "signal.pause()"
+    process = spawn.spawn(_python(code), log=tmp_path / "log", timeout=20)
+    spawn.end(process, timeout=0.1)
+    assert process.returncode == -9
+
+
+def test_another_process_can_be_ended_by_its_id(tmp_path: Path) -> None:
+    process = subprocess.Popen(_python("import signal; signal.pause()"))
+    spawn.end_pid(process.pid, timeout=5)
+    assert process.wait(5) < 0
+
+
+def test_the_log_is_private(tmp_path: Path) -> None:
+    process = spawn.spawn(_python(_READY), log=tmp_path / "log", timeout=20)
+    process.wait(5)
+    assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600
