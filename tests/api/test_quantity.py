@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from drakit_api.quantity import NANOS, Quantity, QuantityError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from drakit_api.quantity import NANOS, Quantity, QuantityError
 
 RECORDED = Path(__file__).parents[1] / "vectors" / "api" / "quantities.jsonl.gz"
 _FACTORS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "m": Fraction(1, 10**3), "Ki": 1024, "Mi": 1024**2, "e3": 10**3}
