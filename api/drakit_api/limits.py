@@ -11,7 +11,7 @@ DRIVER_NAME_LENGTH = 63  # DriverNameMaxLength
 POOL_NAME_LENGTH = 253  # PoolNameMaxLength
 
 SLICE_DEVICES = 128  # ResourceSliceMaxDevices
-# Applies as soon as one device of the slice consumes counters or has taints.
+# Applies as soon as one device of the slice consumes counters, has taints, or has a list attribute.
 SLICE_DEVICES_WITH_ADVANCED_FEATURES = 64  # ResourceSliceMaxDevicesWithAdvancedFeatures
 SLICE_COUNTER_SETS = 8  # ResourceSliceMaxCounterSets
 COUNTERS_PER_SET = 32  # ResourceSliceMaxCountersPerCounterSet
