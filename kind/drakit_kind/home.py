@@ -109,6 +109,18 @@ class ClusterHome:
         except FileNotFoundError:
             return None
 
+    def remember_export(self, kubeconfig: Path) -> None:
+        """Note a kubeconfig that this cluster was added to, so that ``down`` can take it out again."""
+        paths = {*self.exported_to(), kubeconfig.absolute()}
+        (self.directory / "exported-to").write_text("".join(f"{path}\n" for path in sorted(paths)))
+
+    def exported_to(self) -> list[Path]:
+        """The kubeconfigs that this cluster was added to."""
+        try:
+            return [Path(line) for line in (self.directory / "exported-to").read_text().splitlines()]
+        except FileNotFoundError:
+            return []
+
     def lock(self) -> IO[str] | None:
         """Take the lock that means `this cluster is running`; None if another process has it.
 

@@ -42,6 +42,19 @@ def entry(name: str, server: str, token: str, certificate: bytes | None) -> dict
     }
 
 
+def load(path: Path) -> dict[str, Any]:
+    """A kubeconfig that must exist."""
+    config = _read(path)
+    if config is None:
+        raise KubeconfigError(f"{path} does not exist or is empty")
+    return config
+
+
+def write(path: Path, config: dict[str, Any]) -> None:
+    """Write ``config`` alone to ``path``."""
+    _write(path, config)
+
+
 def add(path: Path, config: dict[str, Any]) -> None:
     """Merge ``config`` into the file at ``path``; entries of the same name are replaced."""
     merged = _read(path) or {"apiVersion": "v1", "kind": "Config"}

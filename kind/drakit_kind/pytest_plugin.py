@@ -1,1 +1,140 @@
-"""Fixtures for test suites that need a cluster with DRA devices; registered as a pytest entry point."""
+"""Fixtures for test suites that need a cluster with DRA devices; registered as a pytest entry point.
+
+A suite that has drakit installed writes ``def test_x(cluster, namespace, driver)`` and runs. Fixtures are imported into
+every pytest of the environment, so nothing heavy is imported before one of them is used.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from drakit_kind.api import Api
+    from drakit_kind.cluster import Cluster, ClusterSpec, Driver
+
+_DEFAULT_NODES = 5
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options of the cluster that the fixtures start."""
+    group = parser.getgroup("drakit", "test clusters with DRA devices (drakit)")
+    group.addoption(
+        "--cluster",
+        choices=["embedded"],
+        default="embedded",
+        help="backend of the `cluster` fixture (default: embedded)",
+    )
+    group.addoption(
+        "--cluster-nodes",
+        type=int,
+        default=_DEFAULT_NODES,
+        metavar="N",
+        help=f"nodes of the `cluster` fixture (default: {_DEFAULT_NODES})",
+    )
+    group.addoption("--emulated-version", default="1.37", metavar="V", help="Kubernetes 1.34 to 1.37 (default: 1.37)")
+    group.addoption("--feature-gates", default="", metavar="A=true,B=false", help="feature gates of all components")
+
+
+@pytest.fixture(scope="session")
+def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
+    """What ``cluster`` starts; override it in a conftest.py to start something else."""
+    from drakit_api.features import parse_gates
+    from drakit_kind.cluster import ClusterSpec
+
+    option = request.config.getoption
+    return ClusterSpec(
+        name="pytest",
+        nodes=[f"node-{number}" for number in range(1, option("--cluster-nodes") + 1)],
+        emulated_version=option("--emulated-version"),
+        gates=parse_gates(option("--feature-gates")),
+    )
+
+
+@pytest.fixture(scope="session")
+def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterSpec], Cluster]]:
+    """Start clusters of one's own; all are stopped and their files removed at the end of the session."""
+    from drakit_kind.embedded import EmbeddedCluster
+    from drakit_kind.home import ClusterHome
+
+    with contextlib.ExitStack() as stack:
+
+        def start(spec: ClusterSpec) -> Cluster:
+            # /tmp by name: pytest's own directories are longer than a unix socket's path may be.
+            directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
+            stack.callback(shutil.rmtree, directory, ignore_errors=True)
+            cluster = EmbeddedCluster(spec, ClusterHome(directory))
+            stack.callback(cluster.stop)
+            cluster.start()
+            return cluster
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def cluster(cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster]) -> Cluster:
+    """One cluster for the whole session (for each worker of pytest-xdist), without drivers."""
+    return start_cluster(cluster_spec)
+
+
+@pytest.fixture(scope="session")
+def _session_api(cluster: Cluster) -> Iterator[Api]:
+    from drakit_kind.api import Api
+
+    with Api(cluster.kubeconfig) as api:
+        yield api
+
+
+@pytest.fixture
+def namespace(_session_api: Api) -> Iterator[str]:
+    """A namespace of this test alone, deleted with all that is in it."""
+    from drakit_client.resources import NAMESPACES
+
+    name = f"test-{secrets.token_hex(3)}"
+    _session_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    yield name
+    _session_api.delete(NAMESPACES, name)
+    _session_api.wait_gone(NAMESPACES, [name], timeout=60)
+
+
+@pytest.fixture
+def api(cluster: Cluster, namespace: str) -> Iterator[Api]:
+    """The Kubernetes API in this test's namespace: blocking calls and waits on plain objects."""
+    from drakit_kind.api import Api
+
+    with Api(cluster.kubeconfig, namespace) as api:
+        yield api
+
+
+@pytest.fixture
+def driver(cluster: Cluster, namespace: str) -> Iterator[Callable[..., Driver]]:
+    """Start a driver: ``driver("a100-40gb", nodes=["node-1"], gpus=8)``; stopped after the test.
+
+    Its DRA driver name belongs to this test (``<namespace>.gpu.nvidia.com``), so that parallel tests do not take each
+    other's devices; ``name=`` overrides it. Tests that use it wait for their pods' end first: the namespace is deleted
+    while the driver still answers.
+    """
+    from drakit_kind.cluster import DriverSpec
+
+    started: list[Driver] = []
+
+    def start(profile: str, **options: object) -> Driver:
+        from drakit_driver import profiles
+
+        options.setdefault("name", f"{namespace}.{profiles.driver_name(profile)}")
+        options.setdefault("nodes", list(cluster.spec.nodes))
+        running = cluster.driver(DriverSpec(profile=profile, **options))  # type: ignore[arg-type]  # checked at run time
+        running.start()
+        started.append(running)
+        return running
+
+    yield start
+    for running in reversed(started):
+        running.stop()

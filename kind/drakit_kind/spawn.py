@@ -64,18 +64,27 @@ def end(process: subprocess.Popen[bytes], *, timeout: float) -> None:
 
 
 def end_pid(pid: int, *, timeout: float) -> None:
-    """Like ``end`` for a process that is not a child of this one; waits on a pidfd, so the id cannot be reused."""
+    """Like ``end`` for a process that is not a child of this one."""
+    if not _signal_and_wait(pid, signal.SIGTERM, timeout):
+        _signal_and_wait(pid, signal.SIGKILL, timeout)
+
+
+def kill_pid(pid: int, *, timeout: float) -> None:
+    """SIGKILL a process that is not a child of this one, and wait until it is gone."""
+    _signal_and_wait(pid, signal.SIGKILL, timeout)
+
+
+def _signal_and_wait(pid: int, number: signal.Signals, timeout: float) -> bool:
+    """Whether the process ended in time. Works on a pidfd, so that the id cannot be another process's by then."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
-        return
+        return True
     try:
-        signal.pidfd_send_signal(handle, signal.SIGTERM)
-        if not select.select([handle], [], [], timeout)[0]:
-            signal.pidfd_send_signal(handle, signal.SIGKILL)
-            select.select([handle], [], [], timeout)
+        signal.pidfd_send_signal(handle, number)
+        return bool(select.select([handle], [], [], timeout)[0])
     except ProcessLookupError:
-        pass
+        return True
     finally:
         os.close(handle)
 

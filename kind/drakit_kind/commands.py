@@ -1,0 +1,258 @@
+"""``drakit cluster``: keep a cluster in the background and talk to it with kubectl."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
+from drakit_kind.home import ClusterHome, base_directory, checked_name
+from drakit_kind.kubeconfig import KubeconfigError
+
+if TYPE_CHECKING:
+    from drakit_kind.embedded import EmbeddedCluster
+
+_TPU_NODES = 4
+_DEFAULT_NODES = 1 + _TPU_NODES
+
+_name = click.option(
+    "--name", default="default", show_default=True, help="Which cluster; several can run side by side."
+)
+_data_dir = click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the cluster's files here, also after `down`. Default: a private directory that `down` removes.",
+)
+
+
+@click.group()
+def cluster() -> None:
+    """Start, inspect and stop test clusters.
+
+    \b
+    drakit cluster up
+    kubectl get resourceslices,resourceclaims,pods -A
+    drakit cluster down
+    """
+
+
+@cluster.command()
+@_name
+@click.option(
+    "--nodes",
+    type=click.IntRange(0, 5000),
+    default=_DEFAULT_NODES,
+    show_default=True,
+    metavar="K",
+    help="Simulated nodes, node-1 to node-K. 0 with --no-scheduler is an API server alone.",
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1.  [default: a free one]")
+@click.option("--token", help="Bearer token of the API server.  [default: a random one]")
+@click.option("--tls", is_flag=True, help="Serve https with a self-signed certificate, trusted by the kubeconfig.")
+@click.option(
+    "--emulated-version", default="1.37", show_default=True, metavar="V", help="Behave as 1.34, 1.35, 1.36 or 1.37."
+)
+@click.option("--feature-gates", default="", metavar="A=true,B=false", help="Feature gates of all components.")
+@click.option(
+    "--runtime-config",
+    default="",
+    metavar="GV=true,...",
+    help="API versions to serve besides the default ones, e.g. resource.k8s.io/v1beta1=true.",
+)
+@click.option(
+    "--driver",
+    "drivers",
+    multiple=True,
+    metavar="PROFILE[@NODE,...]",
+    help="A driver to run, see `drakit driver profiles`; may be repeated.  [default: dgx-a100 on each node "
+    f"but the last {_TPU_NODES}, which form a tpu-v6e-4x4]",
+)
+@click.option(
+    "--kubeconfig",
+    "kubeconfig_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Add the cluster to this file.  [default: $KUBECONFIG or ~/.kube/config]",
+)
+@_data_dir
+@click.option("--no-scheduler", is_flag=True, help="Start no scheduler.")
+@click.option("--no-driver", is_flag=True, help="Start no driver: no devices.")
+def up(
+    name: str,
+    nodes: int,
+    port: int,
+    token: str | None,
+    tls: bool,
+    emulated_version: str,
+    feature_gates: str,
+    runtime_config: str,
+    drivers: tuple[str, ...],
+    kubeconfig_file: Path | None,
+    data_dir: Path | None,
+    no_scheduler: bool,
+    no_driver: bool,
+) -> None:
+    """Start a cluster in the background and point kubectl at it.
+
+    With the defaults it has one node with a DGX A100 (8 GPUs, MIG) and four nodes that form a TPU v6e 4x4 pool.
+
+    \b
+    drakit cluster up --nodes 2 --driver a30@node-1 --driver h100-80gb@node-2
+    drakit cluster up --name old --emulated-version 1.34 --feature-gates DRAPartitionableDevices=true
+    drakit cluster up --nodes 0 --no-scheduler            # an API server and controllers, nothing else
+    """
+    from drakit_api.features import parse_gates
+    from drakit_kind import kubeconfig
+    from drakit_kind.embedded import EmbeddedCluster
+
+    with _readable_errors():
+        node_names = [f"node-{number}" for number in range(1, nodes + 1)]
+        wanted = [_driver_spec(text, node_names) for text in drivers] or _default_drivers(node_names)
+        home = ClusterHome(data_dir) if data_dir else ClusterHome.of(name)
+        spec = ClusterSpec(
+            name=checked_name(name),
+            nodes=node_names,
+            port=port,
+            token=token,
+            tls=tls,
+            emulated_version=emulated_version,
+            gates=parse_gates(feature_gates),
+            runtime_config=parse_gates(runtime_config),
+            scheduler=not no_scheduler,
+            drivers=[] if no_driver else wanted,
+        )
+        running = EmbeddedCluster(_continued(spec, home), home)
+        running.start()
+        path = kubeconfig_file or kubeconfig.default_path()
+        kubeconfig.add(path, kubeconfig.load(home.kubeconfig))
+        home.remember_export(path)
+    click.echo(f"cluster {name} is ready after {running.ready_seconds:.2f} s: {running.url}, {len(node_names)} nodes")
+    for driver in running.spec.drivers:
+        click.echo(f"  {driver.profile} on {_short(driver.nodes)}")
+    click.echo(f"kubectl uses it now: context drakit-{name} in {path}")
+
+
+@cluster.command()
+@_name
+@_data_dir
+def status(name: str, data_dir: Path | None) -> None:
+    """Show whether a cluster runs, and its nodes, drivers, slices and claims."""
+    from drakit_kind.status import summary
+
+    with _readable_errors():
+        click.echo(summary(_running(name, data_dir)))
+
+
+@cluster.command()
+@_name
+@_data_dir
+def down(name: str, data_dir: Path | None) -> None:
+    """Stop a cluster and remove it from the kubeconfig. Its objects are gone, unless it was started with --data-dir."""
+    from drakit_kind import kubeconfig
+    from drakit_kind.embedded import EmbeddedCluster
+
+    with _readable_errors():
+        home = ClusterHome(data_dir) if data_dir else ClusterHome.of(name)
+        spec = home.read_spec()
+        if spec is None:
+            raise ClusterError(f"there is no cluster {name}{_others()}")
+        EmbeddedCluster(spec, home).stop()
+        for path in home.exported_to():
+            kubeconfig.remove(path, f"drakit-{spec.name}")
+        if data_dir is None:
+            shutil.rmtree(home.directory)
+    click.echo(f"cluster {name} is stopped" + (f"; its data stays in {data_dir}" if data_dir else ""))
+
+
+@cluster.command()
+@_name
+@_data_dir
+@click.argument("component", required=False)
+def logs(name: str, data_dir: Path | None, component: str | None) -> None:
+    """Print the log of a cluster, or of one COMPONENT of it, also after it ended by itself."""
+    home = ClusterHome(data_dir) if data_dir else ClusterHome.of(name)
+    if not home.log.exists():
+        raise click.ClickException(f"there is no cluster {name}{_others()}")
+    with home.log.open(errors="replace") as file:
+        for line in file:
+            if component is None or component in line:
+                click.echo(line, nl=False)
+
+
+@cluster.command()
+@_name
+@_data_dir
+@click.argument("component", type=click.Choice(["apiserver", "controllers", "scheduler", "kubelet"]))
+@click.option("--feature-gates", metavar="A=true,B=false", help="New feature gates for it.  [default: as before]")
+@click.option("--emulated-version", metavar="V", help="New emulated version for it.  [default: as before]")
+def restart(
+    name: str,
+    data_dir: Path | None,
+    component: Literal["apiserver", "controllers", "scheduler", "kubelet"],
+    feature_gates: str | None,
+    emulated_version: str | None,
+) -> None:
+    """Restart one COMPONENT on the same data, possibly with other gates or as another version."""
+    from drakit_api.features import parse_gates
+
+    with _readable_errors():
+        gates = None if feature_gates is None else parse_gates(feature_gates)
+        _running(name, data_dir).restart(component, gates=gates, emulated_version=emulated_version)
+    click.echo(f"{component} of cluster {name} is restarted")
+
+
+def _running(name: str, data_dir: Path | None) -> EmbeddedCluster:
+    from drakit_kind.embedded import EmbeddedCluster
+
+    home = ClusterHome(data_dir) if data_dir else ClusterHome.of(name)
+    running = EmbeddedCluster.running(home)
+    if running is None:
+        raise ClusterError(f"cluster {name} does not run{_others()}")
+    return running
+
+
+def _others() -> str:
+    base = base_directory()
+    names = sorted(path.name for path in base.iterdir() if (path / "cluster.json").exists()) if base.exists() else []
+    return f"; there are: {', '.join(names)}" if names else "; start one with `drakit cluster up`"
+
+
+def _continued(spec: ClusterSpec, home: ClusterHome) -> ClusterSpec:
+    """Keep token and port of an earlier run in the same place, so that kubeconfigs made for it stay valid."""
+    earlier = home.read_spec()
+    if earlier is None:
+        return spec
+    return replace(spec, token=spec.token or earlier.token, port=spec.port or earlier.port)
+
+
+def _default_drivers(nodes: list[str]) -> list[DriverSpec]:
+    tpu = nodes[-_TPU_NODES:] if len(nodes) > _TPU_NODES else []
+    gpu = nodes[: len(nodes) - len(tpu)]
+    specs = [DriverSpec(profile="dgx-a100", nodes=gpu)] if gpu else []
+    return specs + ([DriverSpec(profile="tpu-v6e-4x4", nodes=tpu)] if tpu else [])
+
+
+def _driver_spec(text: str, nodes: list[str]) -> DriverSpec:
+    profile, _, chosen = text.partition("@")
+    names = chosen.split(",") if chosen else nodes
+    if unknown := sorted(set(names) - set(nodes)):
+        raise ClusterError(f"--driver {text}: no node {', '.join(unknown)}; this cluster has {_short(nodes)}")
+    return DriverSpec(profile=profile, nodes=names)
+
+
+def _short(nodes: Sequence[str]) -> str:
+    return ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} ... {nodes[-1]} ({len(nodes)} nodes)"
+
+
+@contextlib.contextmanager
+def _readable_errors() -> Iterator[None]:
+    """What a user can mend is one line on stderr and exit status 1, not a traceback."""
+    try:
+        yield
+    except (ClusterError, KubeconfigError, ValueError) as error:
+        raise click.ClickException(str(error)) from error

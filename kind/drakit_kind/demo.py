@@ -1,0 +1,159 @@
+"""``drakit demo``: the shortest way to see what the project is for.
+
+Nothing in it is prepared: it starts a cluster, creates claims and pods as a user would, waits until they run, and draws
+what the claims' statuses say.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from drakit_client.connection import Object
+from drakit_client.resources import DEPLOYMENTS, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
+from drakit_kind import pictures
+from drakit_kind.api import Api, Condition
+from drakit_kind.cluster import ClusterSpec, DriverSpec
+from drakit_kind.embedded import EmbeddedCluster
+from drakit_kind.home import ClusterHome
+
+_SECONDS = 60.0
+_NODES = [f"node-{number}" for number in range(1, 6)]
+
+_MIG_PODS = {
+    "four-slices": ["1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb"],
+    "two-halves": ["3g.20gb", "3g.20gb"],
+    "small": ["1g.5gb"],
+    "media": ["1g.5gb+me"],
+    "medium": ["2g.10gb", "2g.10gb"],
+}
+
+
+@click.command()
+@click.option("--cluster", "backend", type=click.Choice(["embedded"]), default="embedded", show_default=True)
+@click.option("--keep", is_flag=True, help="Keep the cluster running as `drakit cluster ... --name demo`.")
+def demo(backend: str, keep: bool) -> None:
+    """Run MIG and TPU claims in a cluster and draw who got which device.
+
+    A node with a DGX A100 and four nodes that form a TPU v6e 4x4 pool; the whole takes a few seconds.
+    """
+    console = Console()
+    with _cluster(keep) as cluster:
+        console.print(f"[bold]{backend}[/bold] cluster ready after {cluster.ready_seconds:.2f} s: {cluster.url}")
+        _run(console, cluster.kubeconfig)
+    if keep:
+        console.print("it keeps running: `drakit cluster status --name demo`, `drakit cluster down --name demo`")
+
+
+@contextlib.contextmanager
+def _cluster(keep: bool) -> Iterator[EmbeddedCluster]:
+    home = ClusterHome.of("demo") if keep else ClusterHome(Path(tempfile.mkdtemp(prefix="drakit-")))
+    spec = ClusterSpec(
+        name="demo",
+        nodes=_NODES,
+        drivers=[
+            DriverSpec(profile="dgx-a100", nodes=_NODES[:1]),
+            DriverSpec(profile="tpu-v6e-4x4", nodes=_NODES[1:]),
+        ],
+    )
+    cluster = EmbeddedCluster(spec, home)
+    kept = False
+    try:
+        cluster.start()
+        yield cluster
+        kept = keep
+    finally:
+        if not kept:
+            cluster.stop()
+            shutil.rmtree(home.directory, ignore_errors=True)
+
+
+def _run(console: Console, kubeconfig: Path) -> None:
+    with Api(kubeconfig) as api:
+        began = time.monotonic()
+        for name, profiles in _MIG_PODS.items():
+            api.create(_mig_claim(name, profiles), _pod(name, name))
+        api.create(_tpu_claim("train-2x4", 8), _tpu_claim("serve-2x2", 4))
+        api.create(_deployment("train", "train-2x4", replicas=2), _pod("serve", "serve-2x2"))
+        console.print(f"{len(_MIG_PODS)} MIG claims and 2 TPU claims are created ...")
+        api.wait(DEPLOYMENTS, "train", _available(2), timeout=_SECONDS, what="available")
+        api.wait_running(*_MIG_PODS, "serve", timeout=_SECONDS)
+        console.print(f"... and all their pods run after {time.monotonic() - began:.2f} s\n")
+        _draw(console, api)
+
+
+def _draw(console: Console, api: Api) -> None:
+    slices, claims, pods = api.objects(RESOURCE_SLICES), api.objects(RESOURCE_CLAIMS), api.objects(PODS)
+    console.print("[bold]DGX A100[/bold]: the eight memory slices of each GPU, by claim")
+    console.print(pictures.gpus(slices, claims, "gpu.nvidia.com"), soft_wrap=True)
+    console.print("\n[bold]TPU v6e 4x4[/bold]: four hosts of 2x2 chips, by device, claim and pod")
+    console.print(pictures.mesh(slices, claims, "tpu.google.com", pods))
+    worker = next(pod["metadata"]["name"] for pod in pods if pod["metadata"]["name"].startswith("train-"))
+    for pod in ("four-slices", worker):
+        console.print(f"\n[bold]kubectl logs {pod}[/bold]   (what the container was given)")
+        console.print(api.log(pod).rstrip(), highlight=False, soft_wrap=True)
+
+
+def _mig_claim(name: str, profiles: list[str]) -> Object:
+    selector = "device.attributes['gpu.nvidia.com'].profile == '{}'"
+    requests = [
+        {
+            "name": f"mig-{index}",
+            "exactly": {
+                "deviceClassName": "mig.nvidia.com",
+                "selectors": [{"cel": {"expression": selector.format(profile)}}],
+            },
+        }
+        for index, profile in enumerate(profiles)
+    ]
+    constraints = [{"requests": [], "matchAttribute": "gpu.nvidia.com/parentUUID"}]
+    return _claim(name, {"requests": requests, "constraints": constraints})
+
+
+def _tpu_claim(name: str, chips: int) -> Object:
+    expression = f"device.capacity['tpu.google.com'].tpus.compareTo(quantity('{chips}')) == 0"
+    exactly = {"deviceClassName": "tpu.google.com", "selectors": [{"cel": {"expression": expression}}]}
+    return _claim(name, {"requests": [{"name": "tpu", "exactly": exactly}]})
+
+
+def _claim(name: str, devices: Object) -> Object:
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaim",
+        "metadata": {"name": name},
+        "spec": {"devices": devices},
+    }
+
+
+def _pod_spec(claim: str) -> Object:
+    container = {"name": "main", "image": "busybox", "command": ["env"], "resources": {"claims": [{"name": "device"}]}}
+    return {"containers": [container], "resourceClaims": [{"name": "device", "resourceClaimName": claim}]}
+
+
+def _pod(name: str, claim: str) -> Object:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": _pod_spec(claim)}
+
+
+def _deployment(name: str, claim: str, *, replicas: int) -> Object:
+    """Pods that share one multi-host device, one on each of its nodes (KEP-4815, the multi-host use case)."""
+    labels = {"app": name}
+    apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    template = {"metadata": {"labels": labels}, "spec": {"affinity": affinity, **_pod_spec(claim)}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
+    }
+
+
+def _available(replicas: int) -> Condition:
+    return lambda seen: seen is not None and seen.get("status", {}).get("availableReplicas") == replicas

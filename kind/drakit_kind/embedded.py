@@ -1,0 +1,124 @@
+"""The embedded backend: a cluster in one Python process of its own, no root and nothing but pip.
+
+A process of its own, also in tests: it can be killed like a real cluster's, its work does not share an interpreter with
+the test's, and what ``drakit cluster up`` keeps in the background is exactly what the suite was run on.
+"""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from drakit_kind import control, spawn
+from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Driver, DriverSpec
+from drakit_kind.drivers import DriverProcess
+from drakit_kind.home import ClusterHome
+
+_START_SECONDS = 60.0
+_STOP_SECONDS = 20.0
+_RESTART_SECONDS = 60.0
+
+
+class EmbeddedCluster:
+    """One embedded cluster in ``home``; ``start`` also takes up again what an earlier run left there."""
+
+    def __init__(self, spec: ClusterSpec, home: ClusterHome) -> None:
+        self._home = home
+        self._spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or _free_port())
+        self.ready_seconds = 0.0
+
+    @classmethod
+    def running(cls, home: ClusterHome) -> EmbeddedCluster | None:
+        """The cluster that runs in ``home``, or None."""
+        spec = home.read_spec()
+        if spec is None or home.running_pid() is None:
+            return None
+        return cls(spec, home)
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """What was asked for, with the token and the port that were chosen."""
+        return self._spec
+
+    @property
+    def home(self) -> ClusterHome:
+        """Where its files are."""
+        return self._home
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The cluster's own kubeconfig."""
+        return self._home.kubeconfig
+
+    @property
+    def url(self) -> str:
+        """The API server."""
+        return f"{'https' if self._spec.tls else 'http'}://127.0.0.1:{self._spec.port}"
+
+    def start(self) -> None:
+        """Start the process and wait until its nodes are Ready and its drivers registered."""
+        began = time.monotonic()
+        self._home.make()
+        if self._home.running_pid() is not None:
+            raise ClusterError(f"cluster {self._spec.name} is running already; see `drakit cluster status`")
+        self._home.write_spec(self._spec)
+        command = [sys.executable, "-m", "drakit_kind.host", str(self._home.directory)]
+        try:
+            spawn.spawn(command, log=self._home.log, timeout=_START_SECONDS)
+        except spawn.SpawnError as error:
+            raise ClusterError(f"cluster {self._spec.name} did not start: {error}") from None
+        self.ready_seconds = time.monotonic() - began
+
+    def stop(self) -> None:
+        """End the process; its files stay."""
+        if (pid := self._home.running_pid()) is not None:
+            spawn.end_pid(pid, timeout=_STOP_SECONDS)
+
+    def kill(self) -> None:
+        """End the process as a power cut would; ``start`` continues from what it had acknowledged."""
+        if (pid := self._home.running_pid()) is not None:
+            spawn.kill_pid(pid, timeout=_STOP_SECONDS)
+
+    def restart(
+        self,
+        component: Component,
+        *,
+        version: str | None = None,
+        gates: Mapping[str, bool] | None = None,
+        emulated_version: str | None = None,
+    ) -> None:
+        """Restart one component inside the process; see ``Cluster.restart``."""
+        if version not in (None, self._spec.version):
+            raise ClusterError(
+                f"the embedded cluster is version {self._spec.version} only; use emulated_version={version!r}"
+            )
+        request = {
+            "component": component,
+            "gates": None if gates is None else dict(gates),
+            "emulated_version": emulated_version,
+        }
+        control.call(self._home.control, request, timeout=_RESTART_SECONDS)
+
+    def logs(self, component: Component | None = None) -> str:
+        """The process's log; ``component`` picks the lines of one."""
+        text = self._home.log.read_text(errors="replace")
+        if component is None:
+            return text
+        return "".join(line for line in text.splitlines(keepends=True) if component in line)
+
+    def driver(self, spec: DriverSpec) -> Driver:
+        """A driver in a process of its own, on this cluster's kubelet directories."""
+        return DriverProcess(spec, self.kubeconfig, self._home.nodes, self._home.directory)
+
+
+def _free_port() -> int:
+    """A port that is free now. Chosen before the start, so that a restart keeps it and kubeconfigs stay valid."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -1,0 +1,42 @@
+"""What ``drakit cluster status`` prints: the few figures that tell whether a cluster is what one expects."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from drakit_client.connection import Object
+from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
+from drakit_kind.api import Api
+from drakit_kind.embedded import EmbeddedCluster
+
+
+def summary(cluster: EmbeddedCluster) -> str:
+    """Several lines of text; asks the API server, so it also shows that it answers."""
+    with Api(cluster.kubeconfig, namespace="") as api:
+        nodes = api.objects(NODES)
+        slices = api.objects(RESOURCE_SLICES)
+        claims = api.objects(RESOURCE_CLAIMS)
+        phases = Counter(pod.get("status", {}).get("phase", "Pending") for pod in api.objects(PODS))
+    ready = sum(_is_ready(node) for node in nodes)
+    allocated = sum("allocation" in claim.get("status", {}) for claim in claims)
+    lines = [
+        f"cluster {cluster.spec.name}: running at {cluster.url}, Kubernetes {cluster.spec.emulated_version}",
+        f"nodes: {ready} of {len(nodes)} ready",
+        *(_devices_line(driver, slices) for driver in sorted({item["spec"]["driver"] for item in slices})),
+        f"claims: {allocated} of {len(claims)} allocated",
+        "pods: " + (", ".join(f"{count} {phase}" for phase, count in sorted(phases.items())) or "none"),
+        f"kubeconfig: {cluster.kubeconfig}",
+    ]
+    return "\n".join(lines)
+
+
+def _is_ready(node: Object) -> bool:
+    conditions = node.get("status", {}).get("conditions", [])
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
+
+
+def _devices_line(driver: str, slices: list[Object]) -> str:
+    mine = [item["spec"] for item in slices if item["spec"]["driver"] == driver]
+    pools = {spec["pool"]["name"] for spec in mine}
+    devices = sum(len(spec.get("devices") or []) for spec in mine)
+    return f"driver {driver}: {len(pools)} pools, {len(mine)} slices, {devices} devices"
