@@ -1,0 +1,79 @@
+"""What kube-controller-manager does, as far as Dynamic Resource Allocation and its tests need it.
+
+Each module is one controller of k8s.io/kubernetes/pkg/controller. All read from shared ``informers`` and write through
+one connection: events come in from the API server, changed objects go back to it, and nothing else is shared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Protocol
+
+import aiohttp
+
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError
+from drakit_embedded.controllers.claim_templates import ClaimFeatures
+from drakit_embedded.controllers.deployments import DeploymentController
+from drakit_embedded.controllers.garbage import GarbageCollector
+from drakit_embedded.controllers.informers import Informers
+from drakit_embedded.controllers.namespaces import NamespaceController
+from drakit_embedded.controllers.podgc import PodGarbageCollector
+from drakit_embedded.controllers.replicasets import ReplicaSetController
+from drakit_embedded.controllers.resourceclaims import ResourceClaimController
+
+if TYPE_CHECKING:
+    from drakit_api.features import FeatureGates
+
+log = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 0.2
+
+
+class _Controller(Protocol):
+    async def run(self) -> None: ...
+
+
+async def run(
+    connection: Connection,
+    *,
+    gates: FeatureGates | None = None,
+    root_ca: str = "",
+    ready: asyncio.Event | None = None,
+) -> None:
+    """Run all controllers until cancelled; ``ready`` is set once their caches are filled.
+
+    ``gates`` are those of the API server, ``root_ca`` (PEM) is what ``kube-root-ca.crt`` holds in each namespace.
+    """
+    informers = Informers(connection)
+    features = ClaimFeatures()
+    if gates is not None:
+        features = ClaimFeatures(gates.enabled("DRAAdminAccess"), gates.enabled("DRAPrioritizedList"))
+    garbage = GarbageCollector(informers)
+    controllers: list[_Controller] = [
+        ResourceClaimController(informers, features),
+        ReplicaSetController(informers),
+        DeploymentController(informers),
+        NamespaceController(informers, root_ca=root_ca),
+        PodGarbageCollector(informers),
+        garbage,
+    ]
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(informers.run())
+        await _until_it_answers(garbage.discover)
+        await informers.synced()
+        for controller in controllers:
+            tasks.create_task(controller.run())
+        if ready is not None:
+            ready.set()
+
+
+async def _until_it_answers(action: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        try:
+            return await action()
+        except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+            log.info("waiting for the API server: %s", error or type(error).__name__)
+            await asyncio.sleep(_RETRY_SECONDS)

@@ -1,0 +1,111 @@
+"""Namespaces: what each gets when it begins, and what must go before it ends.
+
+Follows k8s.io/kubernetes/pkg/controller/namespace/deletion, serviceaccount/serviceaccounts_controller.go and
+certificates/rootcacertpublisher.
+"""
+
+from __future__ import annotations
+
+import time
+
+from drakit_client.connection import Object
+from drakit_client.errors import AlreadyExists, NotFound
+from drakit_client.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Resource
+from drakit_embedded.controllers import discovery
+from drakit_embedded.controllers.informers import Informers
+from drakit_embedded.workqueue import WorkQueue
+
+_FINALIZER = "kubernetes"
+_ROOT_CA = "kube-root-ca.crt"
+# How soon to look again while content remains; a pod takes as long as its kubelet takes.
+_REMAINS_SECONDS = 0.2
+_DISCOVERY_SECONDS = 30.0
+
+
+class NamespaceController:
+    """Gives a namespace its service account and root certificate; empties it when it is deleted."""
+
+    def __init__(self, informers: Informers, *, root_ca: str = "") -> None:
+        self._connection = informers.connection
+        self._namespaces = informers.reflector(NAMESPACES)
+        self._root_ca = root_ca
+        self._kinds: list[Resource] = []
+        self._discovered = float("-inf")
+        self._queue: WorkQueue[str] = WorkQueue(self._sync, name="namespace", limit=10)
+        self._namespaces.on_change(self._changed)
+        informers.reflector(SERVICE_ACCOUNTS).on_change(self._content_removed)
+        informers.reflector(CONFIG_MAPS).on_change(self._content_removed)
+
+    async def run(self) -> None:
+        """Reconcile until cancelled; the reflectors must be synced."""
+        await self._queue.run()
+
+    def _changed(self, old: Object | None, new: Object | None) -> None:
+        if new is not None:
+            self._queue.add(new["metadata"]["name"])
+        elif old is not None:
+            self._queue.forget(old["metadata"]["name"])
+
+    def _content_removed(self, old: Object | None, new: Object | None) -> None:
+        """A default object that a user deletes comes back."""
+        if new is None and old is not None and old["metadata"]["name"] in ("default", _ROOT_CA):
+            self._queue.add(old["metadata"]["namespace"])
+
+    async def _sync(self, name: str) -> float | None:
+        namespace = self._namespaces.get(name)
+        if namespace is None:
+            return None
+        if not namespace["metadata"].get("deletionTimestamp"):
+            await self._furnish(name)
+            return None
+        if namespace.get("status", {}).get("phase") != "Terminating":
+            status = {**namespace.get("status", {}), "phase": "Terminating"}
+            namespace = await self._connection.replace_status(NAMESPACES, {**namespace, "status": status})
+        if _FINALIZER not in (namespace["spec"].get("finalizers") or ()):
+            return None
+        if await self._empty(name):
+            return _REMAINS_SECONDS
+        await self._finalize(namespace)
+        return None
+
+    async def _furnish(self, name: str) -> None:
+        root = {"metadata": {"name": _ROOT_CA}, "data": {"ca.crt": self._root_ca}}
+        for resource, body in ((SERVICE_ACCOUNTS, {"metadata": {"name": "default"}}), (CONFIG_MAPS, root)):
+            try:
+                await self._connection.create(resource, body, name)
+            except AlreadyExists:
+                continue
+
+    async def _empty(self, name: str) -> bool:
+        """Delete what is there; whether anything remains."""
+        remains = False
+        if time.monotonic() - self._discovered > _DISCOVERY_SECONDS:
+            self._kinds = await discovery.deletable(self._connection)
+            self._discovered = time.monotonic()
+        for resource in self._kinds:
+            if resource.namespaced and await self._delete_all(resource, name):
+                remains = True
+        return remains
+
+    async def _delete_all(self, resource: Resource, namespace: str) -> bool:
+        listed = await self._connection.list(resource, namespace)
+        remains = False
+        for obj in listed["items"] or ():
+            remains = True
+            if obj["metadata"].get("deletionTimestamp"):
+                continue
+            try:
+                await self._connection.delete(
+                    resource, obj["metadata"]["name"], namespace, uid=obj["metadata"]["uid"], propagation="Background"
+                )
+            except NotFound:
+                continue
+        return remains
+
+    async def _finalize(self, namespace: Object) -> None:
+        kept = [entry for entry in namespace["spec"]["finalizers"] if entry != _FINALIZER]
+        finalized = {**namespace, "spec": {**namespace["spec"], "finalizers": kept}}
+        try:
+            await self._connection.replace(NAMESPACES, finalized, subresource="finalize")
+        except NotFound:
+            return

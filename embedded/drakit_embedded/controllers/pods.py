@@ -1,0 +1,133 @@
+"""Pods as the controllers above them see them: which count, which go first, and how they are made from a template."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
+
+from drakit_client.connection import Connection, Object
+from drakit_client.errors import ApiError, NotFound
+from drakit_client.events import EventRecorder
+from drakit_client.resources import PODS, Resource
+from drakit_embedded.controllers import conditions
+from drakit_embedded.controllers.ownership import reference_to, typed
+from drakit_embedded.pod_claims import is_terminal
+
+# No more pods than this in one round (k8s.io/kubernetes/pkg/controller/replicaset/replica_set.go, BurstReplicas).
+BURST = 500
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_PHASE_ORDER = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+def is_active(pod: Object) -> bool:
+    """Whether the pod still does, or will do, its work."""
+    return not is_terminal(pod) and not pod["metadata"].get("deletionTimestamp")
+
+
+def is_ready(pod: Object) -> bool:
+    """Condition Ready."""
+    return conditions.is_true(pod, "Ready")
+
+
+def seconds_to_available(pod: Object, min_ready_seconds: int) -> float | None:
+    """0 when the pod has been ready long enough, else how long to wait, None when it is not ready."""
+    ready = conditions.find(pod.get("status", {}).get("conditions"), "Ready")
+    if ready is None or ready["status"] != "True":
+        return None
+    if not min_ready_seconds:
+        return 0.0
+    since = datetime.fromisoformat(ready["lastTransitionTime"])
+    return max(0.0, min_ready_seconds - (datetime.now(UTC) - since).total_seconds())
+
+
+def deletion_order(pods: Sequence[Object]) -> list[Object]:
+    """Those to delete first in front: least useful ones, as ActivePodsWithRanks in controller_utils.go has it."""
+    per_node = Counter(pod["spec"].get("nodeName") for pod in pods)
+
+    def usefulness(pod: Object) -> tuple[bool, int, bool, int, int]:
+        node = pod["spec"].get("nodeName")
+        annotations = pod["metadata"].get("annotations") or {}
+        return (
+            bool(node),
+            _PHASE_ORDER.get(pod.get("status", {}).get("phase", "Pending"), 1),
+            is_ready(pod),
+            _integer(annotations.get(_DELETION_COST)),
+            -per_node[node] if node else 0,
+        )
+
+    newest_first = sorted(pods, key=lambda pod: str(pod["metadata"].get("creationTimestamp", "")), reverse=True)
+    return sorted(newest_first, key=usefulness)
+
+
+def _integer(text: str | None) -> int:
+    try:
+        return int(text or 0)
+    except ValueError:
+        return 0
+
+
+class PodControl:
+    """Creates and deletes the pods of an owner, with the events that ``kubectl describe`` shows."""
+
+    def __init__(self, connection: Connection, owners: Resource, events: EventRecorder) -> None:
+        self._connection = connection
+        self._owners = owners
+        self._events = events
+
+    async def create(self, owner: Object, template: Object, *, node: str | None = None) -> Object:
+        """A pod from a template; ``node`` binds it by node affinity, as daemon sets do."""
+        metadata = template.get("metadata") or {}
+        pod: Object = {
+            "metadata": {
+                "generateName": owner["metadata"]["name"] + "-",
+                "ownerReferences": [reference_to(self._owners, owner)],
+                **{key: metadata[key] for key in ("labels", "annotations", "finalizers") if metadata.get(key)},
+            },
+            "spec": template["spec"] if node is None else _on_node(template["spec"], node),
+        }
+        try:
+            created = await self._connection.create(PODS, pod, owner["metadata"]["namespace"])
+        except ApiError as error:
+            self._events.event(typed(self._owners, owner), "Warning", "FailedCreate", f"Error creating: {error}")
+            raise
+        message = f"Created pod: {created['metadata']['name']}"
+        self._events.event(typed(self._owners, owner), "Normal", "SuccessfulCreate", message)
+        return created
+
+    async def delete(self, owner: Object, pod: Object) -> None:
+        """Delete one pod; it may be gone already."""
+        metadata = pod["metadata"]
+        try:
+            await self._connection.delete(PODS, metadata["name"], metadata["namespace"], uid=metadata["uid"])
+        except NotFound:
+            return
+        except ApiError as error:
+            self._events.event(typed(self._owners, owner), "Warning", "FailedDelete", f"Error deleting: {error}")
+            raise
+        message = f"Deleted pod: {metadata['name']}"
+        self._events.event(typed(self._owners, owner), "Normal", "SuccessfulDelete", message)
+
+
+async def slow_start(count: int, action: Callable[[], Awaitable[None]]) -> None:
+    """Do ``action`` ``count`` times in batches of 1, 2, 4, ...: if all fail for one reason, few are tried."""
+    batch = 1
+    while count > 0:
+        batch = min(batch, count)
+        results = await asyncio.gather(*(action() for _ in range(batch)), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        count -= batch
+        batch *= 2
+
+
+def _on_node(spec: Object, node: str) -> Object:
+    """Required node affinity for one node by its name, in place of any other (daemon/util/daemonset_util.go)."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    affinity = {
+        **(spec.get("affinity") or {}),
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}},
+    }
+    return {**spec, "affinity": affinity}

@@ -1,0 +1,184 @@
+"""The replica set controller: as many pods as asked for, no more, no fewer.
+
+Follows k8s.io/kubernetes/pkg/controller/replicaset (replica_set.go, replica_set_utils.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from drakit_client.connection import Object
+from drakit_client.errors import ApiError, NotFound
+from drakit_client.events import EventRecorder
+from drakit_client.reflector import Key, key_of
+from drakit_client.resources import PODS, REPLICA_SETS
+from drakit_embedded.controllers import conditions
+from drakit_embedded.controllers.informers import Created, Informers
+from drakit_embedded.controllers.ownership import controller_uid, matches, reference_to
+from drakit_embedded.controllers.pods import (
+    BURST,
+    PodControl,
+    deletion_order,
+    is_active,
+    is_ready,
+    seconds_to_available,
+    slow_start,
+)
+from drakit_embedded.pod_claims import controller_reference
+from drakit_embedded.workqueue import WorkQueue
+
+
+class ReplicaSetController:
+    """Creates, adopts, releases and deletes pods until their number is ``spec.replicas``."""
+
+    def __init__(self, informers: Informers) -> None:
+        self._connection = informers.connection
+        events = EventRecorder(informers.connection, "replicaset-controller")
+        self._control = PodControl(informers.connection, REPLICA_SETS, events)
+        self._sets = informers.reflector(REPLICA_SETS)
+        self._pods = informers.reflector(PODS)
+        self._pods_by_owner = informers.index(PODS, controller_uid)
+        self._orphans = informers.index(PODS, _orphan_namespace)
+        self._created = Created(self._pods)
+        # Deleted by us and still shown by the reflector: they do not count any more.
+        self._deleted: set[str] = set()
+        self._queue: WorkQueue[Key] = WorkQueue(self._sync, name="replicaset")
+        self._sets.on_change(self._set_changed)
+        self._pods.on_change(self._pod_changed)
+
+    async def run(self) -> None:
+        """Reconcile until cancelled; the reflectors must be synced."""
+        await self._queue.run()
+
+    def _set_changed(self, old: Object | None, new: Object | None) -> None:
+        if new is not None:
+            self._queue.add(key_of(new))
+        elif old is not None:
+            self._queue.forget(key_of(old))
+
+    def _pod_changed(self, old: Object | None, new: Object | None) -> None:
+        pod = new if new is not None else old
+        assert pod is not None
+        if new is None:
+            self._deleted.discard(pod["metadata"]["uid"])
+        owners = [owner for obj in (old, new) if obj is not None and (owner := controller_reference(obj))]
+        for owner in owners:
+            if owner["kind"] == REPLICA_SETS.kind:
+                self._queue.add((pod["metadata"]["namespace"], owner["name"]))
+        if new is not None and controller_reference(new) is None and new["metadata"].get("labels"):
+            for key, candidate in self._sets.store.items():
+                if key[0] == new["metadata"]["namespace"] and _selects(candidate, new):
+                    self._queue.add(key)
+
+    async def _sync(self, key: Key) -> float | None:
+        replica_set = self._sets.store.get(key)
+        if replica_set is None:
+            return None
+        mine = await self._claim(replica_set)
+        active = [pod for pod in mine if is_active(pod) and pod["metadata"]["uid"] not in self._deleted]
+        failure: ApiError | None = None
+        if not replica_set["metadata"].get("deletionTimestamp"):
+            try:
+                await self._manage(replica_set, active)
+            except ApiError as error:
+                failure = error
+        await self._update_status(replica_set, mine, active, failure)
+        if failure is not None:
+            raise failure
+        waits = (seconds_to_available(pod, replica_set["spec"].get("minReadySeconds") or 0) for pod in active)
+        return min((wait for wait in waits if wait), default=None)
+
+    async def _claim(self, replica_set: Object) -> list[Object]:
+        """The pods of the set; matching orphans are adopted, pods that match no longer are released."""
+        uid, namespace = replica_set["metadata"]["uid"], replica_set["metadata"]["namespace"]
+        pending = [pod for pod in self._created.pending() if uid in controller_uid(pod)]
+        mine = []
+        for pod in [*self._pods_by_owner.get(uid), *pending]:
+            if _selects(replica_set, pod) or not is_active(pod):
+                mine.append(pod)
+            elif not replica_set["metadata"].get("deletionTimestamp"):
+                await self._set_owners(pod, [r for r in pod["metadata"]["ownerReferences"] if r["uid"] != uid])
+        if not replica_set["metadata"].get("deletionTimestamp"):
+            for pod in self._orphans.get(namespace):
+                if is_active(pod) and _selects(replica_set, pod):
+                    references = pod["metadata"].get("ownerReferences") or []
+                    mine.append(await self._set_owners(pod, [*references, reference_to(REPLICA_SETS, replica_set)]))
+        return mine
+
+    async def _set_owners(self, pod: Object, references: list[Object]) -> Object:
+        metadata = pod["metadata"]
+        patch = {
+            "metadata": {
+                "uid": metadata["uid"],
+                "resourceVersion": metadata["resourceVersion"],
+                "ownerReferences": references,
+            }
+        }
+        return await self._connection.patch(PODS, metadata["name"], patch, metadata["namespace"])
+
+    async def _manage(self, replica_set: Object, active: list[Object]) -> None:
+        excess = len(active) - replica_set["spec"].get("replicas", 1)
+        if excess < 0:
+            await slow_start(min(-excess, BURST), lambda: self._create(replica_set))
+        for pod in deletion_order(active)[: max(0, min(excess, BURST))]:
+            self._deleted.add(pod["metadata"]["uid"])
+            try:
+                await self._control.delete(replica_set, pod)
+            except BaseException:
+                self._deleted.discard(pod["metadata"]["uid"])
+                raise
+            if key_of(pod) not in self._pods.store:
+                self._deleted.discard(pod["metadata"]["uid"])
+
+    async def _create(self, replica_set: Object) -> None:
+        self._created.add(await self._control.create(replica_set, replica_set["spec"]["template"]))
+
+    async def _update_status(
+        self, replica_set: Object, mine: list[Object], active: list[Object], failure: ApiError | None
+    ) -> None:
+        old = replica_set.get("status") or {}
+        status = _status(replica_set, mine, active, failure)
+        if {key: value for key, value in old.items() if value or key in status} == status:
+            return
+        try:
+            await self._connection.replace_status(
+                REPLICA_SETS, {**replica_set, "status": status}, replica_set["metadata"]["namespace"]
+            )
+        except NotFound:
+            return
+
+
+def _status(replica_set: Object, mine: list[Object], active: list[Object], failure: ApiError | None) -> Object:
+    template_labels = (replica_set["spec"]["template"].get("metadata") or {}).get("labels") or {}
+    minimum = replica_set["spec"].get("minReadySeconds") or 0
+    counts = {
+        "fullyLabeledReplicas": sum(
+            matches({"matchLabels": template_labels}, p["metadata"].get("labels")) for p in active
+        ),
+        "readyReplicas": sum(is_ready(pod) for pod in active),
+        "availableReplicas": sum(seconds_to_available(pod, minimum) == 0 for pod in active),
+    }
+    status: Object = {
+        "replicas": len(active),
+        **{key: value for key, value in counts.items() if value},
+        "terminatingReplicas": sum(bool(pod["metadata"].get("deletionTimestamp")) for pod in mine),
+        "observedGeneration": replica_set["metadata"].get("generation", 0),
+    }
+    old = (replica_set.get("status") or {}).get("conditions") or []
+    if failure is None:
+        updated = conditions.without(old, "ReplicaFailure")
+    else:
+        reason = "FailedCreate" if len(active) < replica_set["spec"].get("replicas", 1) else "FailedDelete"
+        condition = {"type": "ReplicaFailure", "status": "True", "reason": reason, "message": str(failure)}
+        updated = conditions.with_condition(old, condition)
+    if updated:
+        status["conditions"] = updated
+    return status
+
+
+def _selects(replica_set: Object, pod: Object) -> bool:
+    return matches(replica_set["spec"]["selector"], pod["metadata"].get("labels"))
+
+
+def _orphan_namespace(pod: Object) -> Iterable[str]:
+    return () if controller_reference(pod) is not None else (pod["metadata"]["namespace"],)

@@ -1,0 +1,89 @@
+"""Which ResourceClaim stands behind each entry of ``pod.spec.resourceClaims``.
+
+Controllers and kubelet must give the same answer, or a pod would be reserved for one claim and prepared with another.
+The rules and the words are those of k8s.io/dynamic-resource-allocation/resourceclaim (resourceclaim.go).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Object = dict[str, Any]
+
+# Ties a generated claim to the entry of the pod that it was made for (k8s.io/api/resource/v1, types.go).
+POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
+# Keeps an allocated claim from going away (k8s.io/api/resource/v1, types.go).
+CLAIM_FINALIZER = "resource.kubernetes.io/delete-protection"
+
+
+class PodClaimError(Exception):
+    """A pod's claim cannot be used; the message is what users see in the event."""
+
+
+class ClaimNotCreated(PodClaimError):
+    """The claim of a template does not exist yet."""
+
+
+def claim_name(pod: Object, pod_claim: Object) -> tuple[str | None, bool]:
+    """Name of the claim, and whether the pod must own it; no name means that this pod needs no claim here.
+
+    Raises ``ClaimNotCreated`` before the controller has generated the claim, ``PodClaimError`` for an entry that
+    names neither a claim nor a template.
+    """
+    if name := pod_claim.get("resourceClaimName"):
+        return name, False
+    where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+    if not pod_claim.get("resourceClaimTemplateName"):
+        raise PodClaimError(
+            f'pod "{where}", spec.resourceClaim "{pod_claim["name"]}": none of the supported fields are set'
+        )
+    for status in pod.get("status", {}).get("resourceClaimStatuses") or ():
+        if status["name"] == pod_claim["name"]:
+            return status.get("resourceClaimName"), True
+    raise ClaimNotCreated(f'pod "{where}": ResourceClaim not created yet')
+
+
+def claim_names(pod: Object) -> Iterator[str]:
+    """All claims of a pod that exist as far as the pod knows, the one for its extended resources included."""
+    for pod_claim in pod["spec"].get("resourceClaims") or ():
+        try:
+            name, _ = claim_name(pod, pod_claim)
+        except PodClaimError:
+            continue
+        if name:
+            yield name
+    if name := extended_claim_name(pod):
+        yield name
+
+
+def extended_claim_name(pod: Object) -> str | None:
+    """The claim that the scheduler made for extended resources, if any."""
+    extended: Object = pod.get("status", {}).get("extendedResourceClaimStatus") or {}
+    return extended.get("resourceClaimName")
+
+
+def controller_reference(obj: Object) -> Object | None:
+    """The one owner that manages an object."""
+    references: list[Object] = obj["metadata"].get("ownerReferences") or []
+    return next((reference for reference in references if reference.get("controller")), None)
+
+
+def check_owner(pod: Object, claim: Object) -> None:
+    """Raise ``PodClaimError`` unless the claim was generated for this very pod."""
+    owner = controller_reference(claim)
+    if owner is None or owner["uid"] != pod["metadata"]["uid"]:
+        claim_key = f"{claim['metadata']['namespace']}/{claim['metadata']['name']}"
+        pod_key = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+        raise PodClaimError(f"ResourceClaim {claim_key} was not created for Pod {pod_key} (Pod is not owner)")
+
+
+def is_reserved_for(pod: Object, claim: Object) -> bool:
+    """Whether ``status.reservedFor`` lists the pod."""
+    uid = pod["metadata"]["uid"]
+    return any(consumer["uid"] == uid for consumer in claim.get("status", {}).get("reservedFor") or ())
+
+
+def is_terminal(pod: Object) -> bool:
+    """Whether the pod has run to its end: phase Succeeded or Failed."""
+    return pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
