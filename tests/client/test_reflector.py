@@ -1,0 +1,141 @@
+"""A reflector ends up with what the server has, whatever happened to the connection in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import msgspec
+import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
+
+from drakit_client.connection import Connection
+from drakit_client.reflector import Reflector
+from drakit_client.resources import CONFIG_MAPS
+
+
+def _object(name: str, version: int, *, uid: str = "u") -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "ns", "uid": uid, "resourceVersion": str(version)}}
+
+
+class _Collection:
+    """A server with one collection: each list takes the next answer, each watch the next script of events."""
+
+    def __init__(self) -> None:
+        self.lists: list[dict[str, Any] | int] = []
+        self.watches: list[list[dict[str, Any]] | int] = []
+        self.watched_from: list[str] = []
+        self.idle = asyncio.Event()
+
+    async def handle(self, request: web.Request) -> web.StreamResponse:
+        if "watch" not in request.query:
+            answer = self.lists.pop(0)
+            return web.Response(status=answer) if isinstance(answer, int) else web.json_response(answer)
+        self.watched_from.append(request.query["resourceVersion"])
+        if not self.watches:
+            self.idle.set()
+            await asyncio.Event().wait()
+        script = self.watches.pop(0)
+        if isinstance(script, int):
+            return web.json_response({"code": script, "reason": "Expired", "message": "too old"}, status=script)
+        response = web.StreamResponse()
+        await response.prepare(request)
+        for event in script:
+            await response.write(msgspec.json.encode(event) + b"\n")
+        return response
+
+
+@pytest.fixture
+async def collection() -> AsyncIterator[tuple[_Collection, Connection]]:
+    state = _Collection()
+    app = web.Application()
+    app.router.add_get("/api/v1/configmaps", state.handle)
+    server = TestServer(app)
+    await server.start_server()
+    async with Connection(str(server.make_url("/"))) as connection:
+        yield state, connection
+    await server.close()
+
+
+async def _follow(state: _Collection, connection: Connection) -> tuple[Reflector, list[str]]:
+    """Run a reflector until the server has played all its scripts; returns it with a record of its changes."""
+    changes: list[str] = []
+
+    def record(old: dict[str, Any] | None, new: dict[str, Any] | None) -> None:
+        name = (new or old or {})["metadata"]["name"]
+        changes.append(("+" if old is None else "-" if new is None else "~") + name)
+
+    reflector = Reflector(connection, CONFIG_MAPS, on_change=[record])
+    task = asyncio.create_task(reflector.run())
+    async with asyncio.timeout(20):
+        await state.idle.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return reflector, changes
+
+
+def _listed(version: int, *items: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": {"resourceVersion": str(version)}, "items": list(items)}
+
+
+def _event(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
+    return {"type": kind, "object": obj}
+
+
+_GONE = _event("ERROR", {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"})
+_Scripts = Callable[[_Collection], None]
+
+_STORIES: dict[str, tuple[list[Any], list[Any], list[str], list[str]]] = {
+    # name: (lists, watches, expected changes, versions watched from)
+    "list then events": (
+        [_listed(5, _object("a", 3))],
+        [[_event("ADDED", _object("b", 6)), _event("MODIFIED", _object("a", 7)), _event("DELETED", _object("b", 8))]],
+        ["+a", "+b", "~a", "-b"],
+        ["5", "8"],
+    ),
+    "a bookmark moves the version only": (
+        [_listed(5)],
+        [[_event("BOOKMARK", {"metadata": {"resourceVersion": "9"}})]],
+        [],
+        ["5", "9"],
+    ),
+    "410 at once lists again": (
+        [_listed(5, _object("a", 3), _object("b", 4)), _listed(20, _object("a", 3), _object("c", 19))],
+        [410],
+        ["+a", "+b", "-b", "+c"],
+        ["5", "20"],
+    ),
+    "410 as an event lists again": (
+        [_listed(5, _object("a", 3)), _listed(20, _object("a", 12))],
+        [[_GONE]],
+        ["+a", "~a"],
+        ["5", "20"],
+    ),
+    "deleted and created again while away is seen as both": (
+        [_listed(5, _object("a", 3, uid="old")), _listed(20, _object("a", 12, uid="new"))],
+        [410],
+        ["+a", "-a", "+a"],
+        ["5", "20"],
+    ),
+    "a server that is away is asked again": ([503, 500, _listed(5, _object("a", 3))], [], ["+a"], ["5"]),
+}
+
+
+@pytest.mark.parametrize("story", _STORIES)
+async def test_reflector_follows(story: str, collection: tuple[_Collection, Connection]) -> None:
+    state, connection = collection
+    lists, watches, expected, versions = _STORIES[story]
+    state.lists, state.watches = list(lists), list(watches)
+    reflector, changes = await _follow(state, connection)
+    assert changes == expected
+    assert state.watched_from == versions
+    assert {name for _, name in reflector.store} == _alive_after(changes)
+
+
+def _alive_after(changes: list[str]) -> set[str]:
+    alive: set[str] = set()
+    for change in changes:
+        (alive.discard if change[0] == "-" else alive.add)(change[1:])
+    return alive
