@@ -18,7 +18,7 @@ from rich.console import Console
 
 from drakit_client.connection import Object
 from drakit_client.resources import DEPLOYMENTS, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
-from drakit_kind import pictures
+from drakit_kind import manifests, pictures
 from drakit_kind.api import Api, Condition
 from drakit_kind.cluster import ClusterSpec, DriverSpec
 from drakit_kind.embedded import EmbeddedCluster
@@ -79,9 +79,9 @@ def _run(console: Console, kubeconfig: Path) -> None:
     with Api(kubeconfig) as api:
         began = time.monotonic()
         for name, profiles in _MIG_PODS.items():
-            api.create(_mig_claim(name, profiles), _pod(name, name))
+            api.create(_mig_claim(name, profiles), manifests.pod(name, name))
         api.create(_tpu_claim("train-2x4", 8), _tpu_claim("serve-2x2", 4))
-        api.create(_deployment("train", "train-2x4", replicas=2), _pod("serve", "serve-2x2"))
+        api.create(manifests.deployment("train", "train-2x4", replicas=2), manifests.pod("serve", "serve-2x2"))
         console.print(f"{len(_MIG_PODS)} MIG claims and 2 TPU claims are created ...")
         api.wait(DEPLOYMENTS, "train", _available(2), timeout=_SECONDS, what="available")
         api.wait_running(*_MIG_PODS, "serve", timeout=_SECONDS)
@@ -104,55 +104,15 @@ def _draw(console: Console, api: Api) -> None:
 def _mig_claim(name: str, profiles: list[str]) -> Object:
     selector = "device.attributes['gpu.nvidia.com'].profile == '{}'"
     requests = [
-        {
-            "name": f"mig-{index}",
-            "exactly": {
-                "deviceClassName": "mig.nvidia.com",
-                "selectors": [{"cel": {"expression": selector.format(profile)}}],
-            },
-        }
+        manifests.request(f"mig-{index}", "mig.nvidia.com", selector.format(profile))
         for index, profile in enumerate(profiles)
     ]
-    constraints = [{"requests": [], "matchAttribute": "gpu.nvidia.com/parentUUID"}]
-    return _claim(name, {"requests": requests, "constraints": constraints})
+    return manifests.claim(name, *requests, match_attribute="gpu.nvidia.com/parentUUID")
 
 
 def _tpu_claim(name: str, chips: int) -> Object:
-    expression = f"device.capacity['tpu.google.com'].tpus.compareTo(quantity('{chips}')) == 0"
-    exactly = {"deviceClassName": "tpu.google.com", "selectors": [{"cel": {"expression": expression}}]}
-    return _claim(name, {"requests": [{"name": "tpu", "exactly": exactly}]})
-
-
-def _claim(name: str, devices: Object) -> Object:
-    return {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceClaim",
-        "metadata": {"name": name},
-        "spec": {"devices": devices},
-    }
-
-
-def _pod_spec(claim: str) -> Object:
-    container = {"name": "main", "image": "busybox", "command": ["env"], "resources": {"claims": [{"name": "device"}]}}
-    return {"containers": [container], "resourceClaims": [{"name": "device", "resourceClaimName": claim}]}
-
-
-def _pod(name: str, claim: str) -> Object:
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": _pod_spec(claim)}
-
-
-def _deployment(name: str, claim: str, *, replicas: int) -> Object:
-    """Pods that share one multi-host device, one on each of its nodes (KEP-4815, the multi-host use case)."""
-    labels = {"app": name}
-    apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
-    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
-    template = {"metadata": {"labels": labels}, "spec": {"affinity": affinity, **_pod_spec(claim)}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": name},
-        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
-    }
+    enough = f"device.capacity['tpu.google.com'].tpus.compareTo(quantity('{chips}')) == 0"
+    return manifests.claim(name, manifests.request("tpu", "tpu.google.com", enough))
 
 
 def _available(replicas: int) -> Condition:

@@ -1,0 +1,107 @@
+"""The objects that stories and the demo create: claims, pods and deployments in their shortest complete form.
+
+What a test is about stands in its call; what Kubernetes wants besides stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Object = dict[str, Any]
+
+API_VERSION = "resource.k8s.io/v1"
+IMAGE = "busybox:1.36"
+# The container shows what it was given, then stays. A simulated kubelet shows the same without running it.
+COMMAND = ("sh", "-c", "env | sort; exec sleep 1000000")
+
+
+def request(name: str, device_class: str, *expressions: str, **fields: Any) -> Object:
+    """A request for exactly one device (or ``count=``, ``allocationMode=``, ``tolerations=`` ...)."""
+    return {"name": name, "exactly": {"deviceClassName": device_class, **_selectors(expressions), **fields}}
+
+
+def subrequest(name: str, device_class: str, *expressions: str, **fields: Any) -> Object:
+    """One alternative of a prioritized list; see ``first_available``."""
+    return {"name": name, "deviceClassName": device_class, **_selectors(expressions), **fields}
+
+
+def first_available(name: str, *subrequests: Object) -> Object:
+    """A prioritized list (KEP-4816): the first alternative that fits is taken."""
+    return {"name": name, "firstAvailable": list(subrequests)}
+
+
+def _selectors(expressions: Sequence[str]) -> Object:
+    return {"selectors": [{"cel": {"expression": text}} for text in expressions]} if expressions else {}
+
+
+def claim(name: str, *requests: Object, match_attribute: str | None = None, **devices: Any) -> Object:
+    """A ResourceClaim; ``match_attribute`` must be equal for all its devices."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ResourceClaim",
+        "metadata": {"name": name},
+        "spec": _claim_spec(requests, match_attribute, devices),
+    }
+
+
+def claim_template(name: str, *requests: Object, match_attribute: str | None = None, **devices: Any) -> Object:
+    """A ResourceClaimTemplate: each pod that refers to it gets a claim of its own."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "ResourceClaimTemplate",
+        "metadata": {"name": name},
+        "spec": {"spec": _claim_spec(requests, match_attribute, devices)},
+    }
+
+
+def _claim_spec(requests: Sequence[Object], match_attribute: str | None, devices: Mapping[str, Any]) -> Object:
+    spec: Object = {"requests": list(requests), **devices}
+    if match_attribute is not None:
+        spec["constraints"] = [{"requests": [], "matchAttribute": match_attribute}]
+    return {"devices": spec}
+
+
+def pod_spec(claim: str | None = None, *, template: str | None = None, **fields: Any) -> Object:
+    """One container that uses one claim, by name or from a template; ``fields`` are added to the spec."""
+    container: Object = {"name": "main", "image": IMAGE, "command": list(COMMAND)}
+    spec: Object = {"containers": [container], "terminationGracePeriodSeconds": 0, **fields}
+    if claim is not None or template is not None:
+        source = {"resourceClaimName": claim} if claim is not None else {"resourceClaimTemplateName": template}
+        spec["resourceClaims"] = [{"name": "device", **source}]
+        container["resources"] = {"claims": [{"name": "device"}]}
+    return spec
+
+
+def pod(
+    name: str,
+    claim: str | None = None,
+    *,
+    template: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    **fields: Any,
+) -> Object:
+    """A pod of ``pod_spec``."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, **({"labels": dict(labels)} if labels else {})},
+        "spec": pod_spec(claim, template=template, **fields),
+    }
+
+
+def deployment(name: str, claim: str | None = None, *, template: str | None = None, replicas: int = 1) -> Object:
+    """Pods that repel each other from their nodes: one for each host of a multi-host device (KEP-4815)."""
+    labels = {"app": name}
+    apart = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+    affinity = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": name},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": pod_spec(claim, template=template, affinity=affinity)},
+        },
+    }
