@@ -1,0 +1,101 @@
+"""From decoded objects to JSON, as the Go types of an API server encode themselves.
+
+What a server stores and returns differs from what it was sent: fields in the order of the type, empty ones left out or
+spelled out (``generation: 0``), quantities canonical. Error messages show values in the same form, or, where they come
+from the server's internal types, under their Go names.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from drakit_api import schema
+from drakit_api.schema import Field, Type
+
+Encoder = Callable[[Any], Any]
+
+_ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "time": None, "microtime": None}
+
+
+def encode(kind: str, obj: dict[str, Any], version: str = "v1") -> dict[str, Any]:
+    """A whole object as the server stores it; ``obj`` is not changed."""
+    encoded: dict[str, Any] = struct_encoder(schema.struct_of(kind, version))(obj)
+    return encoded
+
+
+@functools.cache
+def struct_encoder(struct: str) -> Encoder:
+    """The encoder of a struct such as ``resource/v1.Device``, absent fields included where they are always shown."""
+    fields = [(field.name, _encoder(field.type), field.omit, _empties(field)) for field in schema.fields_of(struct)]
+
+    def encode_struct(value: dict[str, Any]) -> dict[str, Any]:
+        encoded = {}
+        for name, encode_field, omit, empties in fields:
+            item = value.get(name)
+            if omit and (item is None or (empties and not item)):
+                continue
+            encoded[name] = encode_field(item)
+        return encoded
+
+    return encode_struct
+
+
+def _empties(field: Field) -> bool:
+    """Whether a value that is false in Python is empty in Go: not behind a pointer, nor for what encodes itself."""
+    return not field.type.pointer and field.type.shape not in ("quantity", "struct", "raw")
+
+
+def _encoder(kind: Type) -> Encoder:
+    if kind.shape == "struct":
+        return _struct(kind, struct_encoder)
+    if kind.item is not None:
+        return _container(kind, _encoder(kind.item))
+    zero = None if kind.pointer else _ZEROS.get(kind.shape)
+    return lambda value: zero if value is None else value
+
+
+def _struct(kind: Type, encoder_of: Callable[[str], Encoder]) -> Encoder:
+    """``encoder_of`` is called late, so that a struct is compiled only once it is met."""
+
+    def encode_struct(value: Any) -> Any:
+        return None if value is None and kind.pointer else encoder_of(kind.struct)(value or {})
+
+    return encode_struct
+
+
+def _container(kind: Type, encode_item: Encoder) -> Encoder:
+    def encode_list(value: Any) -> Any:
+        return None if value is None else [encode_item(item) for item in value]
+
+    def encode_map(value: Any) -> Any:
+        return None if value is None else {key: encode_item(value[key]) for key in sorted(value)}
+
+    return encode_list if kind.shape == "list" else encode_map
+
+
+@functools.cache
+def internal_encoder(struct: str) -> Encoder:
+    """The encoder of a struct's internal twin: every field under its Go name, unset ones as null.
+
+    The twins of ``k8s.io/kubernetes`` ``pkg/apis`` have no JSON tags; only ``metav1`` types keep theirs.
+    """
+    fields = [(field, _internal(field.type)) for field in schema.load().structs[struct]]
+
+    def encode_struct(value: dict[str, Any]) -> dict[str, Any]:
+        encoded: dict[str, Any] = {}
+        for field, encode_field in fields:
+            if not field.name or field.go == "ObjectMeta":
+                encoded |= encode_field(value if not field.name else value.get(field.name, {}))
+            else:
+                encoded[field.go] = encode_field(value.get(field.name))
+        return encoded
+
+    return encode_struct
+
+
+def _internal(kind: Type) -> Encoder:
+    if kind.shape == "struct":
+        return _struct(kind, struct_encoder if kind.struct.startswith("meta/") else internal_encoder)
+    return _encoder(kind) if kind.item is None else _container(kind, _internal(kind.item))

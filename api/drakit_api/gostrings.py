@@ -1,0 +1,48 @@
+"""Texts as Go prints them: quoted strings and JSON in error messages.
+
+Kubernetes' messages are made with ``%q`` and ``json.Marshal``; who greps a log for one must find the same bytes.
+Sources: Go's ``strconv.Quote`` and ``encoding/json``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+_ESCAPES = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+}
+# json.Marshal escapes these so that JSON can stand inside of HTML.
+_HTML_SAFE = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026", 0x2028: "\\u2028", 0x2029: "\\u2029"}
+
+
+def quote(text: str) -> str:
+    """``strconv.Quote``."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return '"' + "".join(map(_quoted, text)) + '"'
+
+
+def _quoted(char: str) -> str:
+    if (escape := _ESCAPES.get(char)) is not None:
+        return escape
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def to_json(value: Any) -> str:
+    """``json.Marshal`` of a value whose fields are already in Go's order."""
+    return msgspec.json.encode(value).decode().translate(_HTML_SAFE)

@@ -1,0 +1,66 @@
+"""Times in objects: RFC 3339 as Go reads it, with Go's complaints, and as Kubernetes writes it.
+
+``metav1.Time`` keeps whole seconds in UTC (``k8s.io/apimachinery`` v0.37.1 ``pkg/apis/meta/v1/time.go``). The
+complaints are those of Go's ``time.Parse`` with the layout ``time.RFC3339``, which names the first part that does not
+fit.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from drakit_api.gostrings import quote
+
+_LAYOUT = "2006-01-02T15:04:05Z07:00"
+# (name of the part in the layout, what it looks like, name of its range)
+_PARTS = [
+    ("2006", r"\d{4}", ""),
+    ("-", "-", ""),
+    ("01", r"\d{2}", "month"),
+    ("-", "-", ""),
+    ("02", r"\d{2}", "day"),
+    ("T", "T", ""),
+    ("15", r"\d{1,2}", "hour"),
+    (":", ":", ""),
+    ("04", r"\d{2}", "minute"),
+    (":", ":", ""),
+    ("05", r"\d{2}(?:[.,]\d+)?", "second"),
+    ("Z07:00", r"Z|[-+]\d{2}:\d{2}", ""),
+]
+_RANGES = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
+
+
+def canonical(text: str) -> str:
+    """A time as the server writes it back. Raises ``ValueError`` with Go's words."""
+    rest, values = text, []
+    for part, pattern, name in _PARTS:
+        match = re.match(pattern, rest, re.ASCII)
+        if match is None:
+            raise ValueError(
+                f"parsing time {quote(text)} as {quote(_LAYOUT)}: cannot parse {quote(rest)} as {quote(part)}"
+            )
+        if name and not _in_range(name, match.group()):
+            raise ValueError(f"parsing time {quote(text)}: {name} out of range")
+        values.append(match.group())
+        rest = rest[match.end() :]
+    if rest:
+        raise ValueError(f"parsing time {quote(text)}: extra text: {quote(rest)}")
+    for name, digits, maximum in (("hour", values[-1][1:3], 24), ("minute", values[-1][4:], 60)):
+        if digits and int(digits) > maximum:
+            raise ValueError(f"parsing time {quote(text)}: time zone offset {name} out of range")
+    return _in_utc(text, values)
+
+
+def _in_range(name: str, digits: str) -> bool:
+    low, high = _RANGES[name]
+    return low <= int(digits[:2]) <= high
+
+
+def _in_utc(text: str, values: list[str]) -> str:
+    seconds, zone = values[10][:2], values[11].replace("Z", "+00:00")
+    try:
+        moment = datetime.fromisoformat(f"{''.join(values[:6])}{values[6]:>02}:{values[8]}:{seconds}{zone}")
+        return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+    except (ValueError, OverflowError):
+        raise ValueError(f"parsing time {quote(text)}: day out of range") from None

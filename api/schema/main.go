@@ -1,0 +1,125 @@
+// Prints what package drakit_api knows about the Go types behind resource.k8s.io: the names, order and types of
+// their fields. An API server decodes into these types, and its error messages and stored objects show them.
+//
+//	go run . > ../drakit_api/schema.json
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+
+	v1 "k8s.io/api/resource/v1"
+	v1alpha3 "k8s.io/api/resource/v1alpha3"
+	v1beta1 "k8s.io/api/resource/v1beta1"
+	v1beta2 "k8s.io/api/resource/v1beta2"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+var kinds = map[string][]any{
+	"v1": {v1.ResourceSlice{}, v1.ResourceClaim{}, v1.ResourceClaimTemplate{}, v1.DeviceClass{}, v1.DeviceTaintRule{}},
+	"v1beta2": {
+		v1beta2.ResourceSlice{}, v1beta2.ResourceClaim{}, v1beta2.ResourceClaimTemplate{}, v1beta2.DeviceClass{},
+		v1beta2.DeviceTaintRule{},
+	},
+	"v1beta1":  {v1beta1.ResourceSlice{}, v1beta1.ResourceClaim{}, v1beta1.ResourceClaimTemplate{}, v1beta1.DeviceClass{}},
+	"v1alpha3": {v1alpha3.DeviceTaintRule{}, v1alpha3.ResourcePoolStatusRequest{}},
+}
+
+// Types that decode themselves.
+var special = map[reflect.Type]string{
+	reflect.TypeFor[resource.Quantity]():    "quantity",
+	reflect.TypeFor[metav1.Time]():          "time",
+	reflect.TypeFor[metav1.MicroTime]():     "microtime",
+	reflect.TypeFor[runtime.RawExtension](): "raw",
+	reflect.TypeFor[metav1.FieldsV1]():      "raw",
+}
+
+var scalars = map[reflect.Kind]string{
+	reflect.String: "string", reflect.Bool: "bool", reflect.Int64: "int64", reflect.Int32: "int32", reflect.Int: "int",
+}
+
+var structs = map[string]any{}
+
+// describe gives a type as JSON: a scalar or special name, or {list|map|pointer|struct: ...}; "go" is how messages name it.
+func describe(t reflect.Type) any {
+	if name, ok := special[t]; ok {
+		return name
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return map[string]any{"pointer": describe(t.Elem())}
+	case reflect.Slice:
+		return map[string]any{"list": describe(t.Elem()), "go": t.String()}
+	case reflect.Map:
+		return map[string]any{"map": describe(t.Elem()), "go": t.String()}
+	case reflect.Struct:
+		return map[string]any{"struct": register(t), "go": t.String()}
+	default:
+		if t.String() == scalars[t.Kind()] {
+			return t.String()
+		}
+		return map[string]any{"scalar": scalars[t.Kind()], "go": t.String()}
+	}
+}
+
+func register(t reflect.Type) string {
+	path := strings.Split(t.PkgPath(), "/")
+	key := strings.Join(path[len(path)-2:], "/") + "." + t.Name()
+	if _, ok := structs[key]; ok {
+		return key
+	}
+	structs[key] = nil
+	fields := []any{}
+	for i := range t.NumField() {
+		field := t.Field(i)
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		fields = append(fields, map[string]any{
+			"name": name, "go": field.Name, "type": describe(field.Type),
+			"omit": strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero"),
+		})
+	}
+	structs[key] = fields
+	return key
+}
+
+func main() {
+	roots := map[string]map[string]string{}
+	for version, objects := range kinds {
+		roots[version] = map[string]string{}
+		for _, object := range objects {
+			t := reflect.TypeOf(object)
+			roots[version][t.Name()] = register(t)
+		}
+	}
+	if err := print(roots); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// print writes one struct a line, so that a new Kubernetes version shows as a readable difference.
+func print(roots map[string]map[string]string) error {
+	kinds, err := json.Marshal(roots)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("{\"kinds\": %s,\n\"structs\": {\n", kinds)
+	separator := ""
+	for _, name := range slices.Sorted(maps.Keys(structs)) {
+		fields, err := json.Marshal(structs[name])
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s%q: %s", separator, name, fields)
+		separator = ",\n"
+	}
+	fmt.Print("\n}}\n")
+	return nil
+}
