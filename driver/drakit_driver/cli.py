@@ -1,0 +1,211 @@
+"""``drakit driver``: print what would be published, or run the driver."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from drakit_api.features import FeatureGates
+    from drakit_api.pools import Pool
+
+# Commands that live in modules of their own and are imported when they are used: name -> (module, attribute, help).
+_COMMANDS = {
+    "run": ("drakit_driver.run_command", "run", "Run the driver on nodes of a cluster."),
+}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class _LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*super().list_commands(ctx), *_COMMANDS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        module, attribute, _ = _COMMANDS[cmd_name]
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        own = [(name, command.get_short_help_str(100)) for name, command in self.commands.items()]
+        with formatter.section("Commands"):
+            formatter.write_dl([*own, *((name, line) for name, (_, _, line) in _COMMANDS.items())])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+def driver() -> None:
+    """The fake DRA driver: devices you do not have, published as the real drivers publish them.
+
+    \b
+    drakit driver profiles                      the hardware it can pretend to have
+    drakit driver slices a100-40gb              the ResourceSlices of one A100 and its 25 MIG partitions
+    drakit driver classes a100-40gb | kubectl apply -f -
+    drakit driver run --help                    publish them and prepare claims on nodes
+    """
+
+
+def profile_options(command: F) -> F:
+    """The arguments that choose devices; shared by all commands that need a profile."""
+    for decorate in (
+        click.option("--pool", "pool_name", metavar="NAME", help="Name of a TPU pool. [default: the profile's name]"),
+        click.option("--driver-name", metavar="NAME", help="Publish as this driver. [default: the real driver's name]"),
+        click.option(
+            "--node", "nodes", multiple=True, metavar="NAME", help="A node; repeat for more. [default: node-1 ...]"
+        ),
+        click.option(
+            "--gpus", type=click.IntRange(1, 64), metavar="N", help="GPUs of each node. [default: 1; dgx-a100: 8]"
+        ),
+        click.argument("layout", metavar="[FILE]", required=False, type=click.Path(path_type=Path)),
+        click.argument("profile"),
+    ):
+        command = decorate(command)
+    return command
+
+
+def gate_options(command: F) -> F:
+    """The Kubernetes to publish for."""
+    for decorate in (
+        click.option("--feature-gates", default="", metavar="A=true,B=false", help="Feature gates of that Kubernetes."),
+        click.option("--emulated-version", default="1.37", metavar="V", show_default=True, help="Kubernetes version."),
+    ):
+        command = decorate(command)
+    return command
+
+
+@driver.command()
+def profiles() -> None:
+    """List the hardware profiles."""
+    from drakit_driver.profiles import profiles as known
+
+    rows = {name: profile.summary for name, profile in known().items()}
+    width = max(map(len, rows))
+    for name, summary in rows.items():
+        click.echo(f"{name:{width}}  {summary}")
+
+
+@driver.command()
+@profile_options
+@gate_options
+@click.option("--combined", is_flag=True, help="Counter sets and devices in one slice, as servers of 1.34 want it.")
+@click.option(
+    "--sizes", is_flag=True, help="Show bytes in etcd, before and after flattening; instead of, or beside, -o."
+)
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Format of the List. [default: yaml]")
+def slices(
+    profile: str,
+    layout: Path | None,
+    gpus: int | None,
+    nodes: tuple[str, ...],
+    driver_name: str | None,
+    pool_name: str | None,
+    emulated_version: str,
+    feature_gates: str,
+    combined: bool,
+    sizes: bool,
+    output: str | None,
+) -> None:
+    """Print the ResourceSlices that would be published, as a List.
+
+    \b
+    drakit driver slices a100-40gb --gpus 2 --node gpu-worker
+    drakit driver slices tpu-v6e-4x4 -o json
+    drakit driver slices layout my-devices.yaml --driver-name gpu.example.com
+    drakit driver slices layout my-devices.yaml --sizes
+    drakit driver slices layout my-devices.yaml --feature-gates DRAResourceSliceMixins=true
+
+    \b
+    Exit status: 1 if the devices cannot be published (every reason on stderr),
+    2 if the command line is wrong.
+    """
+    from drakit_driver.manifests import dump, listed
+    from drakit_driver.profiles import build
+
+    gates = parse_gate_options(emulated_version, feature_gates)
+    with _reported_errors():
+        pools = build(profile, nodes=nodes, driver_name=driver_name, gpus=gpus, pool_name=pool_name, layout=layout)
+        objects = _split(pools, gates, combined)
+        report = _size_report(pools, gates, combined) if sizes else ""
+    if output or not sizes:
+        click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
+    if report:
+        click.echo(report, err=bool(output))
+
+
+@driver.command()
+@click.argument("profile")
+@click.option("--driver-name", metavar="NAME", help="The driver's name. [default: the real driver's name]")
+@click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
+def classes(profile: str, driver_name: str | None, output: str) -> None:
+    """Print the DeviceClasses that claims for these devices name.
+
+    \b
+    drakit driver classes dgx-a100 | kubectl apply -f -
+    drakit driver classes layout --driver-name gpu.example.com
+    """
+    from drakit_driver.manifests import dump, listed
+    from drakit_driver.profiles import device_classes
+
+    with _reported_errors():
+        objects = device_classes(profile, driver_name)
+    click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
+
+
+class _reported_errors:
+    """Turn a ``PoolError`` into lines on stderr and exit status 1."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        from drakit_api.pools import PoolError
+
+        if isinstance(error, PoolError):
+            for line in error.errors:
+                click.echo(f"error: {line}", err=True)
+            raise SystemExit(1)
+
+
+def parse_gate_options(emulated_version: str, feature_gates: str) -> FeatureGates:
+    """The gates of ``gate_options``; a wrong one ends the command with status 2."""
+    from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
+
+    try:
+        return FeatureGates(emulated_version, parse_gates(feature_gates))
+    except FeatureGateError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _split(pools: list[Pool], gates: FeatureGates, combined: bool) -> list[dict[str, Any]]:
+    from drakit_api.slices import split
+
+    return [each for pool in pools for each in split(pool, generation=1, gates=gates, combined=combined)]
+
+
+def _size_report(pools: list[Pool], gates: FeatureGates, combined: bool) -> str:
+    from drakit_api.sizes import pool_sizes
+
+    lines, before, after = [], 0, 0
+    for pool in pools:
+        sizes = pool_sizes(pool, gates, combined=combined)
+        if sizes.with_mixins is not None:
+            lines += _size_lines(f"pool {pool.name} with mixins", sizes.with_mixins)
+            lines += _size_lines(f"pool {pool.name} flattened", sizes.flattened)
+        else:
+            lines += _size_lines(f"pool {pool.name}", sizes.flattened)
+        before += sum(sizes.with_mixins or sizes.flattened)
+        after += sum(sizes.flattened)
+    total = f"total: {after:,} bytes in etcd"
+    if before != after:
+        total += f" flattened, {before:,} with mixins ({before / after:.0%})"
+    return "\n".join([*lines, total])
+
+
+def _size_lines(title: str, sizes: list[int]) -> list[str]:
+    each = ", ".join(f"{size:,}" for size in sizes)
+    return [f"{title}: {len(sizes)} slices, {sum(sizes):,} bytes ({each})"]

@@ -1,0 +1,44 @@
+"""Printing objects as manifests that ``kubectl apply`` reads back unchanged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import msgspec
+import yaml
+
+from drakit_api.pools import Object
+
+Format = Literal["yaml", "json"]
+
+# Plain scalars that kubectl's YAML parser takes for a number although PyYAML does not: a profile named 1e3, say.
+_NUMERIC = re.compile(r"[-+]?(\.?[0-9][0-9_.]*([eE][-+]?[0-9]+)?|0[xob][0-9a-fA-F_]+)")
+
+
+class _Dumper(yaml.CSafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        """Anchors would save lines and cost every reader a search."""
+        return True
+
+
+def _string(dumper: _Dumper, value: str) -> yaml.ScalarNode:
+    style = "'" if _NUMERIC.fullmatch(value) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(str, _string)
+
+
+def listed(objects: Iterable[Object]) -> Object:
+    """A ``v1`` List, the form that holds objects of different kinds."""
+    return {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+
+
+def dump(obj: Object, form: Format) -> str:
+    """One object as text, fields in their own order."""
+    if form == "json":
+        return msgspec.json.format(msgspec.json.encode(obj), indent=2).decode() + "\n"
+    text: str = yaml.dump(obj, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
+    return text
