@@ -1,0 +1,354 @@
+"""Keeps the ResourceSlices of a driver's pools as the driver wants them, against everything that happens to them.
+
+The kubelet wipes a node's slices when it restarts, administrators edit and delete them, API servers of other versions
+or gates drop fields of them. The publisher watches its own slices and repairs what differs, event-driven; what it
+compares and in which order it writes is in ``slice_comparison`` and ``pool_plan``.
+
+What it owns: with ``node_name``, every slice of the driver on that node; without, the slices of the pools that it was
+given (now or before) and that belong to no node. So network-attached pools of one driver may be published by several
+processes, each its own pools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError, Conflict, NotFound
+from drakit_client.events import EventRecorder
+from drakit_client.reflector import Reflector
+from drakit_client.resources import NODES, RESOURCE_SLICES, Resource
+from drakit_driver import slice_versions
+from drakit_driver.pool_plan import Desired, Plan, comparable, generate_name, plan
+from drakit_driver.slice_comparison import dropped_fields, suspected_gates
+from drakit_driver.sync_queue import SyncQueue
+from drakit_driver.written_slices import WrittenSlices
+
+if TYPE_CHECKING:
+    from drakit_api.features import FeatureGates
+    from drakit_api.pools import Pool
+
+log = logging.getLogger(__name__)
+
+Object = dict[str, Any]
+Report = Callable[[str], None]
+
+# Long enough that one burst of events is one repair, short enough that nobody waits for it.
+REPAIR_SECONDS = 0.1
+# How often the server is asked (dry run) whether it would keep fields by now that it dropped before.
+PROBE_SECONDS = 10.0
+# A slice that we created and that never shows up in the watch was deleted before the watch saw it.
+_UNSEEN_SECONDS = 10.0
+_FAILURES = (ApiError, aiohttp.ClientError, OSError, TimeoutError)
+
+
+class _NotServed(Exception):
+    """The API server stopped serving the version in use (it was up- or downgraded)."""
+
+
+class Publisher:
+    """Publishes ``pools`` of ``driver``; ``run`` works until cancelled, ``published`` waits for the first success.
+
+    ``report`` gets one line per change of state. Slices are left behind on purpose when it stops: pods keep running
+    while a driver is updated. ``cleanup`` removes them.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        driver: str,
+        pools: Sequence[Pool],
+        *,
+        node_name: str | None = None,
+        gates: FeatureGates,
+        report: Report = log.info,
+        repair_seconds: float = REPAIR_SECONDS,
+        probe_seconds: float = PROBE_SECONDS,
+    ) -> None:
+        self.driver = driver
+        self.node_name = node_name
+        self._connection = connection
+        self._gates = gates
+        self._report = report
+        self._repair_seconds = repair_seconds
+        self._probe_seconds = probe_seconds
+        self._events = EventRecorder(connection, driver, host=node_name or "")
+        self._desired: dict[str, list[Desired]] = {}
+        self._dropped: dict[str, list[str]] = {}
+        self._synced: set[str] = set()
+        self._progress = asyncio.Condition()
+        self._queue = SyncQueue()
+        self._written = WrittenSlices(_UNSEEN_SECONDS)
+        self._resource = RESOURCE_SLICES
+        self._reflector: Reflector | None = None
+        self.update(pools)
+
+    def update(self, pools: Sequence[Pool]) -> None:
+        """Replace the desired pools; unchanged pools are not touched, missing ones are removed from the server."""
+        names = [pool.name for pool in pools]
+        if len(set(names)) != len(names):
+            raise ValueError(f"driver {self.driver}: pool names must be unique: {', '.join(sorted(names))}")
+        fresh = {pool.name: self._wanted(pool) for pool in pools}
+        for name in self._desired.keys() - fresh.keys():
+            fresh[name] = []
+        for name, desired in fresh.items():
+            before = self._desired.get(name)
+            if before is not None and [item.spec for item in before] == [item.spec for item in desired]:
+                continue
+            self._desired[name] = desired
+            self._synced.discard(name)
+            self._dropped.pop(name, None)
+            self._queue.add(name)
+
+    def _wanted(self, pool: Pool) -> list[Desired]:
+        # Imported here: the module brings the splitting rules, which a plugin that does not publish has no use for.
+        from drakit_api.slices import split
+
+        return [Desired.of(slice_["spec"]) for slice_ in split(pool, generation=1, gates=self._gates)]
+
+    def dropped(self) -> dict[str, list[str]]:
+        """By pool: the fields that the API server does not keep."""
+        return dict(self._dropped)
+
+    async def published(self, timeout: float = 30.0) -> None:
+        """Wait until every pool is on the server as desired (up to dropped fields); raises ``TimeoutError``."""
+        async with asyncio.timeout(timeout), self._progress:
+            await self._progress.wait_for(lambda: self._synced >= self._desired.keys())
+
+    async def run(self) -> None:
+        """Publish and repair until cancelled; an API server that is away or changes version is waited for."""
+        while True:
+            version = await self._find_version()
+            self._resource = RESOURCE_SLICES.in_version(version)
+            try:
+                await self._follow(self._resource)
+            except* _NotServed:
+                self._report(f"publisher {self.driver}: {version} is no longer served, asking again")
+
+    async def cleanup(self, timeout: float = 30.0) -> None:
+        """Delete every slice that this publisher owns. Call it after ``run`` was cancelled."""
+        async with asyncio.timeout(timeout):
+            resource = RESOURCE_SLICES.in_version(await slice_versions.served_version(self._connection))
+            listed = await self._connection.list(resource, field_selector=self._field_selector())
+            owned = [slice_ for slice_ in listed["items"] or [] if self._owns(slice_)]
+            self._resource = resource
+            await self._delete(owned)
+            if owned:
+                self._report(f"publisher {self.driver}: removed {len(owned)} slices")
+
+    async def _find_version(self) -> str:
+        delay, told = 0.1, ""
+        while True:
+            try:
+                return await slice_versions.served_version(self._connection)
+            except (*_FAILURES, slice_versions.NoServedVersion) as error:
+                message = str(error) or type(error).__name__
+                if message != told:
+                    self._report(f"publisher {self.driver}: waiting for the API server: {message}")
+                told = message
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, 5.0)
+
+    def _field_selector(self) -> str:
+        # An empty nodeName selects the slices of no node, as upstream's controller does for network-attached devices.
+        return f"spec.driver={self.driver},spec.nodeName={self.node_name or ''}"
+
+    async def _follow(self, resource: Resource) -> None:
+        self._reflector = Reflector(
+            self._connection, resource, field_selector=self._field_selector(), on_change=[self._changed]
+        )
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._reflector.run())
+            await self._reflector.synced()
+            for name in self._desired.keys() | {pool_name(slice_) for slice_ in self._owned()}:
+                self._queue.add(name)
+            group.create_task(self._probe())
+            group.create_task(self._work())
+
+    def _changed(self, old: Object | None, new: Object | None) -> None:
+        slice_ = new or old
+        if slice_ is None:
+            return
+        if not self._written.seen(old, new) and self._owns(slice_):
+            self._synced.discard(pool_name(slice_))
+            self._queue.add(pool_name(slice_), self._repair_seconds)
+
+    def _owns(self, slice_: Object) -> bool:
+        if slice_["spec"].get("driver") != self.driver or (slice_["spec"].get("nodeName") or None) != self.node_name:
+            return False
+        return self.node_name is not None or pool_name(slice_) in self._desired
+
+    def _owned(self) -> list[Object]:
+        assert self._reflector is not None
+        stored = self._written.over(self._reflector.store)
+        return [slice_versions.from_version(item, self._resource.version) for item in stored if self._owns(item)]
+
+    async def _work(self) -> None:
+        while True:
+            name = await self._queue.get()
+            try:
+                await self._sync(name)
+            except Conflict:
+                # Somebody else was faster; the watch brings what they wrote.
+                self._queue.retry(name)
+            except _FAILURES as error:
+                await self._failed(name, error)
+            else:
+                self._queue.done(name)
+
+    async def _failed(self, name: str, error: Exception) -> None:
+        if isinstance(error, NotFound) and await self._find_version() != self._resource.version:
+            raise _NotServed from error
+        message = str(error) or type(error).__name__
+        delay, first = self._queue.retry(name, message)
+        if first:
+            self._report(f"pool {name}: not published, trying again in {delay:.1f} s: {message}")
+            self._events.event(self._regarding(), "Warning", "PublishFailed", f"pool {name}: {message}")
+
+    async def _sync(self, name: str) -> None:
+        desired = self._desired.get(name, [])
+        existing = [slice_ for slice_ in self._owned() if pool_name(slice_) == name]
+        planned = plan(desired, existing)
+        if not planned.empty:
+            await self._delete(planned.delete)
+            await self._write(name, desired, planned)
+            action = f"published with generation {planned.generation}" if desired else "removed"
+            self._report(f"pool {name}: {action}, {len(desired)} slices ({_counts(planned)})")
+            self._report_dropped(name, desired)
+        async with self._progress:
+            self._synced.add(name)
+            self._progress.notify_all()
+
+    async def _delete(self, slices: Sequence[Object]) -> None:
+        for slice_ in slices:
+            metadata = slice_["metadata"]
+            try:
+                await self._connection.delete(
+                    self._resource,
+                    metadata["name"],
+                    uid=metadata.get("uid"),
+                    resource_version=metadata.get("resourceVersion"),
+                )
+            except NotFound:
+                log.debug("slice %s is gone already", metadata["name"])
+            self._written.deleted(slice_)
+
+    async def _write(self, name: str, desired: list[Desired], planned: Plan) -> None:
+        pool = {"name": name, "generation": planned.generation, "resourceSliceCount": len(desired)}
+        owners = await self._owner_references() if planned.create else []
+        for index, slice_ in planned.update:
+            spec = {**_with_taint_times(desired[index].spec, slice_["spec"]), "pool": pool}
+            body = slice_versions.to_version({**slice_, "spec": spec}, self._resource.version)
+            self._keep(desired, index, await self._connection.replace(self._resource, body))
+        for index in planned.create:
+            metadata: Object = {"generateName": generate_name(index, len(desired), self.driver, self.node_name)}
+            if owners:
+                metadata["ownerReferences"] = owners
+            body = {"metadata": metadata, "spec": {**desired[index].spec, "pool": pool}}
+            body = slice_versions.to_version(body, self._resource.version)
+            self._keep(desired, index, await self._connection.create(self._resource, body))
+
+    def _keep(self, desired: list[Desired], index: int, answer: Object) -> None:
+        """Remember what the server stored, so that dropped fields do not look like somebody's change for ever."""
+        self._written.stored(answer)
+        stored = comparable(slice_versions.from_version(answer, self._resource.version)["spec"])
+        desired[index] = Desired(desired[index].spec, stored)
+
+    def _report_dropped(self, name: str, desired: list[Desired]) -> None:
+        fields = sorted({path for item in desired for path in dropped_fields(comparable(item.spec), item.stored_as)})
+        if fields == self._dropped.get(name, []):
+            return
+        if not fields:
+            self._dropped.pop(name, None)
+            self._report(f"pool {name}: the API server keeps all fields now")
+            return
+        self._dropped[name] = fields
+        gates = ", ".join(suspected_gates(fields)) or "unknown"
+        message = f"pool {name}: the API server dropped {', '.join(fields)}; disabled features there: {gates}"
+        self._report(message)
+        self._events.event(self._regarding(), "Warning", "DroppedFields", message)
+
+    def _regarding(self) -> Object:
+        if self.node_name:
+            return {"apiVersion": "v1", "kind": "Node", "name": self.node_name, "uid": self.node_name}
+        # Events of cluster-scoped objects go to the default namespace; a driver is not an object, its slices are.
+        owned = self._owned() if self._reflector else []
+        name = owned[0]["metadata"]["name"] if owned else self.driver
+        return {"apiVersion": self._resource.api_version, "kind": "ResourceSlice", "name": name}
+
+    async def _owner_references(self) -> list[Object]:
+        """The Node, so that its slices vanish with it; read each time, as a re-created node has another UID."""
+        if self.node_name is None:
+            return []
+        node = await self._connection.get(NODES, self.node_name)
+        owner = {"apiVersion": "v1", "kind": "Node", "name": self.node_name, "uid": node["metadata"]["uid"]}
+        return [{**owner, "controller": True}]
+
+    async def _probe(self) -> None:
+        """Where fields were dropped, ask by dry run whether they would be kept now, and republish if so."""
+        while True:
+            await asyncio.sleep(self._probe_seconds)
+            for name in list(self._dropped):
+                try:
+                    if await self._would_keep_more(name):
+                        self._desired[name] = [Desired.of(item.spec) for item in self._desired[name]]
+                        self._synced.discard(name)
+                        self._queue.add(name)
+                except _FAILURES as error:
+                    log.debug("pool %s: dry run failed: %s", name, error)
+
+    async def _would_keep_more(self, name: str) -> bool:
+        for index, item in enumerate(self._desired.get(name, [])):
+            if comparable(item.spec) == item.stored_as:
+                continue
+            pool = {"name": name, "generation": 1, "resourceSliceCount": len(self._desired[name])}
+            body = {
+                "metadata": {"generateName": generate_name(index, index + 1, self.driver, self.node_name)},
+                "spec": {**item.spec, "pool": pool},
+            }
+            answer = await self._connection.json(
+                "POST",
+                self._resource.path(),
+                slice_versions.to_version(body, self._resource.version),
+                params={"dryRun": "All"},
+            )
+            kept = comparable(slice_versions.from_version(answer, self._resource.version)["spec"])
+            if kept != item.stored_as:
+                return True
+        return False
+
+
+def pool_name(slice_: Object) -> str:
+    """The name of the pool that a slice belongs to."""
+    name: str = slice_["spec"]["pool"]["name"]
+    return name
+
+
+def _counts(planned: Plan) -> str:
+    done = {"deleted": len(planned.delete), "updated": len(planned.update), "created": len(planned.create)}
+    return ", ".join(f"{count} {verb}" for verb, count in done.items() if count)
+
+
+def _with_taint_times(spec: Object, stored: Object) -> Object:
+    """``spec`` with ``timeAdded`` of taints that are stored already: an update must not restart their clocks."""
+    times = {
+        (device["name"], taint.get("key"), taint.get("value"), taint.get("effect")): taint["timeAdded"]
+        for device in stored.get("devices") or []
+        for taint in device.get("taints") or []
+        if "timeAdded" in taint
+    }
+    if not times:
+        return spec
+    spec = deepcopy(spec)
+    for device in spec.get("devices") or []:
+        for taint in device.get("taints") or []:
+            known = times.get((device["name"], taint.get("key"), taint.get("value"), taint.get("effect")))
+            if known and "timeAdded" not in taint:
+                taint["timeAdded"] = known
+    return spec
