@@ -76,8 +76,9 @@ def build(
 
     ``nodes``: for GPUs and node-local layouts the nodes that get a pool each; for TPUs the nodes of the one pool, row
     by row, exactly as many as it has VMs. Without names they are called node-1, node-2 and so on. ``driver_name``
-    replaces the real driver's name. ``gpus`` (MIG profiles): GPUs of each node. ``pool_name`` (TPU profiles): the pool's name if
-    it shall not be that of the profile, for several pools in one cluster. ``layout``: the file, for profile ``layout``.
+    replaces the real driver's name. ``gpus`` (MIG profiles): GPUs of each node. ``pool_name`` (TPU profiles): the name
+    of the pool if it shall not be that of the profile, for several pools in one cluster. ``layout``: the file, for
+    profile ``layout``.
     Raises ``PoolError``.
     """
     chosen = profile(name)

@@ -1,8 +1,8 @@
 """NVIDIA GPUs as partitionable devices, named and described as NVIDIA's own driver does it.
 
 With its gate DynamicMIG that driver publishes each GPU and every MIG instance that could be made on it, all drawing
-from one counter set a GPU, so that the scheduler decides how a GPU is cut. Claims, selectors and dashboards that work here
-work there. Source of names, attributes, capacities, counters and their order: ``kubernetes-sigs/dra-driver-nvidia-gpu``
+from one counter set a GPU, so that the scheduler decides how a GPU is cut. Claims and selectors that work here work
+there. Source of names, attributes, capacities, counters and their order: ``kubernetes-sigs/dra-driver-nvidia-gpu``
 (``deviceinfo.go``, ``mig.go``, ``partitions.go``); of the hardware: ``mig.yaml`` beside this file.
 """
 
