@@ -1,0 +1,96 @@
+"""Function calls: which variant of a function a call runs, decided at compile time where the types allow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .comprehensions import Closure
+from .declarations import Implementation, Overload, classes
+from .syntax import Call
+from .types import Type
+from .values import no_such_overload
+
+
+def call(implementation: Implementation, operands: list[Closure]) -> Closure:
+    """Evaluate the operands in order and pass them on."""
+    match operands:
+        case []:
+            return lambda _: implementation()
+        case [only]:
+            return lambda frame: implementation(only(frame))
+        case [first, second]:
+            return lambda frame: implementation(first(frame), second(frame))
+    return lambda frame: implementation(*(operand(frame) for operand in operands))
+
+
+def dispatcher(node: Call) -> Implementation:
+    """A function of the operands' values that runs the right variant, or fails as cel-go does."""
+    overloads = node.overloads
+    implementations = {overload.implementation for overload in overloads}
+    if len(implementations) == 1 and (overloads[0].checks_arguments or _settled(node, overloads)):
+        return overloads[0].implementation
+    if any(_looks_inside(t) for overload in overloads for t in overload.parameters):
+        return _searching(overloads)
+    return _by_class(overloads)
+
+
+def _settled(node: Call, overloads: list[Overload]) -> bool:
+    """Whether the types at compile time already guarantee that the variant fits."""
+    return len(overloads) == 1 and all(
+        _covers(wanted, operand.type) for wanted, operand in zip(overloads[0].parameters, node.operands, strict=True)
+    )
+
+
+def _covers(wanted: Type, found: Type) -> bool:
+    if classes(wanted) is None:
+        return True
+    if found.kind != wanted.kind or found.name != wanted.name:
+        return False
+    return wanted.kind not in ("list", "map") or all(map(_covers, wanted.parameters, found.parameters))
+
+
+def _looks_inside(t: Type) -> bool:
+    """Whether a value's class does not tell if it fits: ``list<int>``."""
+    return t.kind in ("list", "map") and any(classes(p) is not None for p in t.parameters)
+
+
+def _failure(overload: Overload, arguments: tuple[Any, ...]) -> Exception:
+    return no_such_overload() if overload.plain_errors else no_such_overload(overload.function, *arguments)
+
+
+def _searching(overloads: list[Overload]) -> Implementation:
+    def search(*arguments: Any) -> Any:
+        for overload in overloads:
+            if overload.accepts(arguments):
+                return overload.implementation(*arguments)
+        raise _failure(overloads[0], arguments)
+
+    return search
+
+
+def _by_class(overloads: list[Overload]) -> Implementation:
+    """Find the variant by the classes of the arguments, remembering the answer for each combination."""
+    chosen: dict[tuple[type, ...], Implementation | None] = {}
+
+    def choose(kinds: tuple[type, ...], arguments: tuple[Any, ...]) -> Implementation:
+        found = next((o.implementation for o in overloads if o.accepts(arguments)), None)
+        chosen[kinds] = found
+        if found is None:
+            raise _failure(overloads[0], arguments)
+        return found
+
+    def unary(argument: Any) -> Any:
+        kinds = (type(argument),)
+        return (chosen.get(kinds) or choose(kinds, (argument,)))(argument)
+
+    def binary(first: Any, second: Any) -> Any:
+        kinds = (type(first), type(second))
+        return (chosen.get(kinds) or choose(kinds, (first, second)))(first, second)
+
+    def general(*arguments: Any) -> Any:
+        kinds = tuple(map(type, arguments))
+        return (chosen.get(kinds) or choose(kinds, arguments))(*arguments)
+
+    variants: dict[int, Callable[..., Any]] = {1: unary, 2: binary}
+    return variants.get(len(overloads[0].parameters), general)

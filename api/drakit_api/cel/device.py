@@ -1,0 +1,86 @@
+"""A device as selectors see it, built once from a ResourceSlice and evaluated against by any number of selectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from drakit_api.quantity import Quantity, QuantityError
+
+from .library import semver
+from .values import Domains, Semver
+
+# Where the fields of ``device`` lie in a frame; local variables follow.
+FIELDS: Final = ("driver", "allowMultipleAllocations", "attributes", "capacity")
+WHOLE: Final = len(FIELDS)
+FIRST_LOCAL: Final = WHOLE + 1
+
+
+class DeviceView:
+    """The value of ``device``; make it with :func:`device_view`.
+
+    ``frame`` is what compiled selectors read and must not be changed. ``problem`` is set when upstream cannot represent
+    the device: then every selector fails with it.
+    """
+
+    __slots__ = ("frame", "problem")
+
+    def __init__(self, frame: list[Any], problem: str) -> None:
+        self.frame = frame
+        self.problem = problem
+
+
+def device_view(driver: str, device: Mapping[str, Any]) -> DeviceView:
+    """The view of one entry of ``spec.devices`` (v1) of a slice that belongs to ``driver``.
+
+    Attributes and capacities without a domain belong to the driver's. Where ``x`` and ``driver/x`` both exist, upstream
+    takes either at random (``k8s.io/dynamic-resource-allocation`` v0.37 ``cel/compile.go`` walks over a Go map); here
+    the qualified one wins, as it does in constraints.
+    """
+    attributes, problem = Domains(), ""
+    for name, attribute in _qualified_last(device.get("attributes")):
+        domain, identifier = _split(name, driver)
+        try:
+            attributes.setdefault(domain, {})[identifier] = _attribute(attribute)
+        except ValueError as error:
+            problem = problem or f"attribute {name}: {error}"
+    capacity = Domains()
+    for name, entry in _qualified_last(device.get("capacity")):
+        domain, identifier = _split(name, driver)
+        try:
+            capacity.setdefault(domain, {})[identifier] = Quantity.parse(entry.get("value", "0"))
+        except QuantityError as error:
+            problem = problem or f"capacity {name}: {error}"
+    fields = [driver, bool(device.get("allowMultipleAllocations")), attributes, capacity]
+    return DeviceView([*fields, dict(zip(FIELDS, fields, strict=True))], problem)
+
+
+def _qualified_last(entries: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+    return sorted((entries or {}).items(), key=lambda entry: "/" in entry[0])
+
+
+def _split(name: str, driver: str) -> tuple[str, str]:
+    domain, slash, identifier = name.partition("/")
+    return (domain, identifier) if slash else (driver, name)
+
+
+def _attribute(attribute: Mapping[str, Any]) -> Any:
+    """The one value that is set, lists first. Raises ``ValueError`` if there is none or a version is malformed."""
+    for kind in ("ints", "bools", "strings"):
+        if (values := attribute.get(kind)) is not None:
+            return list(values)
+    if (versions := attribute.get("versions")) is not None:
+        return [_version(text) for text in versions]
+    for kind in ("int", "bool", "string"):
+        if (value := attribute.get(kind)) is not None:
+            return value
+    if (version := attribute.get("version")) is not None:
+        return _version(version)
+    raise ValueError("unsupported attribute value")
+
+
+def _version(text: str) -> Semver:
+    try:
+        return semver.parse(text)
+    except ValueError as error:
+        raise ValueError(f"parse semantic version: {error}") from None

@@ -1,0 +1,44 @@
+"""What can go wrong with a selector, in the words of cel-go, so that users recognize what a real cluster would say."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class CelError(ValueError):
+    """Base of everything that a selector can raise."""
+
+
+class CelCompileError(CelError):
+    """The expression cannot be used: syntax, unknown names, types, result type or length.
+
+    The text is the detail that kube-apiserver shows behind ``Invalid value: "...": `` and that the allocator reports.
+    """
+
+
+class CelRuntimeError(CelError):
+    """The expression failed on this device, for example ``no such key: model``."""
+
+
+class Problem(NamedTuple):
+    """One complaint about the source at ``offset``, in code points; -1 for the expression as a whole."""
+
+    offset: int
+    message: str
+
+
+def describe(source: str, problems: list[Problem]) -> str:
+    """All problems in source order, each with its line and a pointer (cel-go ``common/error.go``)."""
+    shown = (_describe(source, problem) for problem in sorted(set(problems), key=lambda problem: problem.offset))
+    return "\n".join(shown)
+
+
+def _describe(source: str, problem: Problem) -> str:
+    if problem.offset < 0 or not source:
+        return f"ERROR: <input>:1:0: {problem.message}" if not source else f"ERROR: <input>:-1:0: {problem.message}"
+    before = source[: problem.offset]
+    line = before.count("\n")
+    column = problem.offset - (before.rfind("\n") + 1)
+    text = source.split("\n")[line].replace("\t", " ")
+    pointer = "".join("．" if ord(character) > 0x7F else "." for character in text[:column]).ljust(column, ".")
+    return f"ERROR: <input>:{line + 1}:{column + 1}: {problem.message}\n | {text}\n | {pointer}^"

@@ -1,0 +1,83 @@
+"""Kubernetes' functions on lists (``k8s.io/apiserver`` v0.37 ``pkg/cel/library/lists.go``)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+from drakit_api.cel.declarations import Overload, overload
+from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.values import LISTS, Duration, Uint, equal
+
+from . import operators
+
+_COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
+_ZERO: dict[str, Any] = {"int": 0, "uint": Uint(0), "double": 0.0, "duration": Duration(0)}
+_ADD: dict[str, Callable[[Any, Any], Any]] = {
+    "int": lambda total, element: operators.integer(total + element),
+    "uint": lambda total, element: operators.unsigned(int(total) + int(element)),
+    "double": lambda total, element: total + element,
+    "duration": lambda total, element: operators.duration(total.nanoseconds + element.nanoseconds),
+}
+
+
+def _is_sorted(elements: list[Any]) -> bool:
+    return all(operators.compare(previous, element) <= 0 for previous, element in itertools.pairwise(elements))
+
+
+def _extreme(name: str, sign: int) -> Callable[[list[Any]], Any]:
+    def extreme(elements: list[Any]) -> Any:
+        if not elements:
+            raise CelRuntimeError(f"{name} called on empty list")
+        best = elements[0]
+        for element in elements[1:]:
+            if operators.compare(element, best) == sign:
+                best = element
+        return best
+
+    return extreme
+
+
+def _sum(kind: str) -> Callable[[list[Any]], Any]:
+    zero, add = _ZERO[kind], _ADD[kind]
+
+    def total(elements: list[Any]) -> Any:
+        result = zero
+        for element in elements:
+            result = add(result, element)
+        return result
+
+    return total
+
+
+def _index_of(elements: list[Any], wanted: Any) -> int:
+    return next((index for index, element in enumerate(elements) if equal(element, wanted)), -1)
+
+
+def _last_index_of(elements: list[Any], wanted: Any) -> int:
+    found = _index_of(elements[::-1], wanted)
+    return found if found < 0 else len(elements) - 1 - found
+
+
+def _includes(target: Any, wanted: Any) -> bool:
+    """The list has the element, or the scalar is it: attributes may be either."""
+    if type(target) in LISTS:
+        return any(equal(element, wanted) for element in target)
+    return equal(target, wanted)
+
+
+def _by_type(name: str, kinds: tuple[str, ...], result: str, make: Callable[[str], Any]) -> list[Overload]:
+    return [overload(f"list<{kind}>.{name}() -> {result or kind}", make(kind)) for kind in kinds]
+
+
+FUNCTIONS = [
+    *_by_type("isSorted", _COMPARABLE, "bool", lambda _: _is_sorted),
+    *_by_type("sum", tuple(_ZERO), "", _sum),
+    *_by_type("max", _COMPARABLE, "", lambda _: _extreme("max", 1)),
+    *_by_type("min", _COMPARABLE, "", lambda _: _extreme("min", -1)),
+    overload("list<A>.indexOf(A) -> int", _index_of),
+    overload("list<A>.lastIndexOf(A) -> int", _last_index_of),
+]
+
+INCLUDES = [overload("dyn.includes(dyn) -> bool", _includes)]

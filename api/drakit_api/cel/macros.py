@@ -1,0 +1,97 @@
+"""Macros: calls that are rewritten before checking because they introduce a variable or test for presence.
+
+Which exist for selectors, and what is wrong with a malformed one, is from cel-go v0.29 ``parser/macro.go``,
+``ext/bindings.go``, ``ext/comprehensions.go`` and ``cel/library.go`` (optionals).
+"""
+
+from __future__ import annotations
+
+from .syntax import Bind, Call, Comprehension, Ident, Node, Select
+
+# canonical name of (method, number of arguments); one variable unless listed in _TWO_VARIABLES
+_ONE_VARIABLE = {
+    ("all", 2): "all",
+    ("exists", 2): "exists",
+    ("exists_one", 2): "exists_one",
+    ("map", 2): "map",
+    ("map", 3): "map",
+    ("filter", 2): "filter",
+}
+_TWO_VARIABLES = {
+    ("all", 3): "all",
+    ("exists", 3): "exists",
+    ("existsOne", 3): "exists_one",
+    ("exists_one", 3): "exists_one",
+    ("transformList", 3): "transformList",
+    ("transformList", 4): "transformList",
+    ("transformMap", 3): "transformMap",
+    ("transformMap", 4): "transformMap",
+    ("transformMapEntry", 3): "transformMapEntry",
+    ("transformMapEntry", 4): "transformMapEntry",
+}
+_RESERVED = ("__result__", "@result")
+
+
+class MacroError(ValueError):
+    """A macro was called with unsuitable arguments."""
+
+    def __init__(self, position: int, message: str) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+def expand(call: Call) -> Node:
+    """The node that a call stands for: itself unless it is a macro. Raises ``MacroError``."""
+    if call.target is None:
+        return _expand_has(call)
+    key = call.function, len(call.arguments)
+    if key in _ONE_VARIABLE:
+        return _expand_one_variable(call, call.target, _ONE_VARIABLE[key])
+    if key in _TWO_VARIABLES:
+        return _expand_two_variables(call, call.target, _TWO_VARIABLES[key])
+    if key == ("bind", 3) and isinstance(call.target, Ident) and call.target.name == "cel":
+        return _expand_bind(call)
+    if key in (("optMap", 2), ("optFlatMap", 2)):
+        variable = _name(call.arguments[0], "variable name must be a simple identifier", call)
+        return Bind(call.position, variable.name, call.target, call.arguments[1], unpack=call.function)
+    return call
+
+
+def _expand_has(call: Call) -> Node:
+    if call.function != "has" or len(call.arguments) != 1:
+        return call
+    argument = call.arguments[0]
+    if not isinstance(argument, Select) or argument.optional or argument.presence:
+        raise MacroError(argument.position, "invalid argument to has() macro")
+    return Select(call.position, argument.operand, argument.name, presence=True)
+
+
+def _expand_one_variable(call: Call, target: Node, macro: str) -> Node:
+    complaint = "argument is not an identifier" if macro in ("map", "filter") else "argument must be a simple name"
+    variable = _name(call.arguments[0], complaint, call)
+    if variable.name in _RESERVED:
+        raise MacroError(variable.position, "iteration variable overwrites accumulator variable")
+    return Comprehension(call.position, macro, target, [variable], call.arguments[1:])
+
+
+def _expand_two_variables(call: Call, target: Node, macro: str) -> Node:
+    variables = []
+    for argument in call.arguments[:2]:
+        variable = _name(argument, "argument must be a simple name", call)
+        if variable.name in _RESERVED:
+            raise MacroError(variable.position, "iteration variable overwrites accumulator variable")
+        variables.append(variable)
+    if variables[0].name == variables[1].name:
+        raise MacroError(variables[1].position, f"duplicate variable name: {variables[0].name}")
+    return Comprehension(call.position, macro, target, variables, call.arguments[2:])
+
+
+def _expand_bind(call: Call) -> Node:
+    variable = _name(call.arguments[0], "cel.bind() variable names must be simple identifiers", call)
+    return Bind(call.position, variable.name, call.arguments[1], call.arguments[2])
+
+
+def _name(argument: Node, complaint: str, call: Call) -> Ident:
+    if not isinstance(argument, Ident) or argument.name.startswith("."):
+        raise MacroError(argument.position, complaint)
+    return argument

@@ -1,0 +1,119 @@
+"""The syntax tree of a selector, after macros are recognized and before it is checked.
+
+``position`` is the offset in code points that cel-go reports problems at: the operator of a binary expression, the
+parenthesis of a call, the dot of a selection. The checker fills in ``type`` and ``overloads``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from .types import DYN, Type
+
+if TYPE_CHECKING:
+    from .declarations import Overload
+
+
+@dataclass(slots=True)
+class Node:
+    """Base of all nodes."""
+
+    position: int
+    type: Type = field(default=DYN, init=False)
+
+
+@dataclass(slots=True)
+class Literal(Node):
+    """A constant: bool, int, Uint, float, str, bytes or None."""
+
+    value: Any
+
+
+@dataclass(slots=True)
+class Ident(Node):
+    """A name."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Select(Node):
+    """``operand.name``; ``.?`` when optional, ``has(operand.name)`` when only the presence is asked for."""
+
+    operand: Node
+    name: str
+    optional: bool = False
+    presence: bool = False
+
+
+@dataclass(slots=True)
+class Call(Node):
+    """A function, a method (``target``) or an operator under its cel-go name, such as ``_==_``.
+
+    ``_&&_`` and ``_||_`` take any number of arguments, so that long chains do not nest.
+    """
+
+    function: str
+    target: Node | None
+    arguments: list[Node]
+    overloads: list[Overload] = field(default_factory=list, init=False)
+
+    @property
+    def operands(self) -> list[Node]:
+        """Target and arguments together."""
+        return self.arguments if self.target is None else [self.target, *self.arguments]
+
+
+@dataclass(slots=True)
+class ListLiteral(Node):
+    """``[a, ?b]``; ``optional`` holds the indexes of entries written with ``?``."""
+
+    elements: list[Node]
+    optional: frozenset[int]
+
+
+@dataclass(slots=True)
+class Entry:
+    """``key: value`` in a map literal."""
+
+    key: Node
+    value: Node
+    optional: bool
+
+
+@dataclass(slots=True)
+class MapLiteral(Node):
+    """``{key: value}``."""
+
+    entries: list[Entry]
+
+
+@dataclass(slots=True)
+class Message(Node):
+    """``Name{...}``. No message type exists for selectors, so this is always refused by the checker."""
+
+    name: str
+
+
+@dataclass(slots=True)
+class Comprehension(Node):
+    """A macro that walks over a list or map: ``all``, ``exists``, ``map`` and so on.
+
+    ``macro`` is its canonical name, ``variables`` one or two names, ``body`` the remaining arguments in their order.
+    """
+
+    macro: str
+    range: Node
+    variables: list[Ident]
+    body: list[Node]
+
+
+@dataclass(slots=True)
+class Bind(Node):
+    """``cel.bind(name, value, body)``, and what ``optMap`` and ``optFlatMap`` do with the unpacked value."""
+
+    name: str
+    value: Node
+    body: Node
+    unpack: str = ""
