@@ -17,6 +17,7 @@ import yaml
 
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import ApiError, Expired, NotFound
+from drakit_client.reflector import Reflector
 from drakit_client.resources import BY_KIND, EVENTS, PODS, Resource
 
 T = TypeVar("T")
@@ -199,6 +200,42 @@ class Api:
         if events := self.events(name, namespace if resource.namespaced else "default"):
             lines += ["events:", *events[-5:]]
         return "\n".join(lines)
+
+    def wait_all(
+        self,
+        resource: Resource,
+        condition: Callable[[list[Object]], bool],
+        *,
+        namespace: str | None = None,
+        timeout: float = 30.0,
+        what: str = "as expected",
+    ) -> list[Object]:
+        """Watch a whole collection until ``condition(objects)`` holds; returns the objects."""
+        seen: list[Object] = []
+
+        async def follow() -> list[Object]:
+            changed = asyncio.Event()
+            reflector = Reflector(self._connection, resource, namespace=self._in(resource, namespace))
+            reflector.on_change(lambda _old, _new: changed.set())
+            task = asyncio.create_task(reflector.run())
+            try:
+                async with asyncio.timeout(timeout):
+                    await reflector.synced()
+                    while not condition(objects := list(reflector.store.values())):
+                        seen[:] = objects
+                        changed.clear()
+                        await changed.wait()
+                    return objects
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+        try:
+            return self._run(follow(), timeout + _CALL_SECONDS)
+        except TimeoutError:
+            names = ", ".join(obj["metadata"]["name"] for obj in seen) or "none"
+            message = f"{resource.plural} were not {what} after {timeout:.0f} s; there are {len(seen)}: {names}"
+            raise WaitTimeout(message) from None
 
     def wait_running(self, *pods: str, namespace: str | None = None, timeout: float = 30.0) -> list[Object]:
         """Wait until all these pods run."""

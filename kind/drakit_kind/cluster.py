@@ -67,6 +67,18 @@ class Driver(Protocol):
     def start(self) -> None:
         """Start it (again) and wait until it is registered with its kubelets and its slices are published."""
 
+    def pause(self) -> None:
+        """Let it hang in whatever it is doing, until it is killed."""
+
+    def forget_registration(self) -> None:
+        """Take away what a killed driver left of its registration, as a reboot of its nodes does."""
+
+    def prepared(self, uid: str) -> int:
+        """How many times it prepared the claim with this UID."""
+
+    def cdi_files(self, node: str) -> list[str]:
+        """Names of the CDI specs that it has on a node now."""
+
     def stop(self) -> None:
         """End it in order; its slices and device classes go with it."""
 

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+from drakit_api.pools import Pool, PoolError
 from drakit_kind import spawn
 from drakit_kind.cluster import ClusterError, DriverSpec
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 15.0
+
+
+def pools_of(spec: DriverSpec) -> list[Pool]:
+    """The pools that a driver of this spec publishes; raises ``ClusterError`` with all that is wrong in it."""
+    from drakit_driver import profiles
+
+    layout = Path(spec.layout) if spec.layout else None
+    try:
+        return profiles.build(spec.profile, nodes=spec.nodes, driver_name=spec.name, gpus=spec.gpus, layout=layout)
+    except PoolError as error:
+        raise ClusterError(str(error)) from None
+
+
+def driver_name(spec: DriverSpec) -> str:
+    """The DRA driver name that a spec results in."""
+    return spec.name or pools_of(spec)[0].driver
 
 
 class DriverProcess:
@@ -29,9 +49,7 @@ class DriverProcess:
     @property
     def name(self) -> str:
         """The DRA driver name."""
-        from drakit_driver import profiles
-
-        return self._spec.name or profiles.driver_name(self._spec.profile)
+        return driver_name(self._spec)
 
     @property
     def pid(self) -> int:
@@ -52,6 +70,24 @@ class DriverProcess:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+    def pause(self) -> None:
+        """SIGSTOP: it accepts calls and answers none, as in the middle of one, until it is killed."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def forget_registration(self) -> None:
+        """Remove the registration sockets that a killed driver leaves, as a reboot of the node does."""
+        for node in self._spec.nodes:
+            (self._nodes_directory / node / "plugins_registry" / f"{self.name}-reg.sock").unlink(missing_ok=True)
+
+    def prepared(self, uid: str) -> int:
+        """How many times it prepared a claim, by its log."""
+        return len(re.findall(rf"^.*{re.escape(uid)}.*: prepared .*$", self.logs(), re.MULTILINE))
+
+    def cdi_files(self, node: str) -> list[str]:
+        """The CDI specs of its claims on a node."""
+        directory = self._nodes_directory / node / "cdi"
+        return sorted(path.name for path in directory.glob("*") if self.name in path.name)
 
     def stop(self) -> None:
         """SIGTERM; slices and device classes are removed."""

@@ -21,6 +21,7 @@ from drakit_client.connection import Connection
 from drakit_client.readiness import announce_ready
 from drakit_kind import control, kubeconfig
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, DriverSpec
+from drakit_kind.drivers import pools_of
 from drakit_kind.home import ClusterHome
 
 log = logging.getLogger("drakit")
@@ -163,11 +164,19 @@ class Host:
         )
 
     async def _start_driver(self, index: int, spec: DriverSpec) -> None:
-        from drakit_driver.driver import Driver
+        from drakit_driver.driver import Driver, NodeDirectories
 
-        driver = Driver(spec)
+        pools = pools_of(spec)
+        directories = [
+            NodeDirectories(node, self._home.nodes / node, self._home.nodes / node / "cdi") for node in spec.nodes
+        ]
+        name = pools[0].driver
+        gates = FeatureGates(self._spec.emulated_version, {**self._spec.gates, **spec.gates})
+        driver = Driver(self._connect(f"driver-{name}"), name, pools, gates=gates, nodes=directories)
         self._slots[f"driver-{index}"] = driver
         await driver.start()
+        await driver.ready()
+        log.info("driver %s started: %s on %d nodes", name, spec.profile, len(spec.nodes))
 
 
 async def _serve(home: ClusterHome) -> None:

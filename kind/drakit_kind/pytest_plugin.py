@@ -11,6 +11,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -122,15 +123,16 @@ def driver(cluster: Cluster, namespace: str) -> Iterator[Callable[..., Driver]]:
     while the driver still answers.
     """
     from drakit_kind.cluster import DriverSpec
+    from drakit_kind.drivers import driver_name
 
     started: list[Driver] = []
 
     def start(profile: str, **options: object) -> Driver:
-        from drakit_driver import profiles
-
-        options.setdefault("name", f"{namespace}.{profiles.driver_name(profile)}")
         options.setdefault("nodes", list(cluster.spec.nodes))
-        running = cluster.driver(DriverSpec(profile=profile, **options))  # type: ignore[arg-type]  # checked at run time
+        spec = DriverSpec(profile=profile, **options)  # type: ignore[arg-type]  # checked at run time
+        if spec.name is None:
+            spec = replace(spec, name=f"{namespace}.{driver_name(spec)}")
+        running = cluster.driver(spec)
         running.start()
         started.append(running)
         return running

@@ -1,0 +1,89 @@
+"""A DGX is filled with random MIG claims until nothing fits, and everything is free again at the end.
+
+What is checked after every step is arithmetic on the published counters, done here and not by any component.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from drakit_client.resources import PODS, RESOURCE_CLAIMS
+from drakit_kind.api import Api
+from drakit_kind.manifests import pod
+
+NODE = "node-2"
+PROFILES = ("1g.5gb", "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb")
+WEIGHTS = (40, 5, 10, 25, 15, 5)
+BATCH = 12
+TRIES = 8  # more batches than a DGX holds: 8 GPUs with at most 7 partitions each
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_dgx_filled_at_random_is_never_over_committed(
+    api: Api, gpus: Any, ledger: Any, allocated: Any, seed: int
+) -> None:
+    gpu = gpus("dgx-a100", nodes=[NODE])
+    choose = random.Random(seed)
+    full = False
+    for batch in range(TRIES):
+        names = [f"mig-{batch}-{index}" for index in range(BATCH)]
+        for name, profile in zip(names, choose.choices(PROFILES, WEIGHTS, k=BATCH), strict=True):
+            api.create(gpu.partitions(name, profile), pod(name, name))
+        api.wait_all(PODS, lambda pods: all(map(_decided, pods)), what="running or unschedulable")
+        ledger(gpu.name).check()
+        if full := _nothing_fits(ledger(gpu.name)):
+            break
+    assert full, "the DGX was not full in the end"
+    held = allocated(api.objects(RESOURCE_CLAIMS))
+    running = {item["metadata"]["name"] for item in api.objects(PODS) if item["status"].get("phase") == "Running"}
+    assert running == held
+
+    for item in api.objects(PODS):
+        api.delete(PODS, item["metadata"]["name"])
+    api.wait_all(PODS, lambda pods: pods == [], what="gone")
+    api.wait_all(RESOURCE_CLAIMS, lambda claims: allocated(claims) == set(), what="free")
+    assert ledger(gpu.name).used() == {}
+
+
+def test_churn_gives_back_what_it_took(api: Api, gpus: Any, ledger: Any, allocated: Any) -> None:
+    """Pods come and go in random order while others wait for their places; nobody is forgotten, nothing leaks."""
+    gpu = gpus("a100-40gb", nodes=[NODE], gpus=2)
+    choose = random.Random(7)
+    names = [f"churn-{index}" for index in range(40)]
+    for name, profile in zip(names, choose.choices(PROFILES, WEIGHTS, k=len(names)), strict=True):
+        api.create(gpu.partitions(name, profile), pod(name, name))
+    done: set[str] = set()
+    while len(done) < len(names):
+        pods = api.wait_all(PODS, lambda seen: any(map(_running, seen)), what="running", timeout=60)
+        ledger(gpu.name).check()
+        finished = [item["metadata"]["name"] for item in pods if _running(item)]
+        for name in choose.sample(finished, k=max(1, len(finished) // 2)):
+            api.delete(PODS, name)
+            api.wait_gone(PODS, [name])
+            done.add(name)
+    api.wait_all(RESOURCE_CLAIMS, lambda claims: allocated(claims) == set(), what="free")
+
+
+def _running(item: dict[str, Any]) -> bool:
+    return bool(item["status"].get("phase") == "Running" and not item["metadata"].get("deletionTimestamp"))
+
+
+def _decided(item: dict[str, Any]) -> bool:
+    conditions = item["status"].get("conditions", [])
+    return _running(item) or any(condition.get("reason") == "Unschedulable" for condition in conditions)
+
+
+def _nothing_fits(account: Any) -> bool:
+    """Whether no partition that the test asks for, on any GPU, has all the counters that it needs."""
+    used = account.used()
+    for (pool, name), device in account.devices.items():
+        profile = device["attributes"].get("profile", {}).get("string")
+        if profile not in PROFILES or (pool, name) in account.holders:
+            continue
+        needs = account.consumption(pool, name)
+        if all(used[counter] + amount <= account.available[counter] for counter, amount in needs.items()):
+            return False
+    return True

@@ -1,0 +1,116 @@
+"""KEP-4815, the MIG use case: partitions of one GPU exist side by side only where the hardware has room for them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
+from drakit_kind.api import Api
+from drakit_kind.manifests import pod
+
+NODE = "node-1"
+SEED_CLAIM = ("1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb")
+# 3g.20gb must lie at 4-7: at 0-3 it would leave room for one 1g only. See the picture in KEP-4815.
+LEGAL_LAYOUTS = [
+    {(0,), (1,), (2, 3), (4, 5, 6, 7)},
+    {(2,), (3,), (0, 1), (4, 5, 6, 7)},
+]
+
+
+def test_the_four_partitions_of_the_kep_share_one_gpu(
+    api: Api, gpus: Any, ledger: Any, devices_of: Any, all_free: Any
+) -> None:
+    gpu = gpus(nodes=[NODE], gpus=2)
+    api.create(gpu.partitions("mig-devices", *SEED_CLAIM), pod("consumer", "mig-devices"))
+    api.wait_running("consumer")
+
+    account = ledger(gpu.name)
+    account.check()
+    devices = devices_of("mig-devices")
+    attributes = [account.devices[NODE, device]["attributes"] for device in devices]
+    assert [attribute["profile"]["string"] for attribute in attributes] == list(SEED_CLAIM)
+    assert len({attribute["parentUUID"]["string"] for attribute in attributes}) == 1
+    assert {account.memory_slices(NODE, device) for device in devices} in LEGAL_LAYOUTS
+
+    api.delete(PODS, "consumer")
+    api.wait_gone(PODS, ["consumer"])
+    all_free("mig-devices")
+    assert ledger(gpu.name).used() == {}
+
+
+def test_the_container_sees_exactly_its_partitions(api: Api, gpus: Any, ledger: Any, devices_of: Any) -> None:
+    gpu = gpus(nodes=[NODE])
+    api.create(gpu.partitions("mig-devices", *SEED_CLAIM), pod("consumer", "mig-devices"))
+    api.wait_running("consumer")
+
+    environment = api.environment("consumer")
+    devices = devices_of("mig-devices")
+    variables = {device: "GPU_DEVICE_" + device.removeprefix("gpu-").replace("-", "_").upper() for device in devices}
+    assert environment["NVIDIA_VISIBLE_DEVICES"] == "void"
+    assert {environment[variable] for variable in variables.values()} == set(devices)
+    assert all(environment[f"{variable}_UUID"].startswith("MIG-") for variable in variables.values())
+    assert len({environment[f"{variable}_UUID"] for variable in variables.values()}) == len(devices)
+    parent = ledger(gpu.name).devices[NODE, devices[0]]["attributes"]["parentUUID"]["string"]
+    assert {environment[f"{variable}_PARENT_UUID"] for variable in variables.values()} == {parent}
+    named = {
+        value for name, value in environment.items() if name.startswith("GPU_DEVICE_") and value.startswith("gpu-")
+    }
+    assert named == set(devices)
+
+
+@pytest.mark.parametrize("whole_first", [True, False], ids=["the GPU first", "the partition first"])
+def test_a_whole_gpu_and_its_partitions_exclude_each_other(api: Api, gpus: Any, ledger: Any, whole_first: bool) -> None:
+    gpu = gpus(nodes=[NODE])
+    claims = [gpu.whole("whole"), gpu.partitions("part", "1g.5gb")]
+    first, second = claims if whole_first else reversed(claims)
+    for claim in (first, second):
+        api.create(claim, pod(claim["metadata"]["name"], claim["metadata"]["name"]))
+        if claim is first:
+            api.wait_running(first["metadata"]["name"])
+    waiting = second["metadata"]["name"]
+    message = api.wait_event(waiting, "FailedScheduling")
+    assert "cannot allocate all claims" in message
+    ledger(gpu.name).check()
+
+    api.delete(PODS, first["metadata"]["name"])
+    api.wait_running(waiting)
+    ledger(gpu.name).check()
+
+
+@pytest.mark.parametrize(
+    ("profiles", "left_over"),
+    [
+        (["1g.5gb+me", "1g.5gb+me"], 1),
+        (["3g.20gb", "4g.20gb", "1g.5gb"], 1),
+        (["1g.5gb"] * 8, 1),
+        (["7g.40gb", "1g.5gb"], 1),
+        (["2g.10gb"] * 3 + ["1g.5gb"], 0),
+    ],
+    ids=["media extensions once", "3g + 4g leave nothing", "seven 1g", "7g is everything", "three 2g and a 1g"],
+)
+def test_what_one_gpu_holds(
+    api: Api, gpus: Any, ledger: Any, allocated: Any, profiles: list[str], left_over: int
+) -> None:
+    gpu = gpus(nodes=[NODE])
+    names = [f"part-{index}" for index in range(len(profiles))]
+    for name, profile in zip(names, profiles, strict=True):
+        api.create(gpu.partitions(name, profile), pod(name, name))
+    fitting = len(profiles) - left_over
+    claims = api.wait_all(RESOURCE_CLAIMS, lambda seen: len(allocated(seen)) >= fitting, what="allocated")
+    account = ledger(gpu.name)
+    account.check()
+    assert len(account.holders) == fitting
+    for name in set(names) - allocated(claims):
+        assert "cannot allocate all claims" in api.wait_event(name, "FailedScheduling")
+
+
+def test_every_mig_profile_of_an_a100_is_published(api: Api, gpus: Any) -> None:
+    gpu = gpus(nodes=[NODE])
+    slices = api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={gpu.name}")
+    devices = [device for item in slices for device in item["spec"].get("devices") or []]
+    profiles = [device["attributes"].get("profile", {}).get("string", "whole") for device in devices]
+    assert {profile: profiles.count(profile) for profile in profiles} == {
+        "whole": 1, "1g.5gb": 7, "1g.5gb+me": 7, "1g.10gb": 4, "2g.10gb": 3, "3g.20gb": 2, "4g.20gb": 1, "7g.40gb": 1,
+    }  # fmt: skip

@@ -1,0 +1,123 @@
+"""Components die and come back; running pods do not notice, and nothing is prepared twice or forgotten."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
+from drakit_kind.api import Api
+from drakit_kind.cluster import Cluster, Component
+from drakit_kind.manifests import pod
+
+NODE = "node-1"
+
+
+def _restarts(api: Api, name: str) -> int:
+    statuses = api.get(PODS, name)["status"]["containerStatuses"]
+    return sum(status["restartCount"] for status in statuses)
+
+
+def test_a_driver_killed_while_preparing_finishes_after_its_restart(
+    api: Api, gpus: Any, devices_of: Any, all_free: Any
+) -> None:
+    gpu = gpus(nodes=[NODE])
+    gpu.driver.pause()  # the kubelet's call is accepted by the socket and never answered
+    api.create(gpu.partitions("part", "2g.10gb"), pod("user", "part"))
+    api.wait(RESOURCE_CLAIMS, "part", lambda seen: bool(seen) and bool(seen["status"].get("reservedFor")))
+    api.wait(PODS, "user", lambda seen: bool(seen) and bool(seen["spec"].get("nodeName")), what="bound")
+    gpu.driver.kill()
+    gpu.driver.start()
+    api.wait_running("user", timeout=60)
+    uid = api.get(RESOURCE_CLAIMS, "part")["metadata"]["uid"]
+    assert gpu.driver.prepared(uid) == 1
+    assert devices_of("part")[0] in api.environment("user").values()
+    api.delete(PODS, "user")
+    api.wait_gone(PODS, ["user"], timeout=60)
+    all_free("part")
+    assert gpu.driver.cdi_files(NODE) == []
+
+
+def test_pods_run_on_while_their_driver_is_away_and_end_when_it_is_back(
+    api: Api, gpus: Any, ledger: Any, all_free: Any
+) -> None:
+    gpu = gpus(nodes=[NODE])
+    api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
+    api.wait_running("user")
+    uid = api.get(RESOURCE_CLAIMS, "part")["metadata"]["uid"]
+    gpu.driver.kill()
+    assert api.get(PODS, "user")["status"]["phase"] == "Running"
+    api.delete(PODS, "user")
+    gpu.driver.start()
+    api.wait_gone(PODS, ["user"], timeout=60)
+    all_free("part")
+    assert gpu.driver.prepared(uid) == 1
+    assert gpu.driver.cdi_files(NODE) == []
+    assert ledger(gpu.name).used() == {}
+
+
+def test_a_restarted_kubelet_wipes_the_slices_and_the_driver_brings_them_back(
+    api: Api, cluster: Cluster, gpus: Any, ledger: Any
+) -> None:
+    gpu = gpus(nodes=[NODE])
+    api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
+    api.wait_running("user")
+    uid = api.get(RESOURCE_CLAIMS, "part")["metadata"]["uid"]
+    before = ledger(gpu.name)
+    old = {item["metadata"]["uid"] for item in _slices(api, gpu.name)}
+    cluster.restart("kubelet")
+    api.wait_all(
+        RESOURCE_SLICES,
+        lambda seen: len(new := _uids(seen, gpu.name)) == len(old) and not new & old,
+        what="published anew",
+        timeout=60,
+    )
+    assert ledger(gpu.name).devices == before.devices
+    assert api.get(PODS, "user")["status"]["phase"] == "Running"
+    assert _restarts(api, "user") == 0
+    assert gpu.driver.prepared(uid) == 1
+    api.create(gpu.partitions("next", "1g.5gb"), pod("second", "next"))
+    api.wait_running("second", timeout=60)
+    ledger(gpu.name).check()
+
+
+def _slices(api: Api, driver: str) -> list[dict[str, Any]]:
+    return api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={driver}")
+
+
+def _uids(slices: list[dict[str, Any]], driver: str) -> set[str]:
+    return {item["metadata"]["uid"] for item in slices if item["spec"]["driver"] == driver}
+
+
+@pytest.mark.parametrize("component", ["apiserver", "controllers", "scheduler"])
+def test_a_restarted_component_takes_up_where_it_was(
+    api: Api, cluster: Cluster, gpus: Any, ledger: Any, all_free: Any, component: Component
+) -> None:
+    gpu = gpus(nodes=[NODE])
+    api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
+    api.wait_running("user")
+    kept = api.get(PODS, "user")
+    cluster.restart(component)
+    again = api.get(PODS, "user")
+    assert again["metadata"]["uid"] == kept["metadata"]["uid"]
+    assert int(again["metadata"]["resourceVersion"]) >= int(kept["metadata"]["resourceVersion"])
+    api.create(gpu.partitions("next", "1g.5gb"), pod("second", "next"))
+    api.wait_running("second", timeout=60)
+    ledger(gpu.name).check()
+    assert _restarts(api, "user") == 0
+    for name in ("user", "second"):
+        api.delete(PODS, name)
+    api.wait_gone(PODS, ["user", "second"])
+    all_free("part")
+    all_free("next")
+
+
+def test_a_driver_that_stays_away_takes_its_devices_out_of_the_cluster(api: Api, gpus: Any) -> None:
+    gpu = gpus(nodes=[NODE])
+    gpu.driver.kill()
+    gpu.driver.forget_registration()
+    api.wait_all(RESOURCE_SLICES, lambda seen: _uids(seen, gpu.name) == set(), what="wiped", timeout=90)
+    gpu.driver.start()
+    api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
+    api.wait_running("user", timeout=60)

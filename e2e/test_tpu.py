@@ -1,0 +1,117 @@
+"""KEP-4815, the multi-host use case: pods that share a TPU slice land on exactly the hosts of that slice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from drakit_client.resources import DEPLOYMENTS, PODS, RESOURCE_CLAIMS
+from drakit_kind.api import Api
+from drakit_kind.manifests import deployment, pod
+
+HOSTS = [f"node-{number}" for number in range(2, 6)]
+# What each device of a 4x4 pool covers, hosts numbered row by row (hardware facts, not the driver's code).
+COVERS = {
+    "tpu-2x2-1": [1], "tpu-2x2-2": [2], "tpu-2x2-3": [3], "tpu-2x2-4": [4],
+    "tpu-2x4-1": [1, 2], "tpu-2x4-2": [3, 4],
+    "tpu-4x4-1": [1, 2, 3, 4],
+}  # fmt: skip
+
+
+def _hosts_of(device: str) -> set[str]:
+    return {HOSTS[number - 1] for number in COVERS[device]}
+
+
+def _pods_of(api: Api, app: str) -> list[dict[str, Any]]:
+    return api.objects(PODS, label_selector=f"app={app}")
+
+
+@pytest.mark.parametrize(("chips", "replicas"), [(8, 2), (16, 4)], ids=["2x4 on two hosts", "4x4 on four hosts"])
+def test_a_deployment_spreads_over_exactly_the_hosts_of_its_slice(
+    api: Api, tpus: Any, devices_of: Any, chips: int, replicas: int
+) -> None:
+    tpu = tpus(nodes=HOSTS)
+    api.create(tpu.slice_of("tpu-consumer", chips), deployment("workers", "tpu-consumer", replicas=replicas))
+    api.wait(
+        DEPLOYMENTS, "workers", lambda seen: bool(seen) and seen["status"].get("availableReplicas") == replicas,
+        what="available",
+    )  # fmt: skip
+    (device,) = devices_of("tpu-consumer")
+    pods = _pods_of(api, "workers")
+    assert sorted(item["spec"]["nodeName"] for item in pods) == sorted(_hosts_of(device))
+    claim = api.get(RESOURCE_CLAIMS, "tpu-consumer")
+    assert {consumer["name"] for consumer in claim["status"]["reservedFor"]} == {
+        item["metadata"]["name"] for item in pods
+    }
+
+
+def test_each_worker_knows_its_place_in_the_mesh(api: Api, tpus: Any, devices_of: Any) -> None:
+    tpu = tpus(nodes=HOSTS)
+    api.create(tpu.slice_of("tpu-consumer", 16), deployment("workers", "tpu-consumer", replicas=4))
+    api.wait_all(PODS, lambda pods: sum(item["status"].get("phase") == "Running" for item in pods) == 4, what="running")
+    workers = {item["spec"]["nodeName"]: api.environment(item["metadata"]["name"]) for item in _pods_of(api, "workers")}
+    assert [int(workers[host]["TPU_WORKER_ID"]) for host in HOSTS] == [0, 1, 2, 3]
+    for environment in workers.values():
+        assert environment["TPU_WORKER_HOSTNAMES"] == ",".join(HOSTS)
+        expected = {
+            "TPU_TOPOLOGY": "4x4",
+            "TPU_ACCELERATOR_TYPE": "v6e-16",
+            "TPU_HOST_BOUNDS": "2,2,1",
+            "TPU_CHIPS_PER_HOST_BOUNDS": "2,2,1",
+            "TPU_TOPOLOGY_WRAP": "false,false,false",
+            "TPU_SKIP_MDS_QUERY": "true",
+        }
+        assert {name: environment[name] for name in expected} == expected
+
+
+def test_one_replica_more_than_hosts_stays_pending(api: Api, tpus: Any) -> None:
+    tpu = tpus(nodes=HOSTS)
+    api.create(tpu.slice_of("tpu-consumer", 8), deployment("workers", "tpu-consumer", replicas=3))
+    pods = api.wait_all(
+        PODS,
+        lambda pods: sum(item["status"].get("phase") == "Running" for item in pods) == 2 and len(pods) == 3,
+        what="two running of three",
+    )
+    (waiting,) = [item["metadata"]["name"] for item in pods if item["status"].get("phase") != "Running"]
+    message = api.wait_event(waiting, "FailedScheduling", containing="didn't match pod anti-affinity rules")
+    assert message.startswith("0/5 nodes are available")
+
+
+@pytest.mark.parametrize(
+    ("order", "fits"),
+    [
+        ([16, 4], [True, False]),
+        ([4, 16], [True, False]),
+        ([8, 8], [True, True]),
+        ([8, 8, 4], [True, True, False]),
+        ([4, 8, 4], [True, True, True]),
+        ([8, 16], [True, False]),
+        ([(4, 1), (4, 2), 8], [True, True, True]),
+        ([(4, 1), (4, 3), 8], [True, True, False]),
+    ],
+    ids=[
+        "4x4 then 2x2", "2x2 then 4x4", "two 2x4", "two 2x4 are all", "2x4 beside 2x2s", "2x4 then 4x4",
+        "2x2s in one row leave a row", "2x2s in one column leave none",
+    ],
+)  # fmt: skip
+def test_slices_exclude_and_coexist_as_the_picture_says(
+    api: Api, tpus: Any, ledger: Any, devices_of: Any, order: list[int | tuple[int, int]], fits: list[bool]
+) -> None:
+    """``order`` has the chips of each claim, and for some the number of the host on which its pod must run."""
+    tpu = tpus(nodes=HOSTS)
+    covered: set[str] = set()
+    for index, (wanted, fit) in enumerate(zip(order, fits, strict=True)):
+        name = f"slice-{index}"
+        chips, host = wanted if isinstance(wanted, tuple) else (wanted, None)
+        where = {"nodeSelector": {"kubernetes.io/hostname": HOSTS[host - 1]}} if host else {}
+        api.create(tpu.slice_of(name, chips), pod(name, name, **where))
+        if not fit:
+            assert "cannot allocate all claims" in api.wait_event(name, "FailedScheduling")
+            continue
+        api.wait_running(name)
+        (device,) = devices_of(name)
+        assert not covered & _hosts_of(device)
+        covered |= _hosts_of(device)
+        assert api.get(PODS, name)["spec"]["nodeName"] in _hosts_of(device)
+    ledger(tpu.name).check()
