@@ -1,48 +1,25 @@
-"""The DeviceClasses that a cluster administrator would install together with the driver.
+"""Applying the DeviceClasses that a cluster administrator would install together with the driver.
 
-For the NVIDIA driver these are the ones of its Helm chart (templates/deviceclass-*.yaml): ``gpu.nvidia.com`` and
-``mig.nvidia.com``; for all others one class of the driver's name. A driver that runs under another name has classes of
-that name, so that drivers of parallel tests do not share any.
+What they are is said by the profile; here is how they get along with those of other people and other instances.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from drakit_client.connection import Connection
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.resources import DEVICE_CLASSES, RESOURCE_SLICES
-from drakit_driver.environment import is_nvidia
 from drakit_driver.slice_versions import served_version
-
-if TYPE_CHECKING:
-    from drakit_api.pools import Pool
 
 log = logging.getLogger(__name__)
 
 Object = dict[str, Any]
 Report = Callable[[str], None]
 
-NVIDIA_DRIVER = "gpu.nvidia.com"
 _MANAGED_BY = {"app.kubernetes.io/managed-by": "drakit"}
-
-
-def device_classes(driver: str, pools: Iterable[Pool]) -> list[Object]:
-    """The classes for a driver's devices, in the form of resource.k8s.io/v1."""
-    if not any(is_nvidia(device) for pool in pools for device in pool.devices):
-        return [_device_class(driver, f"device.driver == '{driver}'")]
-    by_type = "device.driver == '{driver}' && device.attributes['{driver}'].type == '{type}'"
-    full = _device_class(driver, by_type.format(driver=driver, type="gpu"))
-    if driver == NVIDIA_DRIVER:
-        full["spec"]["extendedResourceName"] = "nvidia.com/gpu"
-    return [full, _device_class(mig_class_name(driver), by_type.format(driver=driver, type="mig"))]
-
-
-def mig_class_name(driver: str) -> str:
-    """``mig.nvidia.com`` for ``gpu.nvidia.com``, ``mig.X`` for any other driver X."""
-    return "mig." + driver.removeprefix("gpu.")
 
 
 async def apply(connection: Connection, classes: Sequence[Object], report: Report = log.info) -> None:
@@ -50,8 +27,9 @@ async def apply(connection: Connection, classes: Sequence[Object], report: Repor
     resource = DEVICE_CLASSES.in_version(await served_version(connection))
     for wanted in classes:
         name = wanted["metadata"]["name"]
+        labels = {**(wanted["metadata"].get("labels") or {}), **_MANAGED_BY}
         try:
-            await connection.create(resource, wanted)
+            await connection.create(resource, {"metadata": {"name": name, "labels": labels}, "spec": wanted["spec"]})
         except AlreadyExists:
             stored = await connection.get(resource, name)
             if stored["spec"] == wanted["spec"]:
@@ -86,10 +64,3 @@ async def remove_unused(
 def _ours(stored: Object) -> bool:
     labels = stored["metadata"].get("labels") or {}
     return _MANAGED_BY.items() <= labels.items()
-
-
-def _device_class(name: str, expression: str) -> Object:
-    return {
-        "metadata": {"name": name, "labels": dict(_MANAGED_BY)},
-        "spec": {"selectors": [{"cel": {"expression": expression}}]},
-    }

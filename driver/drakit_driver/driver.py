@@ -54,8 +54,8 @@ class NodeDirectories:
 class Driver:
     """``start``, ``ready``, ``stop``. ``pools`` may still have mixins; the plugins flatten them for themselves.
 
-    ``nodes`` get a kubelet plugin each; ``publish`` says whether slices are published; ``classes`` whether device
-    classes are applied. ``report`` gets one line per change of state.
+    ``nodes`` get a kubelet plugin each; ``publish`` says whether slices are published; ``classes`` are
+    the device classes to apply. ``report`` gets one line per change of state.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Driver:
         gates: FeatureGates,
         nodes: Sequence[NodeDirectories] = (),
         publish: bool = True,
-        classes: bool = True,
+        classes: Sequence[Object] = (),
         plugin_versions: Sequence[str] = ALL_SERVICES,
         report: Report = log.info,
     ) -> None:
@@ -78,7 +78,7 @@ class Driver:
         self._nodes = list(nodes)
         self._report = report
         self._versions = tuple(plugin_versions)
-        self._classes = device_classes.device_classes(driver, self._pools) if classes else []
+        self._classes = list(classes)
         self._publishers = self._make_publishers() if publish else []
         self._plugins: dict[str, KubeletPlugin] = {}
         self._tasks: list[asyncio.Task[None]] = []

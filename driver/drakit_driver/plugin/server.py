@@ -43,7 +43,7 @@ class KubeletPlugin:
         self._versions = tuple(versions)
         self._report = report
         self._lock = InstanceLock(paths)
-        self._servers: list[grpc.aio.Server] = []
+        self._servers: list[tuple[grpc.aio.Server, Path]] = []
         self._registered = asyncio.Event()
         self._last_verdict: tuple[bool, str] | None = None
 
@@ -79,11 +79,10 @@ class KubeletPlugin:
         """Unregister first, so that no new call arrives, finish what runs, remove the sockets, free the lock."""
         self.board.close()
         while self._servers:
-            await self._servers.pop().stop(_STOP_SECONDS)
-        if self._lock.held:
-            for path in (self.paths.registration_socket, self.paths.dra_socket):
-                path.unlink(missing_ok=True)
-            self._lock.release()
+            server, path = self._servers.pop()
+            path.unlink(missing_ok=True)
+            await server.stop(_STOP_SECONDS)
+        self._lock.release()
 
     async def _serve(self, path: Path, handlers: Sequence[grpc.GenericRpcHandler]) -> None:
         remove_stale_socket(path)
@@ -97,7 +96,7 @@ class KubeletPlugin:
             raise PluginError(f"cannot listen on {path}: {error}") from error
         finally:
             os.umask(before)
-        self._servers.append(server)
+        self._servers.append((server, path))
         await server.start()
 
     def _verdict(self, accepted: bool, error: str) -> None:

@@ -126,15 +126,18 @@ def _health_handler(version: str, messages: ModuleType, board: HealthBoard) -> g
 
 def _device(messages: ModuleType, claim: PreparedClaim, index: int) -> Any:
     device = claim.devices[index]
-    return messages.Device(
+    message = messages.Device(
         # A container refers to the request, never to the subrequest that was chosen for it, and the kubelet compares
         # names as they are (cdiDevicesAsList in pkg/kubelet/cm/dra/claiminfo.go); kubeletplugin strips them too.
         request_names=[device.request.partition("/")[0]],
         pool_name=device.pool,
         device_name=device.device,
         cdi_device_ids=[device.cdi_id],
-        share_id=device.share_id,
     )
+    # v1beta1 knows no shares.
+    if device.share_id is not None and "share_id" in message.DESCRIPTOR.fields_by_name:
+        message.share_id = device.share_id
+    return message
 
 
 def _references(request: Any) -> list[ClaimReference]:

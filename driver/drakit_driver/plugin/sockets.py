@@ -81,11 +81,6 @@ class InstanceLock:
         self._paths = paths
         self._descriptor: int | None = None
 
-    @property
-    def held(self) -> bool:
-        """Whether this object holds the lock."""
-        return self._descriptor is not None
-
     def acquire(self) -> None:
         """Take the lock or raise ``PluginError``; never waits."""
         path = self._paths.data_dir / "instance.lock"

@@ -1,0 +1,518 @@
+"""The kubelet plugin over its sockets, as a kubelet talks to it."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import json
+import os
+import stat
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import grpc
+import pytest
+
+from drakit_api.features import FeatureGates
+from drakit_api.kubelet import (
+    dra_v1_pb2,
+    dra_v1beta1_pb2,
+    health_v1_pb2,
+    health_v1alpha1_pb2,
+    registration_v1_pb2,
+    wire,
+)
+from drakit_api.pools import Pool
+from drakit_client.connection import Connection
+from drakit_driver.driver import Driver, NodeDirectories
+from drakit_driver.plugin.health import Health
+from drakit_driver.plugin.sockets import PluginError, PluginPaths
+
+Object = dict[str, Any]
+DRIVER = "gpu.example.com"
+NODE = "node-1"
+UID = "eb72d4b6-24c9-4078-ba04-b14f2bd22715"
+TRANSCRIPT = Path(__file__).parent.parent / "vectors" / "kubelet" / "transcript.jsonl"
+
+
+def halves(pool: str = NODE) -> Pool:
+    """A device and its two halves, drawing on one counter, and one that may be shared."""
+
+    def device(name: str, amount: int) -> Object:
+        counters = {"units": {"value": str(amount)}}
+        return {"name": name, "consumesCounters": [{"counterSet": "gpu", "counters": counters}]}
+
+    shared = {"name": "shared", "allowMultipleAllocations": True, "capacity": {"memory": {"value": "40Gi"}}}
+    return Pool(
+        driver=DRIVER,
+        name=pool,
+        node_name=NODE,
+        shared_counters=[{"name": "gpu", "counters": {"units": {"value": "2"}}}],
+        devices=[device("whole", 2), device("part-0", 1), device("part-1", 1), shared],
+    )
+
+
+def claim(uid: str, name: str, *devices: str, request: str = "gpu", pool: str = NODE, **result: Any) -> Object:
+    results = [{"request": request, "driver": DRIVER, "pool": pool, "device": device, **result} for device in devices]
+    return {
+        "metadata": {"name": name, "namespace": "default", "uid": uid},
+        "status": {"allocation": {"devices": {"results": results}}},
+    }
+
+
+class Kubelet:
+    """The client's side of the sockets."""
+
+    def __init__(self, paths: PluginPaths, messages: ModuleType = dra_v1_pb2, version: str = wire.DRA_V1) -> None:
+        self._channel = grpc.aio.insecure_channel(f"unix:{paths.dra_socket}")
+        self._registration = grpc.aio.insecure_channel(f"unix:{paths.registration_socket}")
+        self._messages = messages
+        self._service = wire.SERVICES[version]
+
+    async def close(self) -> None:
+        await self._channel.close()
+        await self._registration.close()
+
+    async def register(self, error: str = "") -> Any:
+        info = await self._call(
+            self._registration, wire.GET_INFO, registration_v1_pb2.InfoRequest(), registration_v1_pb2.PluginInfo
+        )
+        verdict = registration_v1_pb2.RegistrationStatus(plugin_registered=not error, error=error)
+        response = registration_v1_pb2.RegistrationStatusResponse
+        await self._call(self._registration, wire.NOTIFY_REGISTRATION_STATUS, verdict, response)
+        return info
+
+    async def prepare(self, *claims: tuple[str, str]) -> dict[str, Any]:
+        request = self._messages.NodePrepareResourcesRequest(claims=self._claims(claims))
+        answer = await self._call(
+            self._channel,
+            f"/{self._service}/NodePrepareResources",
+            request,
+            self._messages.NodePrepareResourcesResponse,
+        )
+        return dict(answer.claims)
+
+    async def unprepare(self, *claims: tuple[str, str]) -> dict[str, Any]:
+        request = self._messages.NodeUnprepareResourcesRequest(claims=self._claims(claims))
+        answer = await self._call(
+            self._channel,
+            f"/{self._service}/NodeUnprepareResources",
+            request,
+            self._messages.NodeUnprepareResourcesResponse,
+        )
+        return dict(answer.claims)
+
+    def health(self, messages: ModuleType, path: str) -> Any:
+        method = self._channel.unary_stream(
+            path,
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=messages.NodeWatchResourcesResponse.FromString,
+        )
+        return method(messages.NodeWatchResourcesRequest())
+
+    def _claims(self, claims: tuple[tuple[str, str], ...]) -> list[Any]:
+        return [self._messages.Claim(namespace="default", uid=uid, name=name) for uid, name in claims]
+
+    async def _call(self, channel: Any, path: str, request: Any, response: Any) -> Any:
+        method = channel.unary_unary(
+            path,
+            request_serializer=lambda message: message.SerializeToString(),
+            response_deserializer=response.FromString,
+        )
+        return await method(request, timeout=10)
+
+
+class Fixture:
+    """A running driver and a kubelet that talks to it."""
+
+    def __init__(self, driver: Driver, directory: Path, lines: list[str]) -> None:
+        self.driver = driver
+        self.paths = PluginPaths(directory / "k", DRIVER)
+        self.cdi = directory / "cdi"
+        self.lines = lines
+        self.kubelet = Kubelet(self.paths)
+
+    def cdi_files(self) -> list[str]:
+        return sorted(path.name for path in self.cdi.iterdir()) if self.cdi.exists() else []
+
+    def cdi_devices(self) -> dict[str, list[str]]:
+        specs = [json.loads(path.read_text()) for path in self.cdi.iterdir()]
+        return {device["name"]: device["containerEdits"]["env"] for spec in specs for device in spec["devices"]}
+
+
+@asynccontextmanager
+async def running(connection: Connection, directory: Path, pools: list[Pool], **options: Any) -> AsyncIterator[Fixture]:
+    lines: list[str] = []
+    nodes = [NodeDirectories(NODE, directory / "k", directory / "cdi")]
+    driver = Driver(
+        connection, DRIVER, pools, gates=FeatureGates(), nodes=nodes, publish=False, report=lines.append, **options
+    )
+    await driver.start()
+    fixture = Fixture(driver, directory, lines)
+    try:
+        yield fixture
+    finally:
+        await fixture.kubelet.close()
+        await driver.stop()
+
+
+@pytest.fixture
+async def plugin(connection: Connection, short_dir: Path) -> AsyncIterator[Fixture]:
+    async with running(connection, short_dir, [halves()]) as fixture:
+        yield fixture
+
+
+async def test_registration_says_what_a_kubelet_expects(plugin: Fixture) -> None:
+    info = await plugin.kubelet.register()
+    await plugin.driver.ready(1)
+    assert (info.type, info.name, info.endpoint) == ("DRAPlugin", DRIVER, str(plugin.paths.dra_socket))
+    assert list(info.supported_versions) == [
+        "v1.DRAPlugin",
+        "v1beta1.DRAPlugin",
+        "v1.DRAResourceHealth",
+        "v1alpha1.DRAResourceHealth",
+    ]
+    assert plugin.lines[-1] == f"plugin {DRIVER} on {NODE}: registered with the kubelet"
+
+
+async def test_refused_registration_is_told_and_not_ready(plugin: Fixture) -> None:
+    with pytest.raises(grpc.aio.AioRpcError):
+        await plugin.kubelet.register(error="none of services supported")
+    with pytest.raises(TimeoutError, match=r"not registered after 0\.01 s: none of services supported"):
+        await plugin.driver.ready(0.01)
+    await plugin.kubelet.register()
+    await plugin.driver.ready(1)
+
+
+async def test_sockets_and_state_are_private(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    await plugin.kubelet.prepare((UID, "half"))
+    modes = {
+        path.name: stat.S_IMODE(path.lstat().st_mode)
+        for path in [plugin.paths.registration_socket, *plugin.paths.data_dir.iterdir()]
+    }
+    assert modes == {
+        f"{DRIVER}-reg.sock": 0o600,
+        "dra.sock": 0o600,
+        "checkpoint.json": 0o600,
+        "instance.lock": 0o600,
+    }
+    assert stat.S_IMODE(plugin.paths.data_dir.stat().st_mode) == 0o700
+
+
+async def test_claim_is_prepared_once_and_answered_the_same_again(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    first = await plugin.kubelet.prepare((UID, "half"))
+    assert await plugin.kubelet.prepare((UID, "half")) == first
+    (device,) = first[UID].devices
+    assert (list(device.request_names), device.pool_name, device.device_name) == (["gpu"], NODE, "part-0")
+    assert list(device.cdi_device_ids) == [f"k8s.{DRIVER}/claim={UID}-part-0"]
+    assert not device.HasField("share_id")
+    assert plugin.cdi_files() == [f"k8s.{DRIVER}-claim_{UID}.json"]
+    assert plugin.cdi_devices() == {f"{UID}-part-0": [f"DRA_DEVICE_PART_0={DRIVER}/{NODE}/part-0"]}
+    assert plugin.lines[1:] == [f"claim default/half ({UID}): prepared node-1/part-0"]
+
+
+async def test_unprepare_removes_everything_and_may_be_repeated(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    await plugin.kubelet.prepare((UID, "half"))
+    for _ in range(2):
+        answer = await plugin.kubelet.unprepare((UID, "half"))
+        assert answer[UID].error == ""
+        assert plugin.cdi_files() == []
+    assert json.loads((plugin.paths.data_dir / "checkpoint.json").read_text())["data"] == {"claims": {}}
+
+
+@pytest.mark.parametrize("uid", ["../../etc/passwd", "", "a/b", "x" * 200, "never-prepared"])
+async def test_unknown_claim_unprepares_successfully(plugin: Fixture, uid: str) -> None:
+    answer = await plugin.kubelet.unprepare((uid, "gone"))
+    assert answer[uid].error == ""
+
+
+def replaced(item: Object) -> None:
+    item["metadata"]["uid"] = "other"
+
+
+def unallocated(item: Object) -> None:
+    item["status"] = {}
+
+
+def other_driver(item: Object) -> None:
+    item["status"]["allocation"]["devices"]["results"][0]["driver"] = "else.example.com"
+
+
+def unknown_device(item: Object) -> None:
+    item["status"]["allocation"]["devices"]["results"][0]["device"] = "part-9"
+
+
+def unknown_pool(item: Object) -> None:
+    item["status"]["allocation"]["devices"]["results"][0]["pool"] = "node-2"
+
+
+def other_node(item: Object) -> None:
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-2"]}]}
+    item["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [term]}
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (replaced, f"claim default/half got replaced: its UID is other, not {UID}"),
+        (unallocated, "claim default/half not allocated"),
+        (other_driver, f"the allocation has no devices of driver {DRIVER}"),
+        (
+            unknown_device,
+            f"request gpu: device part-9 of pool node-1 does not exist in what driver {DRIVER} publishes",
+        ),
+        (unknown_pool, f"request gpu: device part-0 of pool node-2 does not exist in what driver {DRIVER} publishes"),
+        (other_node, "the allocation is for other nodes than node-1: its nodeSelector does not match"),
+    ],
+)
+async def test_wrong_claims_are_refused(plugin: Fixture, api: Any, fault: Any, message: str) -> None:
+    item = claim(UID, "half", "part-0")
+    fault(item)
+    await api.put("resourceclaims", item)
+    answer = await plugin.kubelet.prepare((UID, "half"))
+    assert answer[UID].error == message
+    assert plugin.cdi_files() == []
+
+
+async def test_claim_that_is_gone_is_refused(plugin: Fixture) -> None:
+    answer = await plugin.kubelet.prepare((UID, "half"))
+    assert answer[UID].error == 'retrieve claim default/half: resourceclaims "half" not found'
+
+
+async def test_each_claim_has_its_own_error(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim("uid-0", "good", "part-0"))
+    await api.put("resourceclaims", claim("uid-1", "bad", "part-9"))
+    answer = await plugin.kubelet.prepare(("uid-0", "good"), ("uid-1", "bad"), ("uid-2", "gone"))
+    assert answer["uid-0"].error == ""
+    assert "part-9" in answer["uid-1"].error
+    assert "not found" in answer["uid-2"].error
+    assert plugin.cdi_files() == [f"k8s.{DRIVER}-claim_uid-0.json"]
+
+
+async def test_counters_are_never_over_committed(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim("uid-0", "half", "part-0"))
+    await api.put("resourceclaims", claim("uid-1", "whole", "whole"))
+    assert (await plugin.kubelet.prepare(("uid-0", "half")))["uid-0"].error == ""
+    answer = await plugin.kubelet.prepare(("uid-1", "whole"))
+    assert answer["uid-1"].error == "pool node-1: counter gpu/units is over-committed: 3 of 2"
+    await plugin.kubelet.unprepare(("uid-0", "half"))
+    assert (await plugin.kubelet.prepare(("uid-1", "whole")))["uid-1"].error == ""
+
+
+async def test_over_commitment_inside_one_call_is_seen(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim("uid-0", "whole", "whole"))
+    await api.put("resourceclaims", claim("uid-1", "half", "part-1"))
+    answer = await plugin.kubelet.prepare(("uid-0", "whole"), ("uid-1", "half"))
+    assert [answer[uid].error for uid in ("uid-0", "uid-1")] == [
+        "",
+        "pool node-1: counter gpu/units is over-committed: 3 of 2",
+    ]
+
+
+async def test_device_of_another_claim_is_refused_unless_for_admins(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim("uid-0", "one", "part-0"))
+    await api.put("resourceclaims", claim("uid-1", "two", "part-0"))
+    await api.put("resourceclaims", claim("uid-2", "admin", "part-0", "whole", adminAccess=True))
+    answer = await plugin.kubelet.prepare(("uid-0", "one"), ("uid-1", "two"), ("uid-2", "admin"))
+    assert answer["uid-1"].error == "device part-0 of pool node-1 is already prepared for claim default/one"
+    assert answer["uid-2"].error == ""
+    assert len(answer["uid-2"].devices) == 2
+
+
+async def test_shares_of_a_device_add_up_to_its_capacity(plugin: Fixture, api: Any) -> None:
+    for index, memory in enumerate(["30Gi", "10Gi", "1"]):
+        share = {"shareID": f"share-{index}", "consumedCapacity": {"memory": memory}}
+        await api.put("resourceclaims", claim(f"uid-{index}", f"c-{index}", "shared", **share))
+    answer = await plugin.kubelet.prepare(*((f"uid-{index}", f"c-{index}") for index in range(3)))
+    assert [answer[f"uid-{index}"].error for index in range(3)] == [
+        "",
+        "",
+        "device shared of pool node-1: capacity memory is over-committed: 42949672961 of 42949672960",
+    ]
+    assert answer["uid-1"].devices[0].share_id == "share-1"
+
+
+async def test_container_finds_the_devices_of_a_subrequest_under_its_request(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim(UID, "any", "part-1", request="gpu/big"))
+    answer = await plugin.kubelet.prepare((UID, "any"))
+    assert list(answer[UID].devices[0].request_names) == ["gpu"]
+
+
+async def test_allocation_that_was_made_anew_is_prepared_anew(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    await plugin.kubelet.prepare((UID, "half"))
+    await api.put("resourceclaims", claim(UID, "half", "part-1"))
+    answer = await plugin.kubelet.prepare((UID, "half"))
+    assert answer[UID].devices[0].device_name == "part-1"
+    assert list(plugin.cdi_devices()) == [f"{UID}-part-1"]
+
+
+async def test_claim_is_read_in_the_version_that_the_server_has(plugin: Fixture, api: Any) -> None:
+    api.versions = ["v1beta1"]
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    assert (await plugin.kubelet.prepare((UID, "half")))[UID].error == ""
+
+
+async def test_api_server_that_is_away_is_an_error_of_the_claim(plugin: Fixture, api: Any) -> None:
+    plugin.driver.plugins[NODE].preparer._connection.server = "http://127.0.0.1:1"
+    answer = await plugin.kubelet.prepare((UID, "half"))
+    assert answer[UID].error.startswith("retrieve claim default/half: Cannot connect to host")
+
+
+@pytest.mark.parametrize(
+    ("version", "messages"), [(wire.DRA_V1, dra_v1_pb2), (wire.DRA_V1BETA1, dra_v1beta1_pb2)], ids=["v1", "v1beta1"]
+)
+async def test_only_the_advertised_versions_are_served(
+    connection: Connection, short_dir: Path, api: Any, version: str, messages: ModuleType
+) -> None:
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    async with running(connection, short_dir, [halves()], plugin_versions=[version]) as fixture:
+        info = await fixture.kubelet.register()
+        assert list(info.supported_versions) == [version]
+        kubelet = Kubelet(fixture.paths, messages, version)
+        assert (await kubelet.prepare((UID, "half")))[UID].devices[0].device_name == "part-0"
+        await kubelet.close()
+        other = wire.DRA_V1 if version == wire.DRA_V1BETA1 else wire.DRA_V1BETA1
+        kubelet = Kubelet(fixture.paths, messages, other)
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await kubelet.prepare((UID, "half"))
+        assert caught.value.code() == grpc.StatusCode.UNIMPLEMENTED
+        await kubelet.close()
+
+
+@pytest.mark.parametrize(
+    ("messages", "path"),
+    [(health_v1_pb2, wire.WATCH_HEALTH_V1), (health_v1alpha1_pb2, wire.WATCH_HEALTH_V1ALPHA1)],
+    ids=["v1", "v1alpha1"],
+)
+async def test_health_is_streamed_at_once_and_at_each_change(plugin: Fixture, messages: ModuleType, path: str) -> None:
+    stream = plugin.kubelet.health(messages, path)
+    first = await asyncio.wait_for(stream.read(), 5)
+    assert {(each.device.device_name, each.health) for each in first.devices} == {
+        (name, messages.HEALTHY) for name in ("whole", "part-0", "part-1", "shared")
+    }
+    plugin.driver.set_health(NODE, "part-0", Health.UNHEALTHY, "ECC errors")
+    second = await asyncio.wait_for(stream.read(), 5)
+    (sick,) = (each for each in second.devices if each.health == messages.UNHEALTHY)
+    assert (sick.device.pool_name, sick.device.device_name, sick.message) == (NODE, "part-0", "ECC errors")
+    with pytest.raises(KeyError, match="no device part-9 in pool node-1"):
+        plugin.driver.set_health(NODE, "part-9", Health.UNHEALTHY)
+    stream.cancel()
+
+
+async def test_second_instance_is_refused_and_the_first_unharmed(plugin: Fixture, connection: Connection) -> None:
+    nodes = [NodeDirectories(NODE, plugin.paths.kubelet_dir, plugin.cdi)]
+    second = Driver(connection, DRIVER, [halves()], gates=FeatureGates(), nodes=nodes, publish=False)
+    with pytest.raises(PluginError, match=rf"already running in .* \(process {os.getpid()}\)"):
+        await second.start()
+    await plugin.kubelet.register()
+
+
+async def test_sockets_are_gone_after_stop_and_stale_ones_are_replaced(connection: Connection, short_dir: Path) -> None:
+    async with running(connection, short_dir, [halves()]) as fixture:
+        paths = fixture.paths
+    assert not paths.registration_socket.exists()
+    assert not paths.dra_socket.exists()
+    import socket
+
+    for path in (paths.registration_socket, paths.dra_socket):
+        with socket.socket(socket.AF_UNIX) as stale:
+            stale.bind(str(path))
+    async with running(connection, short_dir, [halves()]) as fixture:
+        await fixture.kubelet.register()
+
+
+async def test_file_in_place_of_a_socket_is_not_removed(connection: Connection, short_dir: Path) -> None:
+    paths = PluginPaths(short_dir / "k", DRIVER)
+    paths.make_directories()
+    paths.dra_socket.write_text("precious")
+    with pytest.raises(PluginError, match="is not a socket; remove it"):
+        async with running(connection, short_dir, [halves()]):
+            pass
+    paths.dra_socket.unlink()
+    async with running(connection, short_dir, [halves()]) as fixture:
+        await fixture.kubelet.register()
+
+
+def test_socket_path_that_is_too_long_is_refused() -> None:
+    with pytest.raises(PluginError, match=r"has 1[0-9][0-9] bytes, unix sockets allow 107: use a shorter"):
+        PluginPaths(Path("/tmp") / ("d" * 90), DRIVER)
+
+
+@pytest.mark.parametrize("name", ["Upper.example.com", "a/../b", "", "x" * 64, "-a", "a..b"])
+def test_driver_name_that_is_no_name_never_becomes_a_path(name: str) -> None:
+    with pytest.raises(PluginError, match="must be a DNS subdomain"):
+        PluginPaths(Path("/tmp/k"), name)
+
+
+async def test_preparation_is_finished_though_the_kubelet_hangs_up(
+    plugin: Fixture, api: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    preparer = plugin.driver.plugins[NODE].preparer
+    saving, hung_up, finished = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    save, finish = preparer._save, preparer._finish
+
+    async def slow_save() -> None:
+        saving.set()
+        await hung_up.wait()
+        await save()
+
+    async def tell_when_finished(fresh: Any) -> Any:
+        result = await finish(fresh)
+        finished.set()
+        return result
+
+    monkeypatch.setattr(preparer, "_save", slow_save)
+    monkeypatch.setattr(preparer, "_finish", tell_when_finished)
+    call = asyncio.ensure_future(plugin.kubelet.prepare((UID, "half")))
+    async with asyncio.timeout(5):
+        await saving.wait()
+        call.cancel()
+        # The next call on the same connection is seen after the cancellation of this one.
+        await plugin.kubelet.health(health_v1_pb2, wire.WATCH_HEALTH_V1).read()
+        hung_up.set()
+        await finished.wait()
+    assert preparer.claims[UID].state == "prepared"
+    assert len(plugin.cdi_files()) == 1
+
+
+def recorded_calls() -> list[Object]:
+    """Prepare and unprepare of a real kubelet, in order, with the answers of the plugin that was recorded."""
+    lines = (json.loads(line) for line in TRANSCRIPT.read_text().splitlines())
+    return [line for line in lines if line["what"] in ("NodePrepareResources", "NodeUnprepareResources")]
+
+
+async def test_transcript_of_a_real_kubelet(connection: Connection, short_dir: Path, api: Any) -> None:
+    """Every recorded call gets an answer of the recorded shape; CDI names and subrequest names are our own."""
+    pool = Pool(driver=DRIVER, name="realk8s-node", node_name=NODE, devices=[{"name": "part-0"}, {"name": "part-1"}])
+    async with running(connection, short_dir, [pool]) as fixture:
+        kubelets = {
+            "v1": fixture.kubelet,
+            "v1beta1": Kubelet(fixture.paths, dra_v1beta1_pb2, wire.DRA_V1BETA1),
+        }
+        for call in recorded_calls():
+            (asked,) = call["request"]["claims"]
+            recorded = copy.deepcopy(call["reply"]["claims"][asked["uid"]])
+            kubelet = kubelets[call["api"]]
+            if call["what"] == "NodeUnprepareResources":
+                answer = await kubelet.unprepare((asked["uid"], asked["name"]))
+                assert answer[asked["uid"]].error == recorded.get("error", "")
+                continue
+            (device,) = recorded["devices"]
+            request, name = device["requestNames"][0], device["deviceName"]
+            item = claim(asked["uid"], asked["name"], name, request=request, pool="realk8s-node")
+            await api.put("resourceclaims", item)
+            answer = await kubelet.prepare((asked["uid"], asked["name"]))
+            assert answer[asked["uid"]].error == ""
+            (mine,) = answer[asked["uid"]].devices
+            assert (mine.pool_name, mine.device_name) == (device["poolName"], device["deviceName"])
+            assert list(mine.request_names) == [request.partition("/")[0]]
+            assert list(mine.cdi_device_ids) == [f"k8s.{each}" for each in device["cdiDeviceIds"]]
+        await kubelets["v1beta1"].close()
