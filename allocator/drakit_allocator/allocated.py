@@ -1,0 +1,145 @@
+"""What is allocated already, from claims or as raw state, and who holds it.
+
+Kept up to date claim by claim: every change gives the pool a new token, so that what was computed for a pool stays
+valid until a device of that very pool is allocated or released. Semantics: ``foreachAllocatedDevice`` of
+kube-scheduler's dynamicresources plugin and ``IsDeviceAllocated`` of ``structured/internal/allocatedstate.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from drakit_allocator.devices import DeviceID, PoolID
+from drakit_allocator.features import Features
+from drakit_api.quantity import Quantity
+
+_EMPTY: Mapping[str, int] = {}
+
+
+class AllocatedState:
+    """Allocated devices, shares of devices, and consumed capacity (1e-9 units)."""
+
+    def __init__(self, features: Features) -> None:
+        self._counts_shares = features.consumable_capacity
+        self._knows_shares = features.variant != "stable"
+        self.holders: dict[DeviceID, list[str]] = {}  # devices allocated as a whole, and the claims that hold them
+        self.shares: dict[DeviceID, dict[str, str]] = {}  # share id -> claim
+        self.capacity: dict[DeviceID, dict[str, int]] = {}
+        self._by_pool: dict[PoolID, dict[DeviceID, None]] = {}
+        self._tokens: dict[PoolID, object] = {}
+        self._untouched = object()
+
+    @staticmethod
+    def of(claims: Iterable[Mapping[str, Any]], features: Features) -> AllocatedState:
+        """From claims; those without allocation count nothing."""
+        state = AllocatedState(features)
+        for claim in claims:
+            state.add_claim(claim)
+        return state
+
+    @staticmethod
+    def of_raw(raw: Mapping[str, Any], features: Features) -> AllocatedState:
+        """From upstream's ``AllocatedState``: ``devices``, ``shared`` and ``capacity`` lists, any of them absent."""
+        state = AllocatedState(features)
+        for entry in raw.get("devices") or ():
+            state._hold(_device_id(entry), "")
+        if state._knows_shares:
+            for entry in raw.get("shared") or ():
+                state.shares.setdefault(_device_id(entry), {})[entry.get("shareID") or ""] = ""
+                state._touch(_device_id(entry))
+            for entry in raw.get("capacity") or ():
+                state._consume(_device_id(entry), entry.get("consumed") or {}, 1)
+        return state
+
+    def add_claim(self, claim: Mapping[str, Any]) -> None:
+        """Count the devices of the claim's allocation. Adding a claim twice counts it twice."""
+        name = _claim_name(claim)
+        for result in _results(claim):
+            device_id = _device_id(result)
+            if not self._counts_shares or result.get("shareID") is None:
+                self._hold(device_id, name)
+                continue
+            self.shares.setdefault(device_id, {})[result["shareID"]] = name
+            self._touch(device_id)
+            if result.get("consumedCapacity") is not None:
+                self._consume(device_id, result["consumedCapacity"], 1)
+
+    def remove_claim(self, claim: Mapping[str, Any]) -> None:
+        """Give back what ``add_claim`` counted for the same object."""
+        name = _claim_name(claim)
+        for result in _results(claim):
+            device_id = _device_id(result)
+            if not self._counts_shares or result.get("shareID") is None:
+                self._release(device_id, name)
+                continue
+            shares = self.shares.get(device_id, {})
+            shares.pop(result["shareID"], None)
+            if not shares:
+                self.shares.pop(device_id, None)
+            if result.get("consumedCapacity") is not None:
+                self._consume(device_id, result["consumedCapacity"], -1)
+            self._touch(device_id)
+
+    def is_shared(self, device_id: DeviceID) -> bool:
+        """Whether shares of the device are given out, so that its counters are charged already."""
+        return device_id in self.shares or device_id in self.capacity
+
+    def consumed(self, device_id: DeviceID) -> Mapping[str, int]:
+        """Capacity given out in shares, by name."""
+        return self.capacity.get(device_id, _EMPTY)
+
+    def in_pool(self, pool_id: PoolID) -> Iterable[DeviceID]:
+        """The allocated devices of a pool, whole or shared, once each."""
+        return self._by_pool.get(pool_id, ())
+
+    def token(self, pool_id: PoolID) -> object:
+        """An object that is another one after each change in the pool."""
+        return self._tokens.get(pool_id, self._untouched)
+
+    def _hold(self, device_id: DeviceID, claim: str) -> None:
+        self.holders.setdefault(device_id, []).append(claim)
+        self._touch(device_id)
+
+    def _release(self, device_id: DeviceID, claim: str) -> None:
+        holders = self.holders.get(device_id, [])
+        if claim in holders:
+            holders.remove(claim)
+        if not holders:
+            self.holders.pop(device_id, None)
+        self._touch(device_id)
+
+    def _consume(self, device_id: DeviceID, amounts: Mapping[str, Any], sign: int) -> None:
+        total = self.capacity.setdefault(device_id, {})
+        for name, amount in amounts.items():
+            total[name] = total.get(name, 0) + sign * Quantity.parse(amount).nanos
+        if sign < 0 and not any(total.values()):
+            del self.capacity[device_id]
+        self._touch(device_id)
+
+    def _touch(self, device_id: DeviceID) -> None:
+        pool_id = device_id[:2]
+        in_pool = self._by_pool.setdefault(pool_id, {})
+        if device_id in self.holders or device_id in self.shares or device_id in self.capacity:
+            in_pool[device_id] = None
+        else:
+            in_pool.pop(device_id, None)
+        self._tokens[pool_id] = object()
+        if not in_pool:
+            del self._by_pool[pool_id], self._tokens[pool_id]
+
+
+def _results(claim: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
+    """The claim's device results but those with admin access, which take nothing from anyone."""
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    results = (allocation.get("devices") or {}).get("results") or ()
+    return (result for result in results if not result.get("adminAccess"))
+
+
+def _claim_name(claim: Mapping[str, Any]) -> str:
+    metadata = claim.get("metadata") or {}
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+
+
+def _device_id(entry: Mapping[str, Any]) -> DeviceID:
+    return entry["driver"], entry["pool"], entry["device"]

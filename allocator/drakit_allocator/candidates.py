@@ -1,0 +1,171 @@
+"""Which devices of a node each request may get, before the search decides which of them go together.
+
+Everything that does not change during a search is decided here, once per request instead of once per attempt:
+selectors, node selection, what is allocated, counters that are short already, taints. What is fatal stays in the list
+as a fault: as with upstream, it fails the allocation only if the search comes to visit the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from drakit_allocator.allocated import AllocatedState
+from drakit_allocator.capacity import CapacityError, fits
+from drakit_allocator.devices import Device
+from drakit_allocator.errors import AllocationError
+from drakit_allocator.features import Features
+from drakit_allocator.nodes import Node, is_reachable
+from drakit_allocator.pools import PoolView
+from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
+from drakit_allocator.taints import first_untolerated
+
+_OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+
+
+@dataclass(slots=True, eq=False)
+class Candidates:
+    """The devices for one request on one node, in the order in which they are tried.
+
+    With mode All, ``devices`` are those that it must get, and ``unusable`` are devices among them that nobody can get.
+    """
+
+    request: Request
+    devices: list[Device]
+    faults: dict[Device, AllocationError]
+    unusable: frozenset[Device]
+    count: int
+
+
+@dataclass(slots=True)
+class Situation:
+    """A node at one moment: its pools, what is allocated, and the rules of the game."""
+
+    node: Node
+    pools: Sequence[PoolView]
+    allocated: AllocatedState
+    features: Features
+
+    def candidates(self, claims: Iterable[ClaimRequests]) -> dict[Request, Candidates]:
+        """For every request and subrequest. Raises ``AllocationError`` as upstream does before it searches."""
+        found: dict[Request, Candidates] = {}
+        for claim in claims:
+            total = 0
+            for alternatives in claim.requests:
+                for request in alternatives:
+                    found[request] = self._everything(request) if request.wants_all else self._choice(request)
+                smallest = min(found[request].count for request in alternatives)
+                if smallest > MAX_RESULTS - total:
+                    name = alternatives[0].parent or alternatives[0].name
+                    raise AllocationError(
+                        f"claim {claim.name}, request {name}: adding {smallest} devices exceeds the claim limit of "
+                        f"{MAX_RESULTS}, with {total} already accounted for"
+                    )
+                total += smallest
+        return found
+
+    def _choice(self, request: Request) -> Candidates:
+        """Candidates of mode ExactCount."""
+        devices: list[Device] = []
+        faults: dict[Device, AllocationError] = {}
+        for device, fault in self._selected(request, skips_allocated=not request.has_admin_access):
+            if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
+                faults[device] = fault
+            elif not self._has_capacity(request, device) or self.obstacle(request, device) is not None:
+                continue
+            devices.append(device)
+        return Candidates(request, devices, faults, frozenset(), request.count)
+
+    def _everything(self, request: Request) -> Candidates:
+        """The devices of mode All."""
+        for pool in self.pools:
+            if pool.problem is not None:
+                state = "currently being updated" if pool.problem == "incomplete" else "currently invalid"
+                raise AllocationError(
+                    f"{request.label}: asks for all devices, but resource pool {pool.name} is {state}"
+                )
+        devices: list[Device] = []
+        for device, fault in self._selected(request, skips_allocated=False):
+            if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
+                raise fault
+            if self._has_capacity(request, device, counts_consumed=False):
+                devices.append(device)
+        unusable = frozenset(
+            device
+            for device in devices
+            if (not request.has_admin_access and device.id in self.allocated.holders)
+            or self.obstacle(request, device) is not None
+        )
+        return Candidates(request, devices, {}, unusable, len(devices))
+
+    def _selected(self, request: Request, *, skips_allocated: bool) -> Iterable[tuple[Device, AllocationError | None]]:
+        """Devices that the selectors and the node selection of single devices let through, or fail on."""
+        holders = self.allocated.holders
+        for pool in self.pools:
+            matches = pool.matches(request.selectors.expressions)
+            faulty, is_per_device = matches.faulty, pool.is_selected_per_device
+            for device in matches.devices:
+                if skips_allocated and device.id in holders:
+                    continue
+                if faulty and device in faulty:
+                    yield device, request.selectors.fault(device, *faulty[device])
+                elif not is_per_device or not device.slice.is_selected_per_device:
+                    yield device, None
+                else:
+                    try:
+                        name, all_nodes, selector = device.node_selection()
+                        if is_reachable(self.node, name or "", all_nodes, selector):
+                            yield device, None
+                    except AllocationError as error:
+                        yield device, error
+
+    def _capacity_fault(self, request: Request, device: Device) -> AllocationError | None:
+        if not self.features.consumable_capacity:
+            return None
+        amounts = request.amounts(device.content)
+        if not isinstance(amounts, CapacityError):
+            return None
+        name = device.id[2] if request.wants_all else device.name
+        return AllocationError(f"{request.label}: checking capacity for device {name}: {amounts}")
+
+    def _has_capacity(self, request: Request, device: Device, *, counts_consumed: bool = True) -> bool:
+        if not self.features.consumable_capacity:
+            return True
+        amounts = request.amounts(device.content)
+        if amounts is None or isinstance(amounts, CapacityError):
+            return False
+        taken = self.allocated.consumed(device.id) if counts_consumed else {}
+        return fits(device.content.limits, amounts, taken)
+
+    def obstacle(self, request: Request, device: Device) -> str | None:
+        """Why the request cannot get the selected device whatever else is chosen, or None."""
+        if device.slice.skip_node_operations and self.features.variant == "experimental":
+            if not self.features.optional_node_operations:
+                return "needs optional node operations"
+            if _OPTIONAL_NODE_OPERATIONS not in self.node.declared_features:
+                return "needs optional node operations, which the node does not declare"
+        if device.content.consumption:
+            if not self.features.partitionable_devices:
+                return "consumes counters"
+            if (short := self.shortage(device)) is not None:
+                return short
+        if self.features.device_taints and (device.content.taints or device.rule_taints):
+            taint = first_untolerated(device, request.spec.get("tolerations") or ())
+            if taint is not None:
+                return f"untolerated taint {taint.get('key')}"
+        return None
+
+    def shortage(self, device: Device) -> str | None:
+        """Which counter has too little for the device, or None. Further shares of a shared device need no counters."""
+        if self.charges_once(device) and self.allocated.is_shared(device.id):
+            return None
+        pool = next(pool for pool in self.pools if pool.id == device.slice.pool)
+        availability, layout = pool.availability(self.allocated), pool.counters.layout
+        if availability.overdrawn:
+            return "counters of the pool are overdrawn"
+        number = availability.shortage(device.content.needs(layout))
+        return None if number is None else "lacks counters"
+
+    def charges_once(self, device: Device) -> bool:
+        """Whether several requests may share the device, and only the first share draws counters."""
+        return self.features.consumable_capacity and device.content.is_shareable

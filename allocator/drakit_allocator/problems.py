@@ -1,0 +1,79 @@
+"""Allocation problems as JSON lines, and answers in the form in which upstream's were recorded.
+
+One problem is a whole cluster and the claims to allocate; ``drakit allocate --problems`` answers them, so that any
+other implementation, and the test vectors, can be compared with this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drakit_allocator.allocated import AllocatedState
+from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.errors import AllocationError
+from drakit_allocator.features import Features
+from drakit_allocator.nodes import Node
+from drakit_allocator.search import NO_LIMITS, Limits
+from drakit_allocator.snapshot import Snapshot
+from drakit_api.features import FeatureGates
+
+Json = dict[str, Any]
+
+
+def features_of(problem: Mapping[str, Any]) -> Features:
+    """The ``features`` of a problem: names of structured.Features, ``all``, or ``default137``; and its ``variant``.
+
+    Without a variant the most complete one answers. Where features agree the variants differ only in oddities, and
+    upstream's recorded answers come from that one.
+    """
+    names = {name for name, enabled in problem["features"].items() if enabled}
+    if "all" in names:
+        features = Features.all()
+    elif "default137" in names:
+        features = Features.from_gates(FeatureGates(min_compatibility_version="1.37"))
+    else:
+        features = Features.from_names(names)
+    return features.forced(problem.get("variant") or "experimental")
+
+
+def answer(problem: Mapping[str, Any], limits: Limits = NO_LIMITS) -> Json:
+    """The answer line: ``allocation`` (one AllocationResult a claim, or null), or ``error`` and perhaps ``onNode``."""
+    result: Json = {"name": problem["name"], "allocation": None}
+    try:
+        features = features_of(problem)
+        result["channel"] = features.variant
+        solution = _prepare(problem, features).on(Node.of(problem["node"]), limits)
+        if solution is not None:
+            result["allocation"] = _with_plain_shares(solution.results())
+            result["steps"] = solution.search.steps
+    except AllocationError as error:
+        result["error"] = error.message
+        if error.on_node:
+            result["onNode"] = True
+    return result
+
+
+def _prepare(problem: Mapping[str, Any], features: Features) -> PodAllocation:
+    snapshot = Snapshot(
+        features,
+        slices=problem.get("slices") or (),
+        classes=problem.get("classes") or (),
+        taint_rules=problem.get("taintRules") or (),
+    )
+    if "allocatedState" in problem:
+        allocated = AllocatedState.of_raw(problem["allocatedState"], features)
+    else:
+        allocated = AllocatedState.of(problem.get("allocated") or (), features)
+    return PodAllocation(problem["claims"], snapshot, allocated)
+
+
+def _with_plain_shares(results: list[Json]) -> list[Json]:
+    """Share ids are random; here they are numbered in the order of the results."""
+    shares = 0
+    for result in results:
+        for device in result["devices"].get("results", ()):
+            if "shareID" in device:
+                device["shareID"] = f"share-{shares}"
+                shares += 1
+    return results

@@ -1,0 +1,181 @@
+"""Claims expanded to what the search works on: requests, their alternatives, constraints.
+
+Expansion depends on claims and classes only; it is done once for a pod and used for all nodes. Sources: ``Allocate``
+and ``validateDeviceRequest`` of ``structured/internal/experimental/allocator_experimental.go``; the messages are
+upstream's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from drakit_allocator.attributes import Attribute
+from drakit_allocator.capacity import Amounts, CapacityError, consumed, parse_requests
+from drakit_allocator.constraints import Constraint
+from drakit_allocator.devices import DeviceContent
+from drakit_allocator.errors import AllocationError
+from drakit_allocator.features import Features
+from drakit_allocator.selectors import Selectors, expressions_of
+
+MAX_RESULTS = 32  # devices in the allocation of one claim (AllocationResultsMaxSize)
+
+Capacities = dict[str, Any]
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """A request, or one subrequest of a prioritized list, of one of the claims. Compared by identity."""
+
+    claim: int
+    claim_name: str
+    name: str
+    parent: str | None
+    spec: Mapping[str, Any]
+    device_class: Mapping[str, Any]
+    selectors: Selectors
+    wants_all: bool
+    count: int
+    capacity: Amounts
+    fractional: bool
+    derived: Mapping[str, str]
+    constraints: tuple[tuple[int, Attribute], ...] = ()  # position in the claim, and what it looks at
+    _amounts: dict[DeviceContent, Amounts | CapacityError | None] = field(default_factory=dict)
+
+    @property
+    def result_name(self) -> str:
+        """As allocation results name it: ``parent/subrequest`` or the request's name."""
+        return self.name if self.parent is None else f"{self.parent}/{self.name}"
+
+    @property
+    def has_admin_access(self) -> bool:
+        """Whether devices in use may be taken as well."""
+        return bool(self.spec.get("adminAccess"))
+
+    @property
+    def label(self) -> str:
+        """Claim and request, as messages begin."""
+        return f"claim {self.claim_name}, request {self.name}"
+
+    def amounts(self, content: DeviceContent) -> Amounts | CapacityError | None:
+        """What a device would give of its capacities, None when it cannot, or the error that ends the allocation."""
+        if content not in self._amounts:
+            try:
+                self._amounts[content] = consumed(content.limits, self.capacity, fractional=self.fractional)
+            except CapacityError as error:
+                self._amounts[content] = error
+        return self._amounts[content]
+
+
+@dataclass(slots=True)
+class ClaimRequests:
+    """One claim: for each request its alternatives (one, unless it is a prioritized list), and the constraints."""
+
+    claim: Mapping[str, Any]
+    name: str
+    requests: list[list[Request]]
+    constraints: list[Constraint]
+
+
+def expand(
+    claims: Sequence[Mapping[str, Any]], classes: Mapping[str, Mapping[str, Any]], features: Features
+) -> list[ClaimRequests]:
+    """Check and expand the claims of a pod. Raises ``AllocationError``."""
+    return [_Expansion(number, claim, classes, features).expand() for number, claim in enumerate(claims)]
+
+
+class _Expansion:
+    def __init__(
+        self, number: int, claim: Mapping[str, Any], classes: Mapping[str, Mapping[str, Any]], features: Features
+    ) -> None:
+        metadata = claim.get("metadata") or {}
+        namespace, name = metadata.get("namespace"), metadata.get("name", "")
+        self.name = f"{namespace}/{name}" if namespace else name
+        self.number = number
+        self.claim = claim
+        self.classes = classes
+        self.features = features
+
+    def expand(self) -> ClaimRequests:
+        devices = self.claim["spec"].get("devices") or {}
+        requests = [self._alternatives(request) for request in devices.get("requests") or ()]
+        constraints = [
+            Constraint(constraint, f"claim {self.name}, constraint #{number}", self.features)
+            for number, constraint in enumerate(devices.get("constraints") or ())
+        ]
+        for request in (request for alternatives in requests for request in alternatives):
+            names = (request.name,) if request.parent is None else (request.parent, request.result_name)
+            request.constraints = tuple(
+                (number, self._attribute(constraint, request))
+                for number, constraint in enumerate(constraints)
+                if constraint.covers(names)
+            )
+        return ClaimRequests(self.claim, self.name, requests, constraints)
+
+    def _attribute(self, constraint: Constraint, request: Request) -> Attribute:
+        expression = request.derived.get(constraint.attribute)
+        return Attribute(constraint.attribute, expression, constraint.uses_sets)
+
+    def _alternatives(self, request: Mapping[str, Any]) -> list[Request]:
+        name, subrequests, exactly = request["name"], request.get("firstAvailable") or (), request.get("exactly")
+        if subrequests and not self.features.prioritized_list:
+            raise self._error(name, "has subrequests, but the DRAPrioritizedList feature is disabled")
+        if not self.features.consumable_capacity and self.features.variant != "stable":
+            for kind, one in (*((("request", exactly),) if exactly else ()), *(("subrequest", s) for s in subrequests)):
+                if one.get("capacity") is not None:
+                    why = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+                    raise self._error(one.get("name", name), why, kind)
+        if subrequests:
+            return [self._request(subrequest, subrequest["name"], name) for subrequest in subrequests]
+        if exactly is None:
+            raise self._error(name, "neither exactly nor firstAvailable is set (unsupported request type?)")
+        return [self._request(exactly, name, None)]
+
+    def _request(self, spec: Mapping[str, Any], name: str, parent: str | None) -> Request:
+        derived = {one["name"]: one["expression"] for one in spec.get("derivedAttributes") or ()}
+        if derived and not self.features.derived_attributes:
+            raise self._error(name, "cannot handle request with derived attributes, the feature is disabled")
+        expressions = expressions_of(spec.get("selectors"))
+        if None in expressions:
+            number = expressions.index(None)
+            why = f"selector #{number}: CEL expression empty (unsupported selector type?)"
+            raise self._error(name, why)
+        if spec.get("adminAccess") is not None and parent is None and not self.features.admin_access:
+            raise self._error(name, "admin access is requested, but the feature is disabled")
+        device_class = self._class(spec.get("deviceClassName") or "", name)
+        of_class = expressions_of(device_class["spec"].get("selectors"))
+        if None in of_class:
+            raise self._error(name, f"class {device_class['metadata']['name']}: CEL expression of a selector is empty")
+        every = tuple(expression for expression in (*of_class, *expressions) if expression is not None)
+        selectors = Selectors(every, len(of_class), device_class["metadata"]["name"], self.name)
+        mode = spec.get("allocationMode") or ""
+        if mode not in ("ExactCount", "All"):
+            raise self._error(name, f"unsupported count mode {mode}")
+        capacity = parse_requests(spec.get("capacity")) if self.features.consumable_capacity else {}
+        fractional = self.features.fractional_capacity_range
+        return Request(
+            claim=self.number,
+            claim_name=self.name,
+            name=name,
+            parent=parent,
+            spec=spec,
+            device_class=device_class,
+            selectors=selectors,
+            wants_all=mode == "All",
+            count=spec.get("count") or 0,
+            capacity=capacity,
+            fractional=fractional,
+            derived=derived,
+        )
+
+    def _class(self, class_name: str, request: str) -> Mapping[str, Any]:
+        if not class_name:
+            raise self._error(request, "missing device class name (unsupported request type?)")
+        if class_name not in self.classes:
+            missing = f'deviceclasses.resource.k8s.io "{class_name}" not found'
+            raise self._error(request, f"could not retrieve device class {class_name}: {missing}")
+        return self.classes[class_name]
+
+    def _error(self, request: str, why: str, kind: str = "request") -> AllocationError:
+        return AllocationError(f"claim {self.name}, {kind} {request}: {why}")

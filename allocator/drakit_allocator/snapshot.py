@@ -1,0 +1,79 @@
+"""What the allocator knows of the cluster: slices, device classes and taint rules, kept up to date by events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from drakit_allocator.devices import Device
+from drakit_allocator.features import Features
+from drakit_allocator.pools import SliceIndex
+from drakit_allocator.taints import rule_applies
+
+Object = Mapping[str, Any]
+
+
+class Snapshot:
+    """Objects by name. Given objects are kept and never changed.
+
+    A slice or rule that changes is taken in at once, in time proportional to its own size; nothing is rebuilt per pod.
+    """
+
+    def __init__(
+        self,
+        features: Features,
+        *,
+        slices: Iterable[Object] = (),
+        classes: Iterable[Object] = (),
+        taint_rules: Iterable[Object] = (),
+    ) -> None:
+        self.features = features
+        self.slices = SliceIndex(features)
+        self.classes: dict[str, Object] = {}
+        self._taint_rules: dict[str, Object] = {}
+        for rule in taint_rules:
+            self._taint_rules[rule["metadata"]["name"]] = rule
+        for device_class in classes:
+            self.put_class(device_class)
+        for resource_slice in slices:
+            self.put_slice(resource_slice)
+
+    def put_slice(self, resource_slice: Object) -> None:
+        """Add or replace a ResourceSlice."""
+        self._taint(self.slices.put(resource_slice))
+
+    def remove_slice(self, name: str) -> None:
+        """Forget a ResourceSlice."""
+        self.slices.remove(name)
+
+    def put_class(self, device_class: Object) -> None:
+        """Add or replace a DeviceClass."""
+        self.classes[device_class["metadata"]["name"]] = device_class
+
+    def remove_class(self, name: str) -> None:
+        """Forget a DeviceClass."""
+        self.classes.pop(name, None)
+
+    def put_taint_rule(self, rule: Object) -> None:
+        """Add or replace a DeviceTaintRule."""
+        name = rule["metadata"]["name"]
+        touched = [self._taint_rules[name]] if name in self._taint_rules else []
+        self._taint_rules[name] = rule
+        self._taint_again([*touched, rule])
+
+    def remove_taint_rule(self, name: str) -> None:
+        """Forget a DeviceTaintRule."""
+        rule = self._taint_rules.pop(name, None)
+        if rule is not None:
+            self._taint_again([rule])
+
+    def _taint_again(self, rules: list[Object]) -> None:
+        devices = self.slices.devices()
+        self._taint([device for device in devices if any(rule_applies(rule, device) for rule in rules)])
+
+    def _taint(self, devices: list[Device]) -> None:
+        rules = list(self._taint_rules.values())
+        if not rules or not self.features.device_taints:
+            rules = []
+        for device in devices:
+            device.rule_taints = tuple(rule["spec"]["taint"] for rule in rules if rule_applies(rule, device))
