@@ -13,7 +13,8 @@ from drakit_client.errors import AlreadyExists, ApiError, NotFound
 from drakit_client.events import EventRecorder, timestamp
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import DEPLOYMENTS, PODS, REPLICA_SETS
-from drakit_embedded.controllers import conditions, rollout
+from drakit_embedded import conditions
+from drakit_embedded.controllers import rollout
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.ownership import controller_uid, reference_to, typed
 from drakit_embedded.controllers.rollout import replicas_of

@@ -14,7 +14,7 @@ import aiohttp
 from drakit_client.connection import Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.resources import NODES, PODS
-from drakit_embedded.controllers import conditions
+from drakit_embedded import conditions
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.pod_claims import is_terminal
 

@@ -11,7 +11,7 @@ from drakit_client.connection import Connection, Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.resources import PODS, Resource
-from drakit_embedded.controllers import conditions
+from drakit_embedded import conditions
 from drakit_embedded.controllers.ownership import reference_to, typed
 from drakit_embedded.pod_claims import is_terminal
 

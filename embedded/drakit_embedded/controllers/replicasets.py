@@ -12,7 +12,7 @@ from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import PODS, REPLICA_SETS
-from drakit_embedded.controllers import conditions
+from drakit_embedded import conditions
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import controller_uid, matches, reference_to
 from drakit_embedded.controllers.pods import (

@@ -1,0 +1,393 @@
+"""One simulated kubelet: the plugins and the pods of a node, on a directory of its own.
+
+Below its directory are ``plugins_registry/`` and ``plugins/``, as drivers know them, ``cdi/``, and the kubelet's
+checkpoint. What happens to a pod follows k8s.io/kubernetes/pkg/kubelet (kubelet.go SyncPod, SyncTerminatingPod;
+pod_workers.go): claims are prepared before anything runs, and given back after everything has stopped and before the
+API server is told, so that nobody else gets a device that is still prepared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import aiohttp
+
+from drakit_client.connection import Connection, Object
+from drakit_client.errors import ApiError, Conflict, NotFound
+from drakit_client.events import EventRecorder, EventType, timestamp
+from drakit_client.resources import NODES, PODS, RESOURCE_SLICES
+from drakit_embedded.kubelet.cdi import CdiDirectories, CdiError, Edits
+from drakit_embedded.kubelet.claims import ClaimCache
+from drakit_embedded.kubelet.containers import Container, environment, log_lines, planned_exit
+from drakit_embedded.kubelet.health import HealthCache, Report
+from drakit_embedded.kubelet.plugins import Plugins
+from drakit_embedded.kubelet.pod_run import PodRun
+from drakit_embedded.kubelet.registration import Registrar
+from drakit_embedded.kubelet.resources import PrepareError, Resources
+from drakit_embedded.kubelet.timings import Timings
+from drakit_embedded.pod_claims import PodClaimError, is_terminal
+
+log = logging.getLogger(__name__)
+
+_CHECKPOINT = "dra_manager_state"
+_LONGEST_WIPE_DELAY = 300.0
+# A crashing container waits at most this many times the first delay.
+_CRASH_LIMIT = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all kubelets of a process share: the API server, and the loop that calls ``sync`` for a pod's uid."""
+
+    connection: Connection
+    timings: Timings
+    enqueue: Callable[[str, str], None]
+    new_ip: Callable[[], str]
+    cdi_directories: Sequence[Path] = ()
+
+
+class Kubelet:
+    """Runs from ``open`` to ``close``; a restart is a ``close`` and a new object on the same directory."""
+
+    def __init__(self, name: str, directory: Path, surroundings: Surroundings) -> None:
+        self.name = name
+        self.pods: dict[str, PodRun] = {}
+        self._shared = surroundings
+        self._timings = surroundings.timings
+        self._connection = surroundings.connection
+        self._events = EventRecorder(surroundings.connection, "kubelet", host=name)
+        for part in (directory, directory / "plugins_registry", directory / "plugins", directory / "cdi"):
+            part.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._cdi = CdiDirectories([*surroundings.cdi_directories, directory / "cdi"])
+        self._health = HealthCache()
+        self.plugins = Plugins(
+            wiping=self._timings.wiping,
+            health_retry=self._timings.health_retry,
+            wipe=self._start_wiping,
+            health=self._health_reported,
+        )
+        self.resources = Resources(
+            surroundings.connection, ClaimCache(directory / _CHECKPOINT), self.plugins, self._health
+        )
+        self.registrar = Registrar(directory / "plugins_registry", self.plugins)
+        self._wipes: set[asyncio.Task[None]] = set()
+
+    def open(self) -> None:
+        """Begin: until drivers have registered again nobody can use the node's devices, so their slices go."""
+        self._start_wiping("")
+        self.registrar.poll()
+
+    async def close(self) -> None:
+        """Stop everything; pods keep running, as containers do without a kubelet."""
+        for wipe in self._wipes:
+            wipe.cancel()
+        await asyncio.gather(*self._wipes, return_exceptions=True)
+        await self.registrar.close()
+        await self.plugins.close()
+        await self._events.flush()
+
+    # Slices.
+
+    def _start_wiping(self, driver: str) -> None:
+        task = asyncio.create_task(self._wipe(driver))
+        self._wipes.add(task)
+        task.add_done_callback(self._wipes.discard)
+
+    async def _wipe(self, driver: str) -> None:
+        """Delete the node's ResourceSlices, of one driver or of all, until that has worked."""
+        selector = f"spec.nodeName={self.name}" + (f",spec.driver={driver}" if driver else "")
+        delay = 1.0
+        while True:
+            try:
+                await self._connection.request("DELETE", RESOURCE_SLICES.path(), params={"fieldSelector": selector})
+            except NotFound:
+                return
+            except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+                log.info("%s: deleting ResourceSlices %s: %s; again in %.0f s", self.name, selector, error, delay)
+                await asyncio.sleep(delay)
+                delay = min(delay * 2, _LONGEST_WIPE_DELAY)
+            else:
+                return
+
+    # Pods.
+
+    def pod_changed(self, pod: Object | None, uid: str) -> None:
+        """Take in a pod as the API server has it; None when it is gone there."""
+        run = self.pods.get(uid)
+        if pod is not None and run is None:
+            run = self.pods[uid] = PodRun(pod)
+        if run is None:
+            return
+        if pod is None:
+            run.gone = True
+        else:
+            run.pod = pod
+        if run.deleting and run.preparing is not None:
+            run.preparing.cancel()
+        self._shared.enqueue(self.name, uid)
+
+    async def reconcile(self) -> None:
+        """Give back claims of pods that went away while nobody looked."""
+        for uid in self.resources.stale_pods(self.pods):
+            try:
+                await self.resources.unprepare(uid)
+            except PrepareError as error:
+                log.warning("%s: pod %s is gone: %s; tried again later", self.name, uid, error)
+
+    async def sync(self, uid: str) -> float | None:
+        """Bring one pod a step further; when to come back, if there is a time for that."""
+        run = self.pods.get(uid)
+        if run is None:
+            return None
+        if run.finished or run.deleting or is_terminal(run.pod):
+            return await self._terminate(run)
+        if not run.sandbox and not self._adopt(run) and not await self._prepare(run):
+            return None if run.deleting else self._jittered(self._timings.sync)
+        self._end_due(run)
+        failed = not self._start_containers(run)
+        if run.has_ended():
+            return await self._terminate(run)
+        await self._report(run)
+        return self._jittered(self._timings.sync) if failed else self._next_wake(run)
+
+    def _jittered(self, seconds: float) -> float:
+        return seconds * random.uniform(1.0, 1.5)  # noqa: S311
+
+    async def _prepare(self, run: PodRun) -> bool:
+        """Have the claims prepared; whether containers can start."""
+        run.start_time = run.start_time or timestamp()
+        run.ip = run.ip or self._shared.new_ip()
+        if run.pod["spec"].get("resourceClaims"):
+            await self._report(run)
+        run.preparing = asyncio.create_task(self.resources.prepare(run.pod))
+        try:
+            await run.preparing
+        except PrepareError as error:
+            self._event(
+                run, "Warning", "FailedPrepareDynamicResources", f"Failed to prepare dynamic resources: {error}"
+            )
+            return False
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if not run.deleting or (task is not None and task.cancelling()):
+                raise
+            self._shared.enqueue(self.name, run.uid)
+            return False
+        finally:
+            run.preparing = None
+        run.sandbox = True
+        return True
+
+    def _adopt(self, run: PodRun) -> bool:
+        """Containers outlive the kubelet: take over those that an earlier one has started, as its status tells."""
+        status = run.pod.get("status", {})
+        reported = {entry["name"]: entry for entry in status.get("containerStatuses") or ()}
+        specs = run.pod["spec"]["containers"]
+        if status.get("phase") != "Running" or not all(reported.get(s["name"], {}).get("containerID") for s in specs):
+            return False
+        if run.pod["spec"].get("resourceClaims") and not self.resources.holds(run.uid):
+            return False
+        run.start_time, run.ip, run.sandbox = status["startTime"], status.get("podIP", ""), True
+        for spec in specs:
+            entry = reported[spec["name"]]
+            if container := _running_container(run, spec, entry, self._lines(run, spec)):
+                run.containers[spec["name"]] = container
+        return True
+
+    def _lines(self, run: PodRun, spec: Object) -> list[str]:
+        try:
+            edits = self._cdi.inject(self.resources.cdi_ids(run.pod, spec))
+        except (CdiError, PrepareError, PodClaimError):
+            edits = Edits()
+        return log_lines(environment(run.pod, spec, edits, run.ip), edits)
+
+    def _end_due(self, run: PodRun) -> None:
+        for container in run.containers.values():
+            left = container.seconds_left()
+            if container.running and left is not None and left <= 0 and container.exit is not None:
+                container.finish(container.exit.code, datetime.now(UTC))
+
+    def _start_containers(self, run: PodRun) -> bool:
+        """Start what should run and does not; False if something has to be tried again."""
+        complete = True
+        for spec in run.pod["spec"]["containers"]:
+            old = run.containers.get(spec["name"])
+            if old is not None and (old.running or not run.will_restart(old) or self._is_crashing(run, old)):
+                continue
+            complete = self._start_container(run, spec, old) and complete
+        return complete
+
+    def _start_container(self, run: PodRun, spec: Object, old: Container | None) -> bool:
+        name = spec["name"]
+        try:
+            edits = self._cdi.inject(self.resources.cdi_ids(run.pod, spec))
+            planned = planned_exit(run.pod, spec)
+        except CdiError as error:
+            message = f'failed to generate container "{name}" spec: failed to generate spec: {error}'
+            return self._container_failed(run, name, "CreateContainerError", message)
+        except (PrepareError, PodClaimError, ValueError) as error:
+            return self._container_failed(run, name, "CreateContainerConfigError", str(error))
+        lines = log_lines(environment(run.pod, spec, edits, run.ip), edits)
+        container = Container(name, lines, planned, datetime.now(UTC))
+        if old is not None:
+            container.restarts, container.last = old.restarts + 1, old.state()
+        run.containers[name] = container
+        run.waiting.pop(name, None)
+        self._event(run, "Normal", "Started", "Container started", container=name)
+        return True
+
+    def _container_failed(self, run: PodRun, name: str, reason: str, message: str) -> bool:
+        run.waiting[name] = (reason, message)
+        self._event(run, "Warning", "Failed", f"Error: {message}", container=name)
+        return False
+
+    def _is_crashing(self, run: PodRun, container: Container) -> bool:
+        """Whether an ended container has to wait before it is started again; the first time it need not."""
+        delay = self._crash_delay(container)
+        if delay <= 0:
+            run.waiting.pop(container.name, None)
+            return False
+        backoff = self._backoff(container)
+        pod = run.pod["metadata"]
+        where = f"{pod['name']}_{pod['namespace']}({pod['uid']})"
+        message = f"back-off {backoff:g}s restarting failed container={container.name} pod={where}"
+        if container.name not in run.waiting:
+            self._event(
+                run, "Warning", "BackOff", f"Back-off restarting failed container {container.name} in pod {where}"
+            )
+        run.waiting[container.name] = ("CrashLoopBackOff", message)
+        return True
+
+    def _backoff(self, container: Container) -> float:
+        doubled: int = 2 ** min(container.restarts - 1, _CRASH_LIMIT)
+        return self._timings.crash * min(doubled, _CRASH_LIMIT)
+
+    def _crash_delay(self, container: Container) -> float:
+        if container.finished is None or not container.restarts:
+            return 0.0
+        return self._backoff(container) - (datetime.now(UTC) - container.finished).total_seconds()
+
+    def _next_wake(self, run: PodRun) -> float | None:
+        waits = [left for c in run.containers.values() if c.running and (left := c.seconds_left()) is not None]
+        waits += [self._crash_delay(c) for c in run.containers.values() if not c.running and run.will_restart(c)]
+        if run.allocated and (expiry := self._health.next_expiry()) is not None:
+            waits.append(expiry)
+        return max(0.0, min(waits)) if waits else None
+
+    # The end of a pod.
+
+    async def _terminate(self, run: PodRun) -> float | None:
+        """Stop, unprepare, report, and delete if that was asked for; in this order."""
+        if not run.finished:
+            if run.deleting:
+                for container in run.containers.values():
+                    if container.running:
+                        message = f"Stopping container {container.name}"
+                        self._event(run, "Normal", "Killing", message, container=container.name)
+            run.stop()
+            try:
+                await self.resources.unprepare(run.uid)
+            except PrepareError as error:
+                log.warning("%s: pod %s: %s", self.name, run.pod["metadata"]["name"], error)
+                await self._report(run)
+                return self._jittered(self._timings.backoff)
+            run.finished = True
+            run.allocated = {}
+        if not run.gone and run.containers:
+            await self._report(run)
+        if run.gone:
+            self.pods.pop(run.uid, None)
+        elif run.deleting:
+            await self._delete(run)
+        return None
+
+    async def _delete(self, run: PodRun) -> None:
+        metadata = run.pod["metadata"]
+        try:
+            await self._connection.delete(
+                PODS, metadata["name"], metadata["namespace"], uid=run.uid, grace_period_seconds=0
+            )
+        except (NotFound, Conflict):
+            return
+
+    # What others get to see.
+
+    async def _report(self, run: PodRun) -> None:
+        """Patch the pod's status if it says something else than before."""
+        if run.gone or (is_terminal(run.pod) and run.sent is None):
+            return
+        if run.sandbox and not run.finished:
+            run.allocated = {s["name"]: self.resources.allocated(run.pod, s) for s in run.pod["spec"]["containers"]}
+        status = run.status()
+        if status == run.sent or (run.sent is None and _says(run.pod.get("status", {}), status)):
+            return
+        metadata = run.pod["metadata"]
+        patch = {"metadata": {"uid": run.uid}, "status": status}
+        try:
+            await self._connection.patch(
+                PODS, metadata["name"], patch, metadata["namespace"], patch_type="strategic-merge", subresource="status"
+            )
+        except (NotFound, Conflict):
+            return
+        run.sent = status
+
+    def _health_reported(self, driver: str, reports: Sequence[Report] | None) -> None:
+        changed = self._health.clear(driver) if reports is None else self._health.update(driver, reports)
+        if changed:
+            for uid in self.resources.users_of(driver, changed):
+                self._shared.enqueue(self.name, uid)
+
+    def _event(self, run: PodRun, kind: EventType, reason: str, message: str, *, container: str = "") -> None:
+        metadata = run.pod["metadata"]
+        reference = {
+            "apiVersion": "v1",
+            "kind": PODS.kind,
+            "namespace": metadata["namespace"],
+            "name": metadata["name"],
+            "uid": metadata["uid"],
+            "resourceVersion": metadata["resourceVersion"],
+        }
+        if container:
+            reference["fieldPath"] = f"spec.containers{{{container}}}"
+        self._events.event(reference, kind, reason, message)
+
+    def started(self, node: Object) -> None:
+        """The event that ``kubectl describe node`` shows for a kubelet that has come up."""
+        reference = {"kind": NODES.kind, "name": self.name, "uid": node["metadata"]["uid"]}
+        self._events.event(reference, "Normal", "Starting", "Starting kubelet.")
+
+
+def _running_container(run: PodRun, spec: Object, entry: Object, lines: list[str]) -> Container | None:
+    """A container from what its status says."""
+    state = entry.get("state") or {}
+    ended = state.get("terminated") or (entry.get("lastState") or {}).get("terminated")
+    times = state.get("running") or ended
+    if not times or not times.get("startedAt"):
+        return None
+    try:
+        planned = planned_exit(run.pod, spec)
+    except ValueError:
+        planned = None
+    container = Container(
+        spec["name"], lines, planned, datetime.fromisoformat(times["startedAt"]), entry["containerID"]
+    )
+    container.restarts = entry.get("restartCount", 0)
+    container.last = entry.get("lastState") or None
+    if "running" not in state and ended:
+        container.finish(ended["exitCode"], datetime.fromisoformat(ended["finishedAt"]))
+    return container
+
+
+def _says(status: Object, wanted: Object) -> bool:
+    """Whether the API server has all of it already; conditions of others may be there too."""
+    listed = status.get("conditions") or ()
+    others = {key: value for key, value in wanted.items() if key != "conditions"}
+    return all(status.get(key) == value for key, value in others.items()) and all(
+        condition in listed for condition in wanted["conditions"]
+    )
