@@ -144,8 +144,11 @@ def _name(value: Any, place: Place, problems: Problems) -> Any:
     try:
         return label(value)
     except ValueError as error:
-        problems.add(place, str(error))
-        return value if isinstance(value, str) else UNREADABLE
+        if not isinstance(value, str):
+            problems.add(place, str(error))
+            return UNREADABLE
+        problems.slip(place, str(error), ("name", place.subject.removesuffix(value)))
+        return value
 
 
 def _metadata(value: Any, place: Place, problems: Problems) -> Any:

@@ -25,6 +25,7 @@ class Place:
     subject: str = ""
     written: str = ""
     meant: str = ""
+    slips: tuple[str, ...] = ()  # wrong spellings on the way here
 
     def field(self, written: str, meant: str | None = None) -> Place:
         """One field deeper."""
@@ -51,16 +52,24 @@ class Problems:
     """The errors found so far, in the order of the layout."""
 
     _lines: dict[object, list[str]] = field(default_factory=dict)
-    slips: int = 0
+    renames: int = 0
 
     def add(self, place: Place, message: str) -> None:
         """Report one error."""
         self._lines[len(self._lines)] = [_join_message(place, message)]
 
     def slip(self, place: Place, message: str, kind: tuple[str, ...]) -> None:
-        """Report a wrong spelling. The same ``kind`` of slip again is counted rather than repeated."""
-        self.slips += 1
-        self._lines.setdefault(kind, []).append(_join_message(place, message))
+        """Report a wrong spelling.
+
+        The same ``kind`` of slip again is counted rather than repeated, unless other slips on the way to it differ:
+        those would go unseen.
+        """
+        self._lines.setdefault((place.slips, kind), []).append(_join_message(place, message))
+
+    def rename(self, place: Place, written: str, meant: str) -> None:
+        """Report a field under a wrong name; ``place`` says the whole path as it should be."""
+        self.renames += 1
+        self.slip(place, f"not a field; write {place.meant}", ("field", written, meant))
 
     def lines(self) -> list[str]:
         """One line for each error."""
@@ -139,12 +148,14 @@ class Record:
         return False
 
     def _read_field(self, key: str, meant: str, content: Any, place: Place, problems: Problems) -> Any:
-        inner, before = place.field(key, meant), problems.slips
-        read = self.fields[meant](content, inner, problems)
+        inner, before = place.field(key, meant), problems.renames
         right = key in self.fields or key in self.also
-        # A slip deeper inside already names the right path to here.
-        if not right and problems.slips == before:
-            problems.slip(inner, f"not a field; write {inner.meant}", (key, meant))
+        if not right:
+            inner = replace(inner, slips=(*place.slips, key))
+        read = self.fields[meant](content, inner, problems)
+        # A field renamed deeper inside already names the right path to here.
+        if not right and problems.renames == before:
+            problems.rename(inner, key, meant)
         return read
 
     def _meant(self, key: str, value: Mapping[Any, Any]) -> str | None:
