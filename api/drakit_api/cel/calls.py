@@ -56,7 +56,12 @@ def _looks_inside(t: Type) -> bool:
 
 
 def _failure(overload: Overload, arguments: tuple[Any, ...]) -> Exception:
-    return no_such_overload() if overload.plain_errors else no_such_overload(overload.function, *arguments)
+    match overload.style:
+        case "plain":
+            return no_such_overload()
+        case "name":
+            return no_such_overload(overload.function)
+    return no_such_overload(overload.function, *arguments)
 
 
 def _searching(overloads: list[Overload]) -> Implementation:

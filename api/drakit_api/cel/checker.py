@@ -105,6 +105,7 @@ class _Checker:
     def _select(self, node: Select) -> Type:
         qualified = _qualified(node)
         if qualified is not None and not node.presence and not node.optional and qualified in self._scopes[0]:
+            node.type_name = qualified
             return self._scopes[0][qualified]
         operand = self._resolve(self.check(node.operand))
         optional = types.is_optional(operand)

@@ -38,6 +38,7 @@ class _Compiler:
     def __init__(self) -> None:
         self.locals = 0
         self._slots: dict[str, int] = {}
+        self._bound: set[int] = set()
         self._known: dict[Closure, Any] = {}
 
     def compile(self, node: Node) -> Closure:
@@ -72,7 +73,7 @@ class _Compiler:
             slot = device.WHOLE
         else:
             return self._constant(TypeValue(node.name))
-        return lambda frame: frame[slot]
+        return _bound_variable(slot) if slot in self._bound else lambda frame: frame[slot]
 
     def _field_slot(self, node: Node) -> int | None:
         """The place of ``device.<field>`` in a frame, if that is what the node is."""
@@ -83,10 +84,10 @@ class _Compiler:
         return _SLOTS[node.name]
 
     def _select(self, node: Select) -> Closure:
-        if not isinstance(node.operand, Select | Ident) or node.operand.type.kind != "type":
-            slot = self._field_slot(node)
-            if slot is not None:
-                return lambda frame: frame[slot]
+        if node.type_name:
+            return self._constant(TypeValue(node.type_name))
+        if (slot := self._field_slot(node)) is not None:
+            return lambda frame: frame[slot]
         name = node.name
         if not node.optional and not node.presence and (entry := self._entry(node.operand)) is not None:
             return _attribute(*entry, name)
@@ -162,6 +163,7 @@ class _Compiler:
     def _bind(self, node: Bind) -> Closure:
         value = self.compile(node.value)
         (slot,), outer = self._declare([node.name])
+        self._bound.add(slot)
         body = self.compile(node.body)
         self._slots = outer
         return _bound(slot, value, body) if not node.unpack else _unpacked(slot, value, body, node.unpack)
@@ -287,10 +289,29 @@ def _conditional(condition: Closure, yes: Closure, no: Closure) -> Closure:
 
 def _bound(slot: int, value: Closure, body: Closure) -> Closure:
     def bound(frame: list[Any]) -> Any:
-        frame[slot] = value(frame)
+        try:
+            frame[slot] = value(frame)
+        except CelRuntimeError as error:
+            frame[slot] = _Failed(str(error))
         return body(frame)
 
     return bound
+
+
+class _Failed(str):
+    """The error of a bound variable; it is raised where the variable is used, as upstream evaluates it only there."""
+
+    __slots__ = ()
+
+
+def _bound_variable(slot: int) -> Closure:
+    def variable(frame: list[Any]) -> Any:
+        value = frame[slot]
+        if type(value) is _Failed:
+            raise CelRuntimeError(value)
+        return value
+
+    return variable
 
 
 def _unpacked(slot: int, value: Closure, body: Closure, macro: str) -> Closure:

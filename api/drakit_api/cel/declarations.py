@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from drakit_api.quantity import Quantity
 
@@ -13,13 +13,14 @@ from . import types, values
 from .types import Type
 
 Implementation = Callable[..., Any]
+ErrorStyle = Literal["plain", "name", "signature"]
 
 
 @dataclass(frozen=True, slots=True)
 class Overload:
     """One variant of a function. ``parameters`` include the target of a method.
 
-    ``plain_errors`` is how cel-go words arguments of a wrong type: ``no such overload`` instead of the signature.
+    ``style`` is how cel-go words arguments of a wrong type: ``no such overload``, with the name or the signature.
     ``checks_arguments`` says that the implementation takes any values and raises that error itself.
     """
 
@@ -28,7 +29,7 @@ class Overload:
     parameters: tuple[Type, ...]
     result: Type
     implementation: Implementation
-    plain_errors: bool = False
+    style: ErrorStyle = "signature"
     checks_arguments: bool = False
 
     def accepts(self, arguments: Iterable[Any]) -> bool:
@@ -44,7 +45,7 @@ _SIGNATURE = re.compile(
 
 
 def overload(
-    signature: str, implementation: Implementation, *, plain_errors: bool = False, checks_arguments: bool = False
+    signature: str, implementation: Implementation, *, style: ErrorStyle = "signature", checks_arguments: bool = False
 ) -> Overload:
     """Declare ``name(string, int) -> bool`` or, for a method, ``string.name(int) -> bool``.
 
@@ -56,7 +57,7 @@ def overload(
     written = ([target] if target else []) + _split(match["parameters"])
     parameters = tuple(types.parse_type(text) for text in written)
     result = types.parse_type(match["result"])
-    return Overload(name, bool(target), parameters, result, implementation, plain_errors, checks_arguments)
+    return Overload(name, bool(target), parameters, result, implementation, style, checks_arguments)
 
 
 def _split(text: str) -> list[str]:

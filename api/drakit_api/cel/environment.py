@@ -10,12 +10,34 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import ModuleType
 
 from . import types
 from .declarations import Functions, functions
-from .library import lists, operators, optionals, quantity, regex, semver, standard
+from .library import (
+    conversions,
+    formats,
+    list_extensions,
+    lists,
+    network,
+    operators,
+    optionals,
+    quantity,
+    regex,
+    semver,
+    sets,
+    standard,
+    strings,
+    times,
+    urls,
+)
 from .types import Type
 
+_LIBRARIES: tuple[ModuleType, ...] = (
+    *(operators, standard, conversions, times, strings, optionals),  # of cel-go
+    *(lists, list_extensions, sets),
+    *(quantity, semver, regex, network, urls, formats),  # of Kubernetes
+)
 _TYPE_NAMES = ("bool", "int", "uint", "double", "string", "bytes")
 
 
@@ -37,15 +59,7 @@ def stored() -> Environment:
 @functools.cache
 def new(*, consumable_capacity: bool = True, list_attributes: bool = False) -> Environment:
     """For expressions in a request, with the gates DRAConsumableCapacity and DRAListTypeAttributes."""
-    libraries = [
-        operators.FUNCTIONS,
-        standard.FUNCTIONS,
-        optionals.FUNCTIONS,
-        quantity.FUNCTIONS,
-        semver.FUNCTIONS,
-        lists.FUNCTIONS,
-        regex.FUNCTIONS,
-    ]
+    libraries = [library.FUNCTIONS for library in _LIBRARIES]
     if list_attributes:
         libraries.append(lists.INCLUDES)
     attribute = types.DYN if list_attributes else types.ANY
@@ -58,5 +72,6 @@ def new(*, consumable_capacity: bool = True, list_attributes: bool = False) -> E
         fields["allowMultipleAllocations"] = types.BOOL
     names = {"device": types.DEVICE, **{name: types.type_of(types.parse_type(name)) for name in _TYPE_NAMES}}
     names |= {"null_type": types.type_of(types.NULL), "list": types.type_of(types.list_of(types.DYN))}
+    names |= {f"google.protobuf.{t.kind.capitalize()}": types.type_of(t) for t in (types.TIMESTAMP, types.DURATION)}
     names |= {"map": types.type_of(types.map_of(types.DYN, types.DYN)), "type": types.type_of(types.DYN)}
     return Environment(functions(*libraries), names, fields)

@@ -39,12 +39,16 @@ class Ident(Node):
 
 @dataclass(slots=True)
 class Select(Node):
-    """``operand.name``; ``.?`` when optional, ``has(operand.name)`` when only the presence is asked for."""
+    """``operand.name``; ``.?`` when optional, ``has(operand.name)`` when only the presence is asked for.
+
+    The checker sets ``type_name`` where the whole is the name of a type, such as ``google.protobuf.Duration``.
+    """
 
     operand: Node
     name: str
     optional: bool = False
     presence: bool = False
+    type_name: str = field(default="", init=False)
 
 
 @dataclass(slots=True)

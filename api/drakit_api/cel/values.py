@@ -167,8 +167,8 @@ def go_type(value: Any) -> str:
 
 def no_such_overload(function: str = "", *arguments: Any) -> CelRuntimeError:
     """The error for arguments that no variant of a function takes."""
-    if not function:
-        return CelRuntimeError("no such overload")
+    if not function or not arguments:
+        return CelRuntimeError(f"no such overload: {function}" if function else "no such overload")
     return CelRuntimeError(f"no such overload: {function}({', '.join(map(type_name, arguments))})")
 
 

@@ -12,7 +12,7 @@ from drakit_api.cel.values import LISTS, Duration, Uint, equal
 
 from . import operators
 
-_COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
+COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _ZERO: dict[str, Any] = {"int": 0, "uint": Uint(0), "double": 0.0, "duration": Duration(0)}
 _ADD: dict[str, Callable[[Any, Any], Any]] = {
     "int": lambda total, element: operators.integer(total + element),
@@ -72,10 +72,10 @@ def _by_type(name: str, kinds: tuple[str, ...], result: str, make: Callable[[str
 
 
 FUNCTIONS = [
-    *_by_type("isSorted", _COMPARABLE, "bool", lambda _: _is_sorted),
+    *_by_type("isSorted", COMPARABLE, "bool", lambda _: _is_sorted),
     *_by_type("sum", tuple(_ZERO), "", _sum),
-    *_by_type("max", _COMPARABLE, "", lambda _: _extreme("max", 1)),
-    *_by_type("min", _COMPARABLE, "", lambda _: _extreme("min", -1)),
+    *_by_type("max", COMPARABLE, "", lambda _: _extreme("max", 1)),
+    *_by_type("min", COMPARABLE, "", lambda _: _extreme("min", -1)),
     overload("list<A>.indexOf(A) -> int", _index_of),
     overload("list<A>.lastIndexOf(A) -> int", _last_index_of),
 ]

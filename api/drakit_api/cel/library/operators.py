@@ -213,7 +213,7 @@ _CHECKING = frozenset({less, less_or_equal, greater, greater_or_equal, index, co
 
 def _overloads(operator: str, *variants: tuple[str, Callable[..., Any]]) -> list[Overload]:
     return [
-        overload(f"{operator}{signature}", function, plain_errors=True, checks_arguments=function in _CHECKING)
+        overload(f"{operator}{signature}", function, style="plain", checks_arguments=function in _CHECKING)
         for signature, function in variants
     ]
 

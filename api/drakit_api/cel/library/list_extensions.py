@@ -1,0 +1,92 @@
+"""cel-go's extended list functions, version 3 (``ext/lists.go``), and those that come with optionals."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from drakit_api.cel.declarations import overload
+from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.library import operators
+from drakit_api.cel.library.lists import COMPARABLE
+from drakit_api.cel.values import LISTS, NONE, Optional, equal, no_such_overload
+
+_MAX_RANGE = 10_000_000
+
+
+def _slice(elements: list[Any], start: int, end: int) -> list[Any]:
+    if start < 0 or end < 0:
+        raise CelRuntimeError(f"cannot slice({start}, {end}), negative indexes not supported")
+    if start > end:
+        raise CelRuntimeError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
+    if len(elements) < end:
+        raise CelRuntimeError(f"cannot slice({start}, {end}), list is length {len(elements)}")
+    return elements[start:end]
+
+
+def _flatten(elements: list[Any], depth: int = 1) -> list[Any]:
+    if depth < 0:
+        raise CelRuntimeError("level must be non-negative")
+    result: list[Any] = []
+    for element in elements:
+        if depth and type(element) in LISTS:
+            result.extend(_flatten(element, depth - 1))
+        else:
+            result.append(element)
+    return result
+
+
+def _sort(elements: list[Any]) -> list[Any]:
+    return sort_by(elements, elements)
+
+
+def sort_by(elements: list[Any], keys: list[Any]) -> list[Any]:
+    """The elements in the order of their keys."""
+    if not keys:
+        return elements
+    if any(type(key) is not type(keys[0]) for key in keys):
+        raise CelRuntimeError("list elements must have the same type")
+    order = functools.cmp_to_key(operators.compare)
+    try:
+        return [elements[index] for index in sorted(range(len(keys)), key=lambda index: order(keys[index]))]
+    except CelRuntimeError:
+        raise CelRuntimeError("list elements must be comparable") from None
+
+
+def _range(size: int) -> list[int]:
+    if size < 0:
+        raise CelRuntimeError(f"lists.range: size must be non-negative, got {size}")
+    if size > _MAX_RANGE:
+        raise CelRuntimeError(f"lists.range: size {size} exceeds maximum allowed ({_MAX_RANGE})")
+    return list(range(size))
+
+
+def _distinct(elements: list[Any]) -> list[Any]:
+    result: list[Any] = []
+    for element in elements:
+        if not any(equal(element, known) for known in result):
+            result.append(element)
+    return result
+
+
+def _unwrap(elements: list[Any]) -> list[Any]:
+    for element in elements:
+        if type(element) is not Optional:
+            raise no_such_overload()
+    return [element.value for element in elements if element is not NONE]
+
+
+FUNCTIONS = [
+    overload("list<A>.slice(int, int) -> list<A>", _slice),
+    overload("list<list<A>>.flatten() -> list<A>", _flatten),
+    overload("list<dyn>.flatten(int) -> list<dyn>", _flatten),
+    *(overload(f"list<{kind}>.sort() -> list<{kind}>", _sort) for kind in COMPARABLE),
+    *(overload(f"list<A>.@sortByAssociatedKeys(list<{kind}>) -> list<A>", sort_by) for kind in COMPARABLE),
+    overload("lists::range(int) -> list<int>", _range),
+    overload("list<A>.reverse() -> list<A>", lambda elements: elements[::-1]),
+    overload("list<A>.distinct() -> list<A>", _distinct),
+    overload("list<A>.first() -> optional<A>", lambda elements: Optional(elements[0]) if elements else NONE),
+    overload("list<A>.last() -> optional<A>", lambda elements: Optional(elements[-1]) if elements else NONE),
+    overload("optional::unwrap(list<optional<A>>) -> list<A>", _unwrap),
+    overload("list<optional<A>>.unwrapOpt() -> list<A>", _unwrap),
+]

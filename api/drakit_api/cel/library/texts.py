@@ -1,0 +1,178 @@
+"""``"%s of %d".format([...])``, in the first version of cel-go's ``ext/formatting.go``, which Kubernetes uses."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.library import conversions
+from drakit_api.cel.values import LISTS, MAPS, Duration, Timestamp, TypeValue, Uint, map_keys, type_name
+from drakit_api.gostrings import quote
+
+_DEFAULT_PRECISION = 6
+_CLAUSE = re.compile(r"%(?:(?P<percent>%)|(?P<precision>\.[0-9]*)?(?P<verb>[\s\S])?)")
+_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+_STRINGS = "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
+
+
+def interpolate(pattern: str, arguments: list[Any]) -> str:
+    """Replace each clause by the next argument. Raises ``CelRuntimeError``."""
+    remaining = iter(enumerate(arguments))
+    used = 0
+
+    def replace(match: re.Match[str]) -> str:
+        nonlocal used
+        if match["percent"]:
+            return "%"
+        _, argument = next(remaining, (used, _MISSING))
+        if argument is _MISSING:
+            raise CelRuntimeError(f"index {used} out of range")
+        used += 1
+        return _clause(match["precision"], match["verb"], argument)
+
+    return _CLAUSE.sub(replace, pattern)
+
+
+_MISSING = object()
+
+
+def _clause(precision: str | None, verb: str | None, argument: Any) -> str:
+    problem = "could not parse formatting clause: "
+    if verb is None:
+        if precision is None:
+            raise CelRuntimeError("unexpected end of string")
+        raise CelRuntimeError(f"{problem}error while parsing precision: could not find end of precision specifier")
+    if precision == ".":
+        reason = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
+        raise CelRuntimeError(f"{problem}error while parsing precision: {reason}")
+    formatter = _VERBS.get(verb)
+    if formatter is None:
+        raise CelRuntimeError(f'{problem}unrecognized formatting clause "{verb}"')
+    return formatter(argument, int(precision[1:]) if precision else _DEFAULT_PRECISION)
+
+
+def _refuse(clause: str, argument: Any) -> CelRuntimeError:
+    return CelRuntimeError(f"error during formatting: {clause}, was given {type_name(argument)}")
+
+
+def _string(argument: Any, _: int = 0) -> str:
+    kind = type(argument)
+    if kind in LISTS:
+        return "[" + ", ".join(map(_nested, argument)) + "]"
+    if kind in MAPS:
+        pairs = [
+            (_nested(key), _nested(value)) for key, value in zip(map_keys(argument), argument.values(), strict=True)
+        ]
+        return "{" + ", ".join(f"{key}:{value}" for key, value in sorted(pairs)) + "}"
+    if argument is None:
+        return "null"
+    if kind is TypeValue:
+        return str(argument.name)
+    if kind in (bool, int, Uint, float, str, bytes, Timestamp, Duration):
+        return conversions.to_string(argument)
+    raise _refuse(f"string clause can only be used on {_STRINGS}", argument)
+
+
+def _nested(value: Any) -> str:
+    """A value inside of a list or map, quoted so that it reads as CEL."""
+    kind = type(value)
+    if kind is float:
+        text = _go_float(value, "f", _DEFAULT_PRECISION)
+        return text if math.isfinite(value) else quote(text)
+    text = _string(value)
+    if kind is str:
+        return quote(text)
+    if kind is bytes:
+        return "b" + quote(text)
+    if kind in (Timestamp, Duration):
+        return f'{"timestamp" if kind is Timestamp else "duration"}("{text}")'
+    return text
+
+
+def _decimal(argument: Any, _: int) -> str:
+    if type(argument) not in (int, Uint):
+        raise _refuse("decimal clause can only be used on integers", argument)
+    return str(int(argument))
+
+
+def _double(argument: Any, clause: str) -> float:
+    if isinstance(argument, float):
+        return argument
+    if type(argument) is str and argument in _SPECIAL:
+        return _SPECIAL[argument]
+    raise _refuse(f"{clause} clause can only be used on doubles", argument)
+
+
+def _go_float(value: float, verb: str, precision: int) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return f"{value:.{precision}{verb}}"
+
+
+def _localized(value: float) -> str | None:
+    """What golang.org/x/text prints in en_US for numbers that are none."""
+    if math.isnan(value):
+        return "NaN"
+    return ("∞" if value > 0 else "-∞") if math.isinf(value) else None
+
+
+def _fixed(argument: Any, precision: int) -> str:
+    value = _double(argument, "fixed-point")
+    return _localized(value) or f"{value:,.{precision}f}"
+
+
+def _scientific(argument: Any, precision: int) -> str:
+    value = _double(argument, "scientific")
+    special = _localized(value)
+    if special is not None:
+        return special
+    mantissa, _, exponent = f"{value:.{precision}e}".partition("e")
+    superscript = str(abs(int(exponent))).rjust(2, "0")
+    sign = "-" if int(exponent) < 0 else "⁺"
+    return f"{mantissa}\u202f×\u202f10{sign.replace('-', '⁻').replace('⁺', '')}{superscript.translate(_SUPERSCRIPT)}"
+
+
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _binary(argument: Any, _: int) -> str:
+    if type(argument) not in (bool, int, Uint):
+        raise _refuse("only integers and bools can be formatted as binary", argument)
+    return f"{int(argument):b}"
+
+
+def _hexadecimal(upper: bool) -> Callable[[Any, int], str]:
+    def convert(argument: Any, _: int) -> str:
+        kind = type(argument)
+        if kind in (str, bytes):
+            text = bytes(argument.encode() if kind is str else argument).hex()
+        elif kind in (int, Uint):
+            text = f"{int(argument):x}"
+        else:
+            raise _refuse("only integers, byte buffers, and strings can be formatted as hex", argument)
+        return text.upper() if upper else text
+
+    return convert
+
+
+def _octal(argument: Any, _: int) -> str:
+    if type(argument) not in (int, Uint):
+        raise _refuse("octal clause can only be used on integers", argument)
+    return f"{int(argument):o}"
+
+
+_VERBS: dict[str, Callable[[Any, int], str]] = {
+    "s": _string,
+    "d": _decimal,
+    "f": _fixed,
+    "e": _scientific,
+    "b": _binary,
+    "x": _hexadecimal(False),
+    "X": _hexadecimal(True),
+    "o": _octal,
+}

@@ -1,0 +1,78 @@
+"""The parts of moments and durations: ``getFullYear()`` and so on (cel-go ``common/stdlib/standard.go``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from drakit_api.cel.declarations import Overload, overload
+from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.values import Duration, Timestamp
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_OFFSET = re.compile(r"([+-]?)(\d+):(\d+)")
+
+
+def _zone(name: str) -> tzinfo:
+    if ":" in name:
+        match = _OFFSET.fullmatch(name)
+        if match is None:
+            raise CelRuntimeError(f'strconv.Atoi: parsing "{name.partition(":")[0]}": invalid syntax')
+        minutes = int(match.group(2)) * 60 + int(match.group(3))
+        return timezone(timedelta(minutes=-minutes if match.group(1) == "-" else minutes))
+    if name in ("", "UTC"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise CelRuntimeError(f"unknown time zone {name}") from None
+
+
+def _moment(value: Timestamp, zone: str) -> datetime:
+    return (_EPOCH + timedelta(seconds=value.nanoseconds // 10**9)).astimezone(_zone(zone))
+
+
+def _part(name: str, read: Callable[[datetime], int]) -> list[Overload]:
+    def of_timestamp(value: Timestamp, zone: str = "UTC") -> int:
+        return read(_moment(value, zone))
+
+    return [
+        overload(f"timestamp.{name}() -> int", of_timestamp),
+        overload(f"timestamp.{name}(string) -> int", of_timestamp),
+    ]
+
+
+def _whole(name: str, unit: int) -> Overload:
+    """A duration in whole units, rounded to zero."""
+
+    def of_duration(value: Duration) -> int:
+        amount = abs(value.nanoseconds) // unit
+        return amount if value.nanoseconds >= 0 else -amount
+
+    return overload(f"duration.{name}() -> int", of_duration)
+
+
+def _milliseconds(value: Timestamp, zone: str = "UTC") -> int:
+    _zone(zone)
+    return value.nanoseconds % 10**9 // 10**6
+
+
+FUNCTIONS = [
+    *_part("getFullYear", lambda moment: moment.year),
+    *_part("getMonth", lambda moment: moment.month - 1),
+    *_part("getDayOfYear", lambda moment: moment.timetuple().tm_yday - 1),
+    *_part("getDayOfMonth", lambda moment: moment.day - 1),
+    *_part("getDate", lambda moment: moment.day),
+    *_part("getDayOfWeek", lambda moment: moment.isoweekday() % 7),
+    *_part("getHours", lambda moment: moment.hour),
+    _whole("getHours", 3600 * 10**9),
+    *_part("getMinutes", lambda moment: moment.minute),
+    _whole("getMinutes", 60 * 10**9),
+    *_part("getSeconds", lambda moment: moment.second),
+    _whole("getSeconds", 10**9),
+    overload("timestamp.getMilliseconds() -> int", _milliseconds),
+    overload("timestamp.getMilliseconds(string) -> int", _milliseconds),
+    _whole("getMilliseconds", 10**6),
+]
