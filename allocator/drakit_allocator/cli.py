@@ -1,0 +1,74 @@
+"""``drakit scheduler``: the scheduler against any API server."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.group()
+def scheduler() -> None:
+    """Run the bundled scheduler against any API server."""
+
+
+@scheduler.command()
+@click.option("--kubeconfig", type=click.Path(dir_okay=False), help="Default: $KUBECONFIG, then ~/.kube/config.")
+@click.option("--context", help="Context of the kubeconfig to use.")
+@click.option("--scheduler-name", default="default-scheduler", show_default=True, help="Schedule pods that name this.")
+@click.option("--feature-gates", default="", help="A=true,B=false")
+@click.option("--emulated-version", default="1.37", show_default=True, help="Kubernetes version to behave like.")
+@click.option(
+    "--leader-elect/--no-leader-elect",
+    default=True,
+    show_default=True,
+    help="Take turns with other drakit schedulers; without it two of them can give out the same device.",
+)
+@click.option("-v", "--verbose", count=True, help="Say more; twice for every request that failed.")
+def run(
+    kubeconfig: str | None,
+    context: str | None,
+    scheduler_name: str,
+    feature_gates: str,
+    emulated_version: str,
+    leader_elect: bool,
+    verbose: int,
+) -> None:
+    """Schedule pods until interrupted."""
+    import asyncio
+    import logging
+
+    from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
+
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    try:
+        gates = FeatureGates(emulated_version, parse_gates(feature_gates))
+    except FeatureGateError as error:
+        raise click.UsageError(str(error)) from error
+    asyncio.run(_run(kubeconfig, context, scheduler_name, gates, leader_elect))
+
+
+async def _run(kubeconfig: str | None, context: str | None, name: str, gates: object, leader_elect: bool) -> None:
+    import asyncio
+    import signal
+
+    from kubernetes.aio.config import ConfigException
+
+    from drakit_allocator.scheduler import Scheduler
+    from drakit_api.features import FeatureGates
+    from drakit_client.connection import Connection
+
+    assert isinstance(gates, FeatureGates)
+    try:
+        connection = await Connection.from_kubeconfig(kubeconfig, context=context, user_agent="drakit-scheduler")
+    except ConfigException as error:
+        raise click.ClickException(str(error)) from error
+    async with connection:
+        process = Scheduler(connection, name=name, gates=gates, leader_election=leader_elect)
+        task = asyncio.create_task(process.run())
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, task.cancel)
+        try:
+            await task
+        except asyncio.CancelledError:
+            click.echo(f"scheduled {process.counters.scheduled} pods", err=True)

@@ -1,0 +1,259 @@
+"""Carrying out a decision: claims allocated and reserved, devices ready, pod bound; or all of it undone.
+
+The order is that of kube-scheduler. The finalizer comes first, so that a claim with an allocation cannot disappear;
+allocation and reservation are one status update, so that no other pod gets between them; the pod is bound last, so
+that a bound pod always has its devices. A request whose answer got lost is repeated until there is an answer: each of
+them either is refused the second time, and then reading the object tells what happened, or does the same again.
+
+Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go`` (PreBind, bindClaim,
+Unreserve) and ``pkg/scheduler/schedule_one.go`` (bindingCycle).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+import aiohttp
+
+from drakit_allocator.scheduler import claims
+from drakit_allocator.scheduler.pods import PodInfo
+from drakit_client.connection import Connection, Object
+from drakit_client.errors import ApiError, Conflict, NotFound
+from drakit_client.resources import PODS, RESOURCE_CLAIMS
+
+log = logging.getLogger(__name__)
+
+FINALIZER = "resource.kubernetes.io/delete-protection"
+FENCE = "drakit.dev/fence"
+_CONFLICTS = 5
+# Requests on their way at the same time; more would only queue up in the server.
+_CONCURRENCY = 32
+_FIRST_DELAY, _LONGEST_DELAY = 0.02, 1.0
+
+_T = TypeVar("_T")
+
+
+class Permission(Protocol):
+    """Says whether this scheduler may write; see ``lease``."""
+
+    def check(self) -> None:
+        """Raises ``LeaseLost``."""
+
+
+class BindingFailed(Exception):
+    """The decision could not be carried out, and what was written of it has been taken back."""
+
+
+@dataclass(slots=True)
+class Decision:
+    """A pod, its node, its claims, and the allocations that are to be recorded, by claim uid."""
+
+    pod: PodInfo
+    node: str
+    claims: list[Object]
+    allocations: dict[str, Object]
+
+
+class Binder:
+    """Writes decisions to the API server, any number of them at the same time."""
+
+    def __init__(self, connection: Connection, known: claims.Claims, permission: Permission) -> None:
+        self._connection = connection
+        self._known = known
+        self._permission = permission
+        self._slots = asyncio.Semaphore(_CONCURRENCY)
+        # Pods that share a claim reserve it one after the other instead of running into conflicts.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def prepare(self, decision: Decision) -> None:
+        """Record allocations and reservations. Raises ``BindingFailed`` or ``LeaseLost``."""
+        for claim in decision.claims:
+            uid = claims.uid_of(claim)
+            lock = self._locks.setdefault(uid, asyncio.Lock())
+            async with lock:
+                await self._reserve(decision.pod, claim, decision.allocations.get(uid))
+
+    async def bind(self, decision: Decision) -> None:
+        """Bind the pod. Raises ``BindingFailed`` or ``LeaseLost``."""
+        pod = decision.pod
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
+            "target": {"kind": "Node", "name": decision.node},
+        }
+        try:
+            await self._answered(
+                lambda: self._connection.create(PODS, binding, pod.namespace, subresource="binding", name=pod.name)
+            )
+        except ApiError as error:
+            if not isinstance(error, Conflict) or not await self._is_bound(decision):
+                raise BindingFailed(f"binding rejected: {error}") from error
+
+    async def undo(self, decision: Decision) -> None:
+        """Give back what the pod holds: its reservations, and allocations that were made for it alone."""
+        for claim in decision.claims:
+            known = self._known.get(claims.key_of(claim))
+            if known is None or not claims.reserved_for(known, decision.pod.uid):
+                continue
+            try:
+                await self._unreserve(decision, known)
+            except ApiError as error:
+                # The claim controller removes reservations of pods that are gone.
+                log.warning("reservation of claim %s by pod %s stays: %s", claims.key_of(claim), decision.pod, error)
+
+    async def deallocate(self, claim: Object) -> None:
+        """Give back an allocation that nobody uses; refused with ``Conflict`` when the claim has changed."""
+        status = {k: v for k, v in claim["status"].items() if k not in ("allocation", "reservedFor", "devices")}
+        self._written(await self._answered(lambda: self._replace({**claim, "status": status}, "status")))
+
+    async def _reserve(self, pod: PodInfo, decided: Object, allocation: Object | None) -> None:
+        claim = self._known.get(claims.key_of(decided)) or decided
+        for _ in range(_CONFLICTS):
+            self._check_claim(claim, decided, allocation)
+            if claims.reserved_for(claim, pod.uid) and claims.allocation_of(claim) is not None:
+                return
+            try:
+                claim = await self._protect(claim, allocation)
+                self._written(await self._answered(partial(self._replace, _reserved(claim, pod, allocation), "status")))
+                return
+            except Conflict:
+                claim = await self._read(claim)
+            except ApiError as error:
+                raise BindingFailed(f"add {_what(allocation)} to claim {_name(claim)}: {error}") from error
+        raise BindingFailed(f"claim {_name(claim)} keeps changing")
+
+    def _check_claim(self, claim: Object, decided: Object, allocation: Object | None) -> None:
+        if "deletionTimestamp" in claim["metadata"] or claims.uid_of(claim) != claims.uid_of(decided):
+            raise BindingFailed(f"claim {_name(claim)} got deleted in the meantime")
+        recorded = claims.allocation_of(claim)
+        if allocation is None and recorded is None:
+            raise BindingFailed(f"claim {_name(claim)} got deallocated elsewhere in the meantime")
+        # An allocation equal to ours is ours: the answer to the write was lost.
+        if allocation is not None and recorded is not None and claims.results(recorded) != claims.results(allocation):
+            raise BindingFailed(f"claim {_name(claim)} got allocated elsewhere in the meantime")
+
+    async def _protect(self, claim: Object, allocation: Object | None) -> Object:
+        finalizers = claim["metadata"].get("finalizers") or []
+        if allocation is None or FINALIZER in finalizers:
+            return claim
+        protected = {**claim, "metadata": {**claim["metadata"], "finalizers": [*finalizers, FINALIZER]}}
+        return await self._answered(lambda: self._replace(protected, None))
+
+    async def _unreserve(self, decision: Decision, claim: Object) -> None:
+        allocated_here = claims.uid_of(claim) in decision.allocations
+        if allocated_here and len(claims.consumers(claim)) == 1:
+            try:
+                await self.deallocate(claim)
+                return
+            except Conflict:
+                pass
+        metadata, pod = claim["metadata"], decision.pod
+        patch = {
+            "metadata": {"uid": metadata["uid"]},
+            "status": {"reservedFor": [{"$patch": "delete", "uid": pod.uid}]},
+        }
+        self._written(
+            await self._answered(
+                lambda: self._connection.patch(
+                    RESOURCE_CLAIMS,
+                    metadata["name"],
+                    patch,
+                    metadata["namespace"],
+                    patch_type="strategic-merge",
+                    subresource="status",
+                )
+            )
+        )
+
+    async def _is_bound(self, decision: Decision) -> bool:
+        pod = decision.pod
+        try:
+            current = await self._answered(lambda: self._connection.get(PODS, pod.name, pod.namespace))
+        except NotFound:
+            return False
+        return bool(current["metadata"]["uid"] == pod.uid and current["spec"].get("nodeName") == decision.node)
+
+    async def _read(self, claim: Object) -> Object:
+        namespace, name = claims.key_of(claim)
+        try:
+            current = await self._answered(lambda: self._connection.get(RESOURCE_CLAIMS, name, namespace))
+        except NotFound:
+            raise BindingFailed(f"claim {_name(claim)} got deleted in the meantime") from None
+        self._written(current)
+        return current
+
+    async def _replace(self, claim: Object, subresource: str | None) -> Object:
+        return await self._connection.replace(
+            RESOURCE_CLAIMS, claim, claim["metadata"]["namespace"], subresource=subresource
+        )
+
+    def _written(self, claim: Object) -> None:
+        self._known.written(claim)
+
+    async def _answered(self, send: Callable[[], Awaitable[_T]]) -> _T:
+        """Send until the server answers; ``LeaseLost`` when this scheduler may no longer write."""
+        delay = _FIRST_DELAY
+        while True:
+            async with self._slots:
+                # The last thing before sending: what is read or decided before it may be outdated by now.
+                self._permission.check()
+                try:
+                    return await send()
+                except ApiError as error:
+                    if error.code < 500 and error.code != 429:
+                        raise
+                    failure: Exception = error
+                except (aiohttp.ClientError, OSError, TimeoutError) as error:
+                    failure = error
+            log.debug("no answer: %s; again in %.2f s", failure or type(failure).__name__, delay)
+            await asyncio.sleep(delay)
+            delay = min(delay * 2, _LONGEST_DELAY)
+
+
+async def fence(connection: Connection, token: str, permission: Permission) -> None:
+    """Give every unallocated claim a new resourceVersion, so that no allocation decided before can be written any more.
+
+    Called after the lease was taken from a scheduler that did not release it; ``lease`` says why this is enough.
+    """
+    listed = await connection.list(RESOURCE_CLAIMS)
+    slots = asyncio.Semaphore(_CONCURRENCY)
+
+    async def touch(claim: Object) -> None:
+        namespace, name = claims.key_of(claim)
+        async with slots:
+            permission.check()
+            try:
+                body = {"metadata": {"annotations": {FENCE: token}}}
+                await connection.patch(RESOURCE_CLAIMS, name, body, namespace)
+            except NotFound:
+                pass
+
+    async with asyncio.TaskGroup() as tasks:
+        for claim in listed["items"] or []:
+            if claims.allocation_of(claim) is None:
+                tasks.create_task(touch(claim))
+
+
+def _reserved(claim: Object, pod: PodInfo, allocation: Object | None) -> Object:
+    consumer = {"resource": "pods", "name": pod.name, "uid": pod.uid}
+    status = dict(claim.get("status") or {})
+    if allocation is not None:
+        status["allocation"] = allocation
+    if not claims.reserved_for(claim, pod.uid):
+        status["reservedFor"] = [*claims.consumers(claim), consumer]
+    return {**claim, "status": status}
+
+
+def _what(allocation: Object | None) -> str:
+    return "reservation" if allocation is None else "allocation and reservation"
+
+
+def _name(claim: Object) -> str:
+    return "/".join(claims.key_of(claim))

@@ -1,0 +1,173 @@
+"""One scheduling decision: from a pod and the state of the cluster to a node and its devices, or to the reason why not.
+
+A decision is made in one go, without giving way to anything else, so that the state cannot change under it.
+
+The node is the one that kube-scheduler would choose after asking all nodes, without asking all of them: the scores
+that do not depend on devices are known beforehand (``candidates``), so nodes are asked best first. The first that has
+devices wins, unless a claim has alternatives; then a node can still be overtaken by one that offers a better
+alternative, and the search goes on only as long as that is possible.
+
+Source: kubernetes ``pkg/scheduler/schedule_one.go`` (schedulePod, findNodesThatFitPod, prioritizeNodes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from drakit_allocator.scheduler.affinity import PodAffinity
+from drakit_allocator.scheduler.binding import Decision
+from drakit_allocator.scheduler.candidates import Candidates
+from drakit_allocator.scheduler.cluster import Cluster, NodeInfo
+from drakit_allocator.scheduler.device_search import DeviceSearch, DeviceSearches
+from drakit_allocator.scheduler.diagnosis import Diagnosis, Unschedulable, before_filters
+from drakit_allocator.scheduler.filters import NODE_AFFINITY, NODE_NAME, Rejection, reject
+from drakit_allocator.scheduler.hints import NO_NODES
+from drakit_allocator.scheduler.pod_claims import PodClaims, Requirements
+from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.scores import DEVICES_WEIGHT, MAX_SCORE, Scorer
+from drakit_allocator.scheduler.spread import TopologySpread
+from drakit_client.connection import Object
+
+# Nodes for which a failed pod is told why its claims did not fit.
+_EXPLAINED_NODES = 8
+
+
+@dataclass(slots=True)
+class _Choice:
+    score: int
+    node: NodeInfo
+    devices_score: int
+    allocations: list[Object]
+
+
+class Cycle:
+    """Decides where pods go."""
+
+    def __init__(
+        self, cluster: Cluster, candidates: Candidates, requirements: Requirements, searches: DeviceSearches
+    ) -> None:
+        self._cluster = cluster
+        self._candidates = candidates
+        self._requirements = requirements
+        self._searches = searches
+
+    def decide(self, pod: PodInfo) -> Decision:
+        """Where the pod goes. Raises ``Unschedulable`` or ``SchedulingFailed``."""
+        if not self._cluster:
+            raise Unschedulable("no nodes available to schedule pods", [NO_NODES])
+        try:
+            pod_claims = self._requirements.check(pod)
+        except Unschedulable as verdict:
+            message = before_filters(len(self._cluster), verdict.message)
+            raise Unschedulable(message, verdict.rejectors, silently=verdict.silently) from None
+        attempt = _Attempt(pod, self._cluster, self._searches.search(pod_claims) if pod_claims else None)
+        choice = attempt.run(self._nodes(pod, attempt))
+        return _decision(pod, choice, pod_claims)
+
+    def _nodes(self, pod: PodInfo, attempt: _Attempt) -> Iterator[tuple[int, NodeInfo]]:
+        """(score, node) of all nodes that pass the filters on one node, best first."""
+        named = _named_nodes(pod)
+        if named is None:
+            ranking = self._candidates.ranking(pod)
+            attempt.rejections = ranking.rejections.copy
+            return iter(ranking)
+        names, plugin = named
+        return attempt.restricted(names, plugin)
+
+
+class _Attempt:
+    """What is known of one pod during one decision."""
+
+    def __init__(self, pod: PodInfo, cluster: Cluster, search: DeviceSearch | None) -> None:
+        self._pod = pod
+        self._cluster = cluster
+        self._search = search
+        self._affinity = PodAffinity.of(pod, cluster)
+        self._spread = TopologySpread.of(pod, cluster)
+        self._late: dict[str, Rejection] = {}
+        # Verdicts of the filters that were not asked here; called only when no node is found.
+        self.rejections: Callable[[], dict[str, Rejection]] = dict
+
+    def restricted(self, names: frozenset[str], plugin: str) -> Iterator[tuple[int, NodeInfo]]:
+        """The same as a ranking, for a pod that names its nodes: no other node is looked at."""
+        scorer, found = Scorer(self._pod), []
+        others = Rejection(plugin, (f"node(s) didn't satisfy plugin(s) [{plugin}]",))
+        self.rejections = lambda: {node.name: others for node in self._cluster}
+        for name in names:
+            node = self._cluster.get(name)
+            if node is None:
+                continue
+            rejection = reject(self._pod, node)
+            if rejection is None:
+                found.append((scorer.score(node), node))
+            else:
+                self._late[name] = rejection
+        return iter(sorted(found, key=lambda scored: (-scored[0], scored[1].order)))
+
+    def run(self, nodes: Iterator[tuple[int, NodeInfo]]) -> _Choice:
+        """The best node; raises ``Unschedulable``."""
+        found: list[_Choice] = []
+        search = self._search
+        most = search.best_score if search is not None else 0
+        for score, node in nodes:
+            if found and found[-1].devices_score == most:
+                # No node that follows scores better without devices, and none can with them.
+                break
+            rejection = self._reject(node)
+            if rejection is not None:
+                self._late[node.name] = rejection
+                continue
+            if search is None:
+                return _Choice(score, node, 0, [])
+            outcome = search.allocate(node)
+            if isinstance(outcome, Rejection):
+                self._late[node.name] = outcome
+            else:
+                found.append(_Choice(score, node, outcome.score, outcome.allocations))
+        if not found:
+            raise self._unschedulable()
+        return _best(found)
+
+    def _reject(self, node: NodeInfo) -> Rejection | None:
+        if self._spread is not None and (rejection := self._spread.reject(node)) is not None:
+            return rejection
+        return self._affinity.reject(node) if self._affinity is not None else None
+
+    def _unschedulable(self) -> Unschedulable:
+        diagnosis = Diagnosis(len(self._cluster), self.rejections() | self._late)
+        if self._search is not None:
+            lacking = [name for name, rejection in self._late.items() if self._search.is_lack_of_devices(rejection)]
+            for name in lacking[:_EXPLAINED_NODES]:
+                node = self._cluster.get(name)
+                if node is not None and (why := self._search.explain(node)):
+                    diagnosis.explanations[name] = why
+        verdict = diagnosis.unschedulable()
+        if self._search is not None:
+            verdict.unusable_claims = self._search.unusable_claims()
+        return verdict
+
+
+def _named_nodes(pod: PodInfo) -> tuple[frozenset[str], str] | None:
+    if pod.node:
+        return frozenset((pod.node,)), NODE_NAME
+    names = pod.node_affinity.names if pod.node_affinity is not None else None
+    return None if names is None else (names, NODE_AFFINITY)
+
+
+def _best(found: list[_Choice]) -> _Choice:
+    best = max(choice.devices_score for choice in found)
+    # max keeps the first of equals, which is the first in scheduling order.
+    return max(found, key=lambda choice: _total(choice, best))
+
+
+def _total(choice: _Choice, best: int) -> int:
+    """Scores of devices are normalized to the best node, as upstream does."""
+    return choice.score + (DEVICES_WEIGHT * (MAX_SCORE * choice.devices_score // best) if best else 0)
+
+
+def _decision(pod: PodInfo, choice: _Choice, pod_claims: PodClaims | None) -> Decision:
+    if pod_claims is None:
+        return Decision(pod, choice.node.name, [], {})
+    uids = [claim["metadata"]["uid"] for claim in pod_claims.to_allocate]
+    return Decision(pod, choice.node.name, pod_claims.all, dict(zip(uids, choice.allocations, strict=True)))

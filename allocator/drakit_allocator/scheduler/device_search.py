@@ -1,0 +1,214 @@
+"""Asking the allocator: do the claims of this pod get devices on this node?
+
+It keeps the allocator's view of slices, classes, taint rules and allocated devices current, and remembers answers. A
+node on which claims did not fit is not searched again for equal claims until one of its pools or an allocation in them
+has changed, so that a crowd of pods that wait for devices costs one search, not one for each pod.
+
+Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go`` (Filter, Score).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import msgspec
+
+from drakit_allocator.allocated import AllocatedState
+from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.errors import AllocationAborted, AllocationError
+from drakit_allocator.features import Features
+from drakit_allocator.nodes import Node
+from drakit_allocator.pools import PoolView
+from drakit_allocator.scheduler import claims, readiness
+from drakit_allocator.scheduler.cluster import NodeInfo
+from drakit_allocator.scheduler.diagnosis import SchedulingFailed
+from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES, Rejection
+from drakit_allocator.scheduler.pod_claims import PodClaims
+from drakit_allocator.search import Limits
+from drakit_allocator.snapshot import Snapshot
+from drakit_api.features import FeatureGates
+from drakit_client.connection import Object
+
+_NO_DEVICES = Rejection(DYNAMIC_RESOURCES, ("cannot allocate all claims",))
+_ELSEWHERE = Rejection(DYNAMIC_RESOURCES, ("resourceclaim not available on the node",))
+# Different sets of claims for which failures are remembered.
+_REMEMBERED = 256
+# What the best alternative of a request with firstAvailable scores (FirstAvailableDeviceRequestMaxSize).
+_BEST_ALTERNATIVE = 8
+
+# What a search depended on: the pools of the node and what is allocated in each.
+_Basis = list[tuple[PoolView, object]]
+
+
+@dataclass(frozen=True, slots=True)
+class Allocated:
+    """Devices for all unallocated claims of a pod, and the score of the alternatives taken."""
+
+    score: int
+    allocations: list[Object]
+
+
+class DeviceSearches:
+    """The state of all devices, shared by the searches of all pods."""
+
+    def __init__(self, gates: FeatureGates, filter_timeout: float) -> None:
+        self.features = Features.from_gates(gates)
+        self.snapshot = Snapshot(self.features)
+        self.taken = AllocatedState(self.features)
+        self.filter_timeout = filter_timeout
+        self.failures: OrderedDict[bytes, dict[str, tuple[_Basis, Rejection]]] = OrderedDict()
+        self._nodes: dict[str, Node] = {}
+
+    @property
+    def classes(self) -> Mapping[str, Mapping[str, object]]:
+        """Device classes by name."""
+        return self.snapshot.classes
+
+    def node(self, node: NodeInfo) -> Node:
+        """The node as the allocator sees it."""
+        known = self._nodes.get(node.name)
+        if known is None:
+            known = self._nodes[node.name] = Node.of(node.obj)
+        return known
+
+    def node_changed(self, name: str) -> None:
+        """A node was added, changed or deleted."""
+        self._nodes.pop(name, None)
+        for of_claims in self.failures.values():
+            of_claims.pop(name, None)
+
+    def slice_changed(self, old: Object | None, new: Object | None) -> None:
+        """A slice was added, changed or deleted."""
+        if new is not None:
+            self.snapshot.put_slice(new)
+        elif old is not None:
+            self.snapshot.remove_slice(old["metadata"]["name"])
+
+    def class_changed(self, old: Object | None, new: Object | None) -> None:
+        """A class was added, changed or deleted."""
+        self.failures.clear()
+        if new is not None:
+            self.snapshot.put_class(new)
+        elif old is not None:
+            self.snapshot.remove_class(old["metadata"]["name"])
+
+    def taint_rule_changed(self, old: Object | None, new: Object | None) -> None:
+        """A taint rule was added, changed or deleted."""
+        self.failures.clear()
+        if new is not None:
+            self.snapshot.put_taint_rule(new)
+        elif old is not None:
+            self.snapshot.remove_taint_rule(old["metadata"]["name"])
+
+    def allocated(self, claim: Object) -> None:
+        """The devices of a claim are taken."""
+        self.taken.add_claim(claim)
+
+    def released(self, claim: Object) -> None:
+        """The devices of a claim are free again; the same object as was given to ``allocated``."""
+        self.taken.remove_claim(claim)
+
+    def basis(self, node: NodeInfo) -> _Basis:
+        """What a search on this node depends on now."""
+        pools = self.snapshot.slices.pools(self.node(node))
+        return [(pool, self.taken.token(pool.id)) for pool in pools]
+
+    def search(self, pod_claims: PodClaims) -> DeviceSearch:
+        """A search for one pod. Raises ``SchedulingFailed`` for claims that no node can satisfy."""
+        return DeviceSearch(self, pod_claims)
+
+    def failures_of(self, to_allocate: list[Object]) -> dict[str, tuple[_Basis, Rejection]]:
+        """Known failures of claims that ask for the same, by node."""
+        signature = msgspec.json.encode([claim["spec"] for claim in to_allocate])
+        found = self.failures.setdefault(signature, {})
+        self.failures.move_to_end(signature)
+        if len(self.failures) > _REMEMBERED:
+            self.failures.popitem(last=False)
+        return found
+
+
+class DeviceSearch:
+    """The claims of one pod against any number of nodes."""
+
+    def __init__(self, shared: DeviceSearches, pod_claims: PodClaims) -> None:
+        self._shared = shared
+        self._allocated = [(claim, selector, readiness.is_unusable(claim)) for claim, selector in pod_claims.allocated]
+        self._unusable: dict[str, Object] = {}
+        self._pod: PodAllocation | None = None
+        self._failures: dict[str, tuple[_Basis, Rejection]] = {}
+        if pod_claims.to_allocate:
+            self._failures = shared.failures_of(pod_claims.to_allocate)
+            try:
+                self._pod = PodAllocation(pod_claims.to_allocate, shared.snapshot, shared.taken)
+            except AllocationError as error:
+                raise SchedulingFailed(error.message) from error
+        self.best_score = _BEST_ALTERNATIVE * sum(
+            "firstAvailable" in request
+            for claim in pod_claims.to_allocate
+            for request in claim["spec"].get("devices", {}).get("requests") or []
+        )
+
+    def allocate(self, node: NodeInfo) -> Allocated | Rejection:
+        """Devices on this node, or why there are none. Raises ``SchedulingFailed``."""
+        if not self._reachable(node):
+            return _ELSEWHERE
+        if self._pod is None:
+            return Allocated(0, [])
+        basis = self._shared.basis(node)
+        known = self._failures.get(node.name)
+        if known is not None and _is_same(known[0], basis):
+            return known[1]
+        outcome = self._search(self._pod, node)
+        if isinstance(outcome, Rejection):
+            self._failures[node.name] = basis, outcome
+        return outcome
+
+    def unusable_claims(self) -> list[Object]:
+        """Allocated claims that kept the pod off some node."""
+        return list(self._unusable.values())
+
+    def is_lack_of_devices(self, rejection: Rejection) -> bool:
+        """Whether the allocator rejected the node, so that it can be explained."""
+        return rejection is _NO_DEVICES
+
+    def explain(self, node: NodeInfo) -> str:
+        """Why the claims do not get devices on this node; empty if that cannot be said."""
+        return ""
+
+    def _reachable(self, node: NodeInfo) -> bool:
+        reachable = True
+        for claim, selector, unusable in self._allocated:
+            if unusable or (selector is not None and not selector.matches(node.name, node.labels)):
+                self._unusable[claims.uid_of(claim)] = claim
+                reachable = False
+        return reachable
+
+    def _search(self, pod: PodAllocation, node: NodeInfo) -> Allocated | Rejection:
+        deadline = time.monotonic() + self._shared.filter_timeout
+        try:
+            solution = pod.on(self._shared.node(node), Limits(deadline=deadline))
+            if solution is None:
+                return _NO_DEVICES
+            return Allocated(solution.score(), [self._stamped(result) for result in solution.results()])
+        except AllocationAborted:
+            raise SchedulingFailed(f"node {node.name}: timed out trying to allocate devices") from None
+        except AllocationError as error:
+            if error.on_node:
+                return Rejection(DYNAMIC_RESOURCES, (error.message,))
+            raise SchedulingFailed(error.message) from error
+
+    def _stamped(self, allocation: Object) -> Object:
+        """With the time from which binding conditions may take their time."""
+        if not self._shared.features.device_binding_and_status:
+            return allocation
+        return {**allocation, "allocationTimestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+
+def _is_same(one: _Basis, other: _Basis) -> bool:
+    return len(one) == len(other) and all(
+        a_pool is b_pool and a_token is b_token for (a_pool, a_token), (b_pool, b_token) in zip(one, other, strict=True)
+    )

@@ -1,0 +1,86 @@
+"""Why a pod was not scheduled, in the words of kube-scheduler, and what comes after them.
+
+``0/4 nodes are available: 1 cannot allocate all claims, 3 Insufficient cpu.`` is what users and their tools search for,
+so it comes first and unchanged. Kubernetes ends with a sentence on preemption; there is none here, and the room is used
+for what users miss instead: why the claims could not be allocated, node by node.
+
+Source: kubernetes ``pkg/scheduler/framework/types.go`` (FitError).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from drakit_allocator.scheduler.filters import Rejection
+from drakit_client.connection import Object
+
+# core/v1 Event: message; the condition gets the same text.
+MESSAGE_BYTES = 1024
+
+
+class Unschedulable(Exception):
+    """The pod cannot be scheduled as things are; ``rejectors`` are the plugins that said so.
+
+    With ``silently`` nobody is told, because the wait is short and normal. ``unusable_claims`` are allocated claims
+    that did not suit some node: giving one back may help, if nobody else uses it.
+    """
+
+    def __init__(self, message: str, rejectors: Iterable[str], *, silently: bool = False) -> None:
+        super().__init__(message)
+        self.message = message
+        self.rejectors = frozenset(rejectors)
+        self.silently = silently
+        self.unusable_claims: list[Object] = []
+
+
+class SchedulingFailed(Exception):
+    """The attempt failed with an error, e.g. of a CEL expression; it is repeated after a while."""
+
+
+@dataclass(slots=True)
+class Diagnosis:
+    """What the filters said of each node."""
+
+    nodes: int
+    rejections: dict[str, Rejection] = field(default_factory=dict)
+    # Node -> why the devices that are left there do not satisfy the claims.
+    explanations: dict[str, str] = field(default_factory=dict)
+
+    def unschedulable(self) -> Unschedulable:
+        """The verdict on the pod."""
+        plugins = {rejection.plugin for rejection in self.rejections.values()}
+        return Unschedulable(self.message(), plugins)
+
+    def message(self) -> str:
+        """The whole text, cut to what an event can hold."""
+        counts = Counter(reason for rejection in self.rejections.values() for reason in rejection.reasons)
+        # Upstream sorts the finished phrases, so that "10 ..." comes before "2 ...".
+        reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
+        message = before_filters(self.nodes, reasons)
+        for sentence in explained(self.explanations):
+            if len(message.encode()) + len(sentence.encode()) + 1 > MESSAGE_BYTES:
+                break
+            message = f"{message} {sentence}"
+        return message
+
+
+def before_filters(nodes: int, reason: str) -> str:
+    """The message for a reason that holds on all nodes."""
+    return f"0/{nodes} nodes are available: {reason}."
+
+
+def explained(explanations: Mapping[str, str]) -> list[str]:
+    """One sentence for each different explanation, that of most nodes first."""
+    nodes: dict[str, list[str]] = {}
+    for node, explanation in explanations.items():
+        nodes.setdefault(explanation, []).append(node)
+    ordered = sorted(nodes.items(), key=lambda item: (-len(item[1]), item[1]))
+    return [f"{_named(names)}: {explanation.rstrip('.')}." for explanation, names in ordered]
+
+
+def _named(names: list[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    return f"{names[0]} and {len(names) - 1} more"

@@ -1,0 +1,287 @@
+"""Only one scheduler at a time may give out devices: the Lease that says which.
+
+Why it is needed. The API server protects one claim from two writers (resourceVersion), but a *device* from nobody: two
+schedulers that allocate two different claims write two different objects, and both writes succeed even when they name
+the same device. Kubernetes has this hole and lives with it because it runs one scheduler. Here all drakit schedulers of
+a cluster, whatever their name, share the Lease ``kube-system/drakit-scheduler``; only its holder allocates.
+
+Why it holds when a scheduler stalls. A holder checks before each write that its own deadline, counted from before the
+last renewal was *sent*, has not passed; others take the Lease only after watching it unchanged for longer than that.
+That leaves a holder which stalls between the check and the write. So whoever takes over a Lease that was not released
+first rewrites every unallocated claim (``fence``). A late write of the stalled scheduler carries the resourceVersion
+from before and is refused; and if it reads the claim again, it does so after its deadline and the next check stops it.
+
+Schedulers of the same name stand by for each other. Those of different names have different pods to schedule and take
+turns: one that has work asks the holder, through an annotation on the Lease, to pass it on.
+
+Source of the protocol: k8s.io/client-go ``tools/leaderelection/leaderelection.go``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import aiohttp
+
+from drakit_client.connection import Connection, Object
+from drakit_client.errors import AlreadyExists, ApiError, Conflict, NotFound
+from drakit_client.reflector import Reflector
+from drakit_client.resources import LEASES
+
+log = logging.getLogger(__name__)
+
+NAMESPACE, NAME = "kube-system", "drakit-scheduler"
+WAITING = "drakit.dev/waiting"
+_UNAVAILABLE = (ApiError, aiohttp.ClientError, OSError, TimeoutError)
+
+
+class LeaseLost(Exception):
+    """This scheduler may no longer write: its lease has expired or another has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTimes:
+    """Seconds. ``deadline`` must leave room before ``duration``, after which others take over."""
+
+    duration: float = 8.0
+    deadline: float = 5.0
+    retry: float = 1.0
+    # How long a holder keeps the lease before it passes it on to a scheduler of another name.
+    turn: float = 1.0
+
+
+def clock() -> float:
+    """Seconds that also pass while the machine sleeps."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) if hasattr(time, "CLOCK_BOOTTIME") else time.monotonic()
+
+
+class Lease:
+    """One scheduler's view of the shared lease. ``acquire``, then ``keep`` in the background, then ``release``."""
+
+    def __init__(self, connection: Connection, scheduler_name: str, times: LeaseTimes | None = None) -> None:
+        self.identity = f"{scheduler_name}_{socket.gethostname()}_{os.getpid()}_{secrets.token_hex(4)}"
+        self.times = times or LeaseTimes()
+        self.asked_for = asyncio.Event()
+        self._scheduler_name = scheduler_name
+        self._connection = connection
+        self._valid_until = float("-inf")
+        self._acquired_at = float("-inf")
+        self._object: Object | None = None
+        self._observed: Any = None
+        self._observed_at = float("-inf")
+        self._changed = asyncio.Event()
+        self._reflector = Reflector(
+            connection,
+            LEASES,
+            namespace=NAMESPACE,
+            field_selector=f"metadata.name={NAME}",
+            on_change=[self._on_change],
+        )
+
+    def is_held(self) -> bool:
+        """Whether this scheduler may write now."""
+        return clock() < self._valid_until
+
+    async def turn_ended(self) -> None:
+        """Wait until another scheduler has asked for the lease and this one has had its turn."""
+        await self.asked_for.wait()
+        await asyncio.sleep(max(self._acquired_at + self.times.turn - clock(), 0.0))
+
+    def check(self) -> None:
+        """Call right before each write. Raises ``LeaseLost``."""
+        if not self.is_held():
+            raise LeaseLost(f"{self.identity} no longer holds the lease {NAMESPACE}/{NAME}")
+
+    async def watch(self) -> None:
+        """Follow the lease until cancelled, so that a release is noticed at once."""
+        await self._reflector.run()
+
+    async def acquire(self, has_work: Callable[[], bool]) -> bool:
+        """Wait for the lease. True if it was taken without having been released: fence before anything else."""
+        while True:
+            self._changed.clear()
+            taken: bool | None = None
+            try:
+                taken = await self._try_acquire(has_work())
+            except _UNAVAILABLE as error:
+                log.debug("lease: %s", error or type(error).__name__)
+            if taken is not None:
+                self.asked_for.clear()
+                self._acquired_at = clock()
+                log.info("%s holds the lease", self.identity)
+                return taken
+            try:
+                async with asyncio.timeout(self.times.retry):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass
+
+    async def keep(self) -> None:
+        """Renew until the lease is lost; returns when this scheduler must have stopped writing."""
+        while self.is_held():
+            await asyncio.sleep(min(self.times.retry, max(self._valid_until - clock(), 0.0)))
+            if not self.is_held():
+                break
+            try:
+                async with asyncio.timeout(max(self._valid_until - clock(), 0.001)):
+                    await self._renew()
+            except LeaseLost:
+                break
+            except _UNAVAILABLE as error:
+                log.debug("lease not renewed: %s", error or type(error).__name__)
+        self._valid_until = float("-inf")
+
+    def abandon(self) -> None:
+        """Stop writing without giving the lease up: it has to expire, and who takes it over has to fence."""
+        self._valid_until = float("-inf")
+
+    async def release(self) -> None:
+        """Give the lease up at once, so that another scheduler need not wait for it to expire."""
+        if not self.is_held() or self._object is None:
+            return
+        # Nothing may be written from here on, whether the release itself succeeds or not.
+        self._valid_until = float("-inf")
+        try:
+            async with asyncio.timeout(self.times.deadline):
+                for _ in range(3):
+                    try:
+                        await self._write(self._object, "")
+                        return
+                    except Conflict:
+                        self._object = await self._connection.get(LEASES, NAME, NAMESPACE)
+                        if _holder(self._object) != self.identity:
+                            return
+        except _UNAVAILABLE as error:
+            log.debug("lease not released: %s", error or type(error).__name__)
+
+    async def _try_acquire(self, has_work: bool) -> bool | None:
+        sent = clock()
+        try:
+            current = await self._connection.get(LEASES, NAME, NAMESPACE)
+        except NotFound:
+            return await self._create(sent)
+        holder = _holder(current)
+        record = current.get("spec")
+        if record != self._observed:
+            self._observed, self._observed_at = record, clock()
+        expired = clock() - self._observed_at > (record or {}).get("leaseDurationSeconds", 0)
+        if not holder:
+            if not expired and self._someone_else_waits(current):
+                return None
+            return await self._take(current, sent, unclean=False)
+        if expired or holder == self.identity:
+            # Requests of the time before may still be on their way, even one's own.
+            return await self._take(current, sent, unclean=True)
+        if has_work and holder.partition("_")[0] != self._scheduler_name and WAITING not in _annotations(current):
+            await self._connection.patch(
+                LEASES, NAME, {"metadata": {"annotations": {WAITING: self.identity}}}, NAMESPACE
+            )
+        return None
+
+    def _someone_else_waits(self, lease: Object) -> bool:
+        # Who asked for the lease has the first go; the released record is short-lived, so a dead one blocks nobody.
+        return _annotations(lease).get(WAITING, self.identity) != self.identity
+
+    async def _create(self, sent: float) -> bool | None:
+        lease = {"metadata": {"name": NAME, "namespace": NAMESPACE}, "spec": self._spec({}, self.identity)}
+        try:
+            self._object = await self._connection.create(LEASES, lease, NAMESPACE)
+        except AlreadyExists:
+            return None
+        self._valid_until = sent + self.times.deadline
+        return False
+
+    async def _take(self, current: Object, sent: float, *, unclean: bool) -> bool | None:
+        try:
+            await self._write(current, self.identity)
+        except Conflict:
+            return None
+        self._valid_until = sent + self.times.deadline
+        return unclean
+
+    async def _renew(self) -> None:
+        assert self._object is not None
+        sent = clock()
+        try:
+            await self._write(self._object, self.identity)
+        except Conflict:
+            self._object = await self._connection.get(LEASES, NAME, NAMESPACE)
+            if _holder(self._object) != self.identity:
+                raise LeaseLost(f"{_holder(self._object)} holds the lease") from None
+            sent = clock()
+            await self._write(self._object, self.identity)
+        self._valid_until = sent + self.times.deadline
+
+    async def _write(self, current: Object, holder: str) -> None:
+        metadata = dict(current["metadata"])
+        if holder and _holder(current) != holder:
+            metadata["annotations"] = {key: value for key, value in _annotations(current).items() if key != WAITING}
+        lease = {**current, "metadata": metadata, "spec": self._spec(current.get("spec") or {}, holder)}
+        self._object = await self._connection.replace(LEASES, lease, NAMESPACE)
+
+    def _spec(self, old: Object, holder: str) -> Object:
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        changed = (old.get("holderIdentity") or "") != holder
+        return {
+            "holderIdentity": holder,
+            "leaseDurationSeconds": max(round(self.times.duration), 1) if holder else 1,
+            "acquireTime": now if changed else old.get("acquireTime", now),
+            "renewTime": now,
+            "leaseTransitions": old.get("leaseTransitions", 0) + int(changed and bool(holder)),
+        }
+
+    def _on_change(self, old: Object | None, new: Object | None) -> None:
+        self._changed.set()
+        if new is not None and _annotations(new).get(WAITING, self.identity) != self.identity:
+            self.asked_for.set()
+
+
+class NoLease:
+    """Stands in for the lease of a scheduler that is known to be the only one (``--leader-elect=false``)."""
+
+    identity = "alone"
+
+    def is_held(self) -> bool:
+        """Always."""
+        return True
+
+    def check(self) -> None:
+        """Always allowed."""
+
+    async def watch(self) -> None:
+        """Nothing to follow."""
+
+    async def acquire(self, has_work: Callable[[], bool]) -> bool:
+        """At once, and nobody to fence off."""
+        return False
+
+    async def keep(self) -> None:
+        """For ever."""
+        await asyncio.Event().wait()
+
+    async def turn_ended(self) -> None:
+        """Never."""
+        await asyncio.Event().wait()
+
+    def abandon(self) -> None:
+        """Nothing to abandon."""
+
+    async def release(self) -> None:
+        """Nothing to release."""
+
+
+def _holder(lease: Object) -> str:
+    return (lease.get("spec") or {}).get("holderIdentity") or ""
+
+
+def _annotations(lease: Object) -> dict[str, str]:
+    return lease["metadata"].get("annotations") or {}

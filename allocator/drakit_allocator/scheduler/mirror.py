@@ -1,0 +1,55 @@
+"""A reflector that can be told to start over, and that does not end unnoticed.
+
+When a scheduler gets the lease, others have written in the meantime, and a watch says nothing about how far behind it
+is. Listing again does: whatever was written before the list is in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from drakit_client.connection import Connection, Object
+from drakit_client.reflector import Handler, Reflector
+from drakit_client.resources import Resource
+
+
+class Mirror:
+    """Follows one collection and calls a handler for each change."""
+
+    def __init__(self, connection: Connection, resource: Resource, handler: Handler, field_selector: str = "") -> None:
+        self._connection = connection
+        self._resource = resource
+        self._handler = handler
+        self._field_selector = field_selector
+        self._reflector = self._new()
+        self._task: asyncio.Task[None] | None = None
+
+    def get(self, name: str, namespace: str = "") -> Object | None:
+        """The object as last seen, or None."""
+        return self._reflector.get(name, namespace)
+
+    def start(self, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
+        """Follow from now on; an error in a handler ends the group."""
+        self._task = tasks.create_task(self._reflector.run())
+        return self._task
+
+    async def synced(self) -> None:
+        """Wait until the first list has been handled."""
+        await self._reflector.synced()
+
+    async def relist(self, tasks: asyncio.TaskGroup) -> None:
+        """List again and wait until all that has changed is handled."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        known = self._reflector.store
+        self._reflector = self._new()
+        # Starting from what is known, only differences are handled.
+        self._reflector.store = known
+        self.start(tasks)
+        await self.synced()
+
+    def _new(self) -> Reflector:
+        return Reflector(
+            self._connection, self._resource, field_selector=self._field_selector, on_change=[self._handler]
+        )

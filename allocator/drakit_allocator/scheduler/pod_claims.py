@@ -1,0 +1,141 @@
+"""The claims of a pod: which objects they are, and whether they allow the pod to be scheduled at all.
+
+Everything here is independent of nodes. What it finds wrong holds until the claim, the class or the pod changes, so the
+pod waits for exactly that.
+
+Sources: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go`` (PreEnqueue, PreFilter) and
+k8s.io/dynamic-resource-allocation ``resourceclaim/resourceclaim.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from drakit_allocator.scheduler import claims
+from drakit_allocator.scheduler.diagnosis import Unschedulable
+from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES
+from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.selectors import NodeSelector, node_selector
+from drakit_api.features import FeatureGates
+from drakit_client.connection import Object
+
+
+class ClaimsNotReady(Exception):
+    """A claim of the pod does not exist yet, or is not for this pod; the message is upstream's."""
+
+
+@dataclass(slots=True)
+class PodClaims:
+    """The claims of one pod in the order of ``spec.resourceClaims``."""
+
+    all: list[Object]
+    to_allocate: list[Object] = field(default_factory=list)
+    # Allocated claims with the nodes on which they can be used; None is everywhere.
+    allocated: list[tuple[Object, NodeSelector | None]] = field(default_factory=list)
+
+
+def names(pod: PodInfo) -> list[tuple[str, bool]]:
+    """(claim name, generated for the pod) of each claim; raises ``ClaimsNotReady`` while one is not generated."""
+    found = []
+    statuses = {s["name"]: s for s in (pod.obj.get("status") or {}).get("resourceClaimStatuses") or []}
+    for reference in pod.spec.get("resourceClaims") or []:
+        if (name := reference.get("resourceClaimName")) is not None:
+            found.append((name, False))
+        elif reference.get("resourceClaimTemplateName") is None:
+            raise ClaimsNotReady(
+                f'pod "{pod}", spec.resourceClaim "{reference["name"]}": none of the supported fields are set'
+            )
+        elif (status := statuses.get(reference["name"])) is None:
+            raise ClaimsNotReady(f'pod "{pod}": ResourceClaim not created yet')
+        elif (name := status.get("resourceClaimName")) is not None:
+            # Without a name the claim was intentionally not created and can be ignored.
+            found.append((name, True))
+    return found
+
+
+def find(pod: PodInfo, get: Callable[[claims.Key], Object | None]) -> list[Object]:
+    """The claim objects of a pod; raises ``ClaimsNotReady``."""
+    found = []
+    for name, generated in names(pod):
+        claim = get((pod.namespace, name))
+        if claim is None:
+            raise ClaimsNotReady(f'could not find v1.ResourceClaim "{pod.namespace}/{name}"')
+        if "deletionTimestamp" in claim["metadata"]:
+            raise ClaimsNotReady(f'resourceclaim "{name}" is being deleted')
+        if generated and not _controlled_by(claim, pod):
+            raise ClaimsNotReady(
+                f"ResourceClaim {pod.namespace}/{name} was not created for Pod {pod} (Pod is not owner)"
+            )
+        found.append(claim)
+    return found
+
+
+def _controlled_by(claim: Object, pod: PodInfo) -> bool:
+    owners = claim["metadata"].get("ownerReferences") or []
+    return any(owner.get("controller") and owner.get("uid") == pod.uid for owner in owners)
+
+
+class Requirements:
+    """Checks the claims of a pod before any node is looked at."""
+
+    def __init__(self, known: claims.Claims, classes: Mapping[str, Any], gates: FeatureGates) -> None:
+        self._known = known
+        self._classes = classes
+        self._prioritized_list = gates.enabled("DRAPrioritizedList")
+
+    def check(self, pod: PodInfo) -> PodClaims | None:
+        """The pod's claims, None when it has none. Raises ``Unschedulable``."""
+        if not pod.spec.get("resourceClaims"):
+            return None
+        try:
+            found = find(pod, self._known.get)
+        except ClaimsNotReady as reason:
+            raise Unschedulable(str(reason), [DYNAMIC_RESOURCES]) from None
+        pod_claims = PodClaims(found)
+        for claim in found:
+            self._check_claim(pod, claim, pod_claims)
+        return pod_claims if found else None
+
+    def _check_claim(self, pod: PodInfo, claim: Object, pod_claims: PodClaims) -> None:
+        name = f"{pod.namespace}/{claim['metadata']['name']}"
+        if self._known.pending(claims.uid_of(claim)):
+            # Another pod's binding is about to record it, which wakes this one up.
+            message = f"resource claim {name} is in the process of being allocated"
+            raise Unschedulable(message, [DYNAMIC_RESOURCES], silently=True)
+        allocation = claims.allocation_of(claim)
+        if allocation is None:
+            self._check_requests(claim, name)
+            pod_claims.to_allocate.append(claim)
+            return
+        if len(claims.consumers(claim)) >= claims.MAX_CONSUMERS and not claims.reserved_for(claim, pod.uid):
+            raise Unschedulable(
+                f"resource claim {name} is in use by {claims.MAX_CONSUMERS} consumers, which is the limit",
+                [DYNAMIC_RESOURCES],
+            )
+        pod_claims.allocated.append((claim, node_selector(allocation.get("nodeSelector"))))
+
+    def _check_requests(self, claim: Object, name: str) -> None:
+        for request in claim["spec"].get("devices", {}).get("requests") or []:
+            if (exactly := request.get("exactly")) is not None:
+                self._check_class(exactly, request["name"])
+            elif alternatives := request.get("firstAvailable"):
+                if not self._prioritized_list:
+                    raise _unschedulable(
+                        f"resource claim {name}, request {request['name']}: has subrequests, "
+                        "but the DRAPrioritizedList feature is disabled"
+                    )
+                for alternative in alternatives:
+                    self._check_class(alternative, f"{request['name']}/{alternative['name']}")
+            else:
+                raise _unschedulable(f"resource claim {name}, request {request['name']}: unknown request type")
+
+    def _check_class(self, request: Mapping[str, Any], name: str) -> None:
+        wanted = request.get("deviceClassName") or ""
+        if wanted not in self._classes:
+            raise _unschedulable(f"request {name}: device class {wanted} does not exist")
+
+
+def _unschedulable(message: str) -> Unschedulable:
+    return Unschedulable(message, [DYNAMIC_RESOURCES])

@@ -1,0 +1,222 @@
+"""Which pod is tried next, and when a pod that could not be scheduled is tried again.
+
+Three places, as in kube-scheduler: *active* pods are ready, highest priority first, then first come; *backing off* pods
+failed and wait, longer after each failure; *unschedulable* pods wait for an event that can change the verdict. What
+rejected a pod decides which events those are (``hints``), so nothing is retried in vain. When nothing is active, pods
+that merely back off after a verdict are tried early, since the event that moved them may have freed what they need;
+after an error they wait the full time.
+
+Source: kubernetes ``pkg/scheduler/backend/queue/{scheduling_queue,backoff_queue}.go``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from drakit_allocator.scheduler.pods import PodInfo
+
+# Decides whether an event can make this pod schedulable.
+Hint = Callable[[PodInfo], bool]
+
+# Unschedulable pods are tried again after this time even without an event, in case a hint was wrong.
+_LONGEST_WAIT = 300.0
+
+
+@dataclass(slots=True)
+class Backoff:
+    """Waiting time after the n-th failure: ``initial`` doubled each time, at most ``longest`` seconds."""
+
+    initial: float = 1.0
+    longest: float = 10.0
+
+    def seconds(self, failures: int) -> float:
+        """Seconds to wait after this many failures."""
+        return min(self.initial * 2 ** max(failures - 1, 0), self.longest) if failures else 0.0
+
+
+@dataclass(slots=True, eq=False)
+class Entry:
+    """A pod in the queue, and what has happened to it so far."""
+
+    pod: PodInfo
+    since: float
+    attempts: int = 0
+    failures: int = 0
+    rejectors: frozenset[str] = frozenset()
+    # Not before this time (seconds of the monotonic clock).
+    not_before: float = 0.0
+    after_error: bool = False
+    # Increases each time the entry moves, so that what a heap still holds of earlier places is recognized as stale.
+    ticket: int = 0
+    # Message last told to the user, and when.
+    told: str = ""
+    told_at: float = field(default=float("-inf"))
+
+
+class SchedulingQueue:
+    """Pods that wait to be scheduled. All methods are synchronous apart from ``pop``."""
+
+    def __init__(self, backoff: Backoff | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.unschedulable: dict[str, Entry] = {}
+        self._backoff = backoff or Backoff()
+        self._clock = clock
+        self._active: list[tuple[int, int, str]] = []
+        self._waiting: list[tuple[float, int, str]] = []
+        self._tickets = itertools.count(1)
+        self._ready = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def add(self, pod: PodInfo) -> None:
+        """A new pod is ready to be tried."""
+        entry = self.entries[pod.uid] = Entry(pod, self._clock())
+        self._activate(entry)
+
+    def hold(self, pod: PodInfo, rejectors: Iterable[str]) -> Entry:
+        """A pod is known to be unschedulable before it was tried, e.g. while its claims do not exist."""
+        entry = self.entries.get(pod.uid) or Entry(pod, self._clock())
+        entry.pod = pod
+        self.park(entry, rejectors)
+        return entry
+
+    def park(self, entry: Entry, rejectors: Iterable[str]) -> None:
+        """Let a pod wait for an event, without counting that as a failure."""
+        entry.rejectors = frozenset(rejectors)
+        entry.ticket = next(self._tickets)
+        self.entries[entry.pod.uid] = self.unschedulable[entry.pod.uid] = entry
+
+    def update(self, pod: PodInfo) -> None:
+        """A waiting pod changed."""
+        if (entry := self.entries.get(pod.uid)) is not None:
+            entry.pod = pod
+
+    def delete(self, uid: str) -> None:
+        """A pod is gone, or is no longer to be scheduled."""
+        self.entries.pop(uid, None)
+        self.unschedulable.pop(uid, None)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.entries.clear()
+        self.unschedulable.clear()
+        self._active.clear()
+        self._waiting.clear()
+
+    def rejected(self, entry: Entry, rejectors: Iterable[str]) -> None:
+        """No node suits the pod; it waits for an event that concerns what rejected it."""
+        self._failed(entry, after_error=False)
+        self.park(entry, rejectors)
+
+    def errored(self, entry: Entry) -> None:
+        """An attempt failed for reasons that have nothing to do with the pod; it is tried again after a while."""
+        self._failed(entry, after_error=True)
+        entry.rejectors = frozenset()
+        self.entries[entry.pod.uid] = entry
+        self._wait(entry)
+
+    def activate(self, uid: str) -> None:
+        """Try an unschedulable pod at once, without backoff: what it waited for has happened."""
+        if (entry := self.unschedulable.pop(uid, None)) is not None:
+            self._activate(entry)
+
+    def move(self, hints: Mapping[str, Hint]) -> int:
+        """An event happened. ``hints`` has, for each plugin that it concerns, whether it may please the pod now."""
+        if not self.unschedulable:
+            return 0
+        moved = [
+            entry
+            for entry in self.unschedulable.values()
+            if any(plugin in hints and hints[plugin](entry.pod) for plugin in entry.rejectors)
+        ]
+        for entry in moved:
+            self.retry(entry)
+        return len(moved)
+
+    def retry(self, entry: Entry) -> None:
+        """Move an unschedulable pod on: to active, or to backing off if its time has not come."""
+        self.unschedulable.pop(entry.pod.uid, None)
+        if entry.not_before > self._clock():
+            self._wait(entry)
+        else:
+            self._activate(entry)
+
+    def retry_stale(self) -> None:
+        """Retry what has waited for an event for very long, in case a hint was wrong."""
+        oldest = self._clock() - _LONGEST_WAIT
+        for entry in [e for e in self.unschedulable.values() if e.rejectors and e.not_before < oldest]:
+            self.retry(entry)
+
+    async def pop(self) -> Entry:
+        """The next pod to try; waits until there is one. The entry leaves the queue."""
+        while True:
+            entry = self._next()
+            if entry is not None:
+                entry.attempts += 1
+                return entry
+            self._ready.clear()
+            timeout = self._until_next()
+            try:
+                async with asyncio.timeout(timeout):
+                    await self._ready.wait()
+            except TimeoutError:
+                self.retry_stale()
+
+    def _next(self) -> Entry | None:
+        now = self._clock()
+        while self._waiting and self._waiting[0][0] <= now:
+            _, ticket, uid = heapq.heappop(self._waiting)
+            if (entry := self._current(uid, ticket)) is not None:
+                self._activate(entry)
+        while self._active:
+            _, ticket, uid = heapq.heappop(self._active)
+            if (entry := self._current(uid, ticket)) is not None:
+                del self.entries[uid]
+                return entry
+        return self._early()
+
+    def _early(self) -> Entry | None:
+        """A pod that backs off after a verdict, if nothing else is to be done."""
+        held: list[tuple[float, int, str]] = []
+        found = None
+        while self._waiting and found is None:
+            item = heapq.heappop(self._waiting)
+            entry = self._current(item[2], item[1])
+            if entry is None:
+                continue
+            if entry.after_error:
+                held.append(item)
+            else:
+                found = self.entries.pop(item[2])
+        for item in held:
+            heapq.heappush(self._waiting, item)
+        return found
+
+    def _current(self, uid: str, ticket: int) -> Entry | None:
+        entry = self.entries.get(uid)
+        return entry if entry is not None and entry.ticket == ticket else None
+
+    def _failed(self, entry: Entry, *, after_error: bool) -> None:
+        entry.failures = entry.failures + 1 if entry.after_error == after_error else 1
+        entry.after_error = after_error
+        entry.not_before = self._clock() + self._backoff.seconds(entry.failures)
+
+    def _activate(self, entry: Entry) -> None:
+        entry.ticket = next(self._tickets)
+        heapq.heappush(self._active, (-entry.pod.priority, entry.ticket, entry.pod.uid))
+        self._ready.set()
+
+    def _wait(self, entry: Entry) -> None:
+        entry.ticket = next(self._tickets)
+        heapq.heappush(self._waiting, (entry.not_before, entry.ticket, entry.pod.uid))
+        self._ready.set()
+
+    def _until_next(self) -> float:
+        nearest = self._waiting[0][0] if self._waiting else float("inf")
+        return min(max(nearest - self._clock(), 0.0), _LONGEST_WAIT / 10)

@@ -1,0 +1,112 @@
+"""What users see of the scheduler: events, and the PodScheduled condition of pods that wait.
+
+Written in the background and never in the way of scheduling. A condition is only written when it changes, and the last
+word always wins: while one patch of a pod is on its way, newer ones wait for it.
+
+Source: kubernetes ``pkg/scheduler/schedule_one.go`` (handleSchedulingFailure, updatePod).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+
+import aiohttp
+
+from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.queue import Entry
+from drakit_client.connection import Connection, Object
+from drakit_client.errors import ApiError
+from drakit_client.events import EventRecorder, timestamp
+from drakit_client.resources import PODS
+
+log = logging.getLogger(__name__)
+
+UNSCHEDULABLE, SCHEDULER_ERROR = "Unschedulable", "SchedulerError"
+# An unchanged verdict is repeated as an event at most this often (seconds).
+_REPEAT = 10.0
+
+
+class Reports:
+    """Tells users about pods."""
+
+    def __init__(self, connection: Connection, component: str) -> None:
+        self._connection = connection
+        self._recorder = EventRecorder(connection, component)
+        self._wanted: dict[str, tuple[PodInfo, Object]] = {}
+        self._writers: dict[str, asyncio.Task[None]] = {}
+
+    def scheduled(self, pod: PodInfo, node: str) -> None:
+        """The pod is bound."""
+        message = f"Successfully assigned {pod} to {node}"
+        self._recorder.event(_reference(pod), "Normal", "Scheduled", message)
+
+    def waiting_for_devices(self, pod: PodInfo, node: str) -> None:
+        """The pod's devices have binding conditions that do not hold yet."""
+        message = f"waiting for binding conditions for device on node {node}"
+        self._recorder.event(_reference(pod), "Normal", "BindingConditionsPending", message)
+
+    def failed(self, entry: Entry, reason: str, message: str) -> None:
+        """The pod could not be scheduled."""
+        now = time.monotonic()
+        if message != entry.told or now - entry.told_at >= _REPEAT:
+            entry.told, entry.told_at = message, now
+            self._recorder.event(_reference(entry.pod), "Warning", "FailedScheduling", message)
+        self._set_condition(entry.pod, reason, message)
+
+    def forget(self, uid: str) -> None:
+        """The pod is gone: do not write about it any more."""
+        self._wanted.pop(uid, None)
+
+    async def flush(self) -> None:
+        """Wait until everything is written or dropped."""
+        await asyncio.gather(*self._writers.values(), return_exceptions=True)
+        await self._recorder.flush()
+
+    def _set_condition(self, pod: PodInfo, reason: str, message: str) -> None:
+        current = _condition(pod.obj)
+        if current is not None and (current.get("status"), current.get("reason"), current.get("message")) == (
+            "False",
+            reason,
+            message,
+        ):
+            return
+        condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        # The transition time stays while the status does.
+        changed = current is None or current.get("status") != "False"
+        condition["lastTransitionTime"] = timestamp() if changed or current is None else current["lastTransitionTime"]
+        self._wanted[pod.uid] = pod, condition
+        if pod.uid not in self._writers:
+            self._writers[pod.uid] = asyncio.get_running_loop().create_task(self._write_conditions(pod.uid))
+
+    async def _write_conditions(self, uid: str) -> None:
+        try:
+            while (wanted := self._wanted.pop(uid, None)) is not None:
+                pod, condition = wanted
+                body = {"metadata": {"uid": uid}, "status": {"conditions": [condition]}}
+                await self._connection.patch(
+                    PODS, pod.name, body, pod.namespace, patch_type="strategic-merge", subresource="status"
+                )
+        except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+            # Most often the pod was deleted; otherwise the next attempt writes it again.
+            log.debug("condition of pod %s not written: %s", uid, error)
+        finally:
+            del self._writers[uid]
+
+
+def _condition(pod: Object) -> Object | None:
+    conditions: list[Object] = (pod.get("status") or {}).get("conditions") or []
+    return next((condition for condition in conditions if condition.get("type") == "PodScheduled"), None)
+
+
+def _reference(pod: PodInfo) -> Object:
+    metadata = pod.obj["metadata"]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "namespace": pod.namespace,
+        "name": pod.name,
+        "uid": pod.uid,
+        "resourceVersion": metadata.get("resourceVersion", ""),
+    }

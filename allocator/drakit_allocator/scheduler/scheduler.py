@@ -1,0 +1,285 @@
+"""The scheduler process: watches, one decision after the other, any number of bindings at the same time.
+
+Decisions are made one by one on memory alone, each seeing what the ones before have taken; what they decide is written
+concurrently. Everything happens in one event loop, and only while this scheduler holds the lease (see ``lease``).
+
+Source: kubernetes ``pkg/scheduler/{scheduler,schedule_one}.go``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import aiohttp
+
+from drakit_allocator.scheduler import claims as claim_store
+from drakit_allocator.scheduler import readiness
+from drakit_allocator.scheduler.binding import Binder, BindingFailed, Decision, fence
+from drakit_allocator.scheduler.diagnosis import SchedulingFailed, Unschedulable, before_filters
+from drakit_allocator.scheduler.lease import Lease, LeaseLost, LeaseTimes, NoLease
+from drakit_allocator.scheduler.mirror import Mirror
+from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.queue import Backoff, Entry
+from drakit_allocator.scheduler.readiness import DevicesNotReady
+from drakit_allocator.scheduler.reports import SCHEDULER_ERROR, UNSCHEDULABLE, Reports
+from drakit_allocator.scheduler.state import State
+from drakit_api.features import FeatureGates
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError
+from drakit_client.resources import (
+    DEVICE_CLASSES,
+    DEVICE_TAINT_RULES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+)
+
+log = logging.getLogger(__name__)
+
+FILTER_TIMEOUT = 10.0
+# How long bindings on their way may take when the scheduler stops.
+_DRAIN = 5.0
+# A pod whose claims do not exist is reported after this time: normally the claim controller is faster.
+_PATIENCE = 2.0
+
+
+@dataclass(slots=True)
+class Counters:
+    """What the scheduler has done so far."""
+
+    attempts: int = 0
+    scheduled: int = 0
+    unschedulable: int = 0
+    errors: int = 0
+    # Seconds spent on decisions.
+    deciding: float = 0.0
+
+
+class Scheduler:
+    """Schedules the pods that name it. ``run`` until cancelled, which loses nothing and leaves nothing half done."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        name: str = "default-scheduler",
+        gates: FeatureGates | None = None,
+        leader_election: bool = True,
+        backoff: Backoff | None = None,
+        lease_times: LeaseTimes | None = None,
+        filter_timeout: float = FILTER_TIMEOUT,
+    ) -> None:
+        self.counters = Counters()
+        self.state = State(name, gates or FeatureGates(), backoff or Backoff(), filter_timeout)
+        self.lease: Lease | NoLease = Lease(connection, name, lease_times) if leader_election else NoLease()
+        self._connection = connection
+        self._reports = Reports(connection, name)
+        self._binder = Binder(connection, self.state.claims, self.lease)
+        self._bindings: set[asyncio.Task[None]] = set()
+        self._claims = Mirror(connection, RESOURCE_CLAIMS, self.state.on_claim)
+        self._pods = Mirror(connection, PODS, self.state.on_pod, "status.phase!=Succeeded,status.phase!=Failed")
+        self._others = [
+            Mirror(connection, NODES, self.state.on_node),
+            Mirror(connection, NAMESPACES, self.state.on_namespace),
+            Mirror(connection, DEVICE_CLASSES, self.state.on_class),
+            Mirror(connection, DEVICE_TAINT_RULES, self.state.on_taint_rule),
+            Mirror(connection, RESOURCE_SLICES, self.state.on_slice),
+        ]
+        self.synced = asyncio.Event()
+
+    async def run(self) -> None:
+        """Schedule until cancelled. Raises an ``ExceptionGroup`` if a part of the scheduler itself fails."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                # The loop below is the body of the group, not a member: when cancelled, it ends before the watches do.
+                background = [tasks.create_task(work) for work in (self.lease.watch(), self._report_held())]
+                # Claims before pods: a pod is only queued when its claims are known.
+                for mirror in (*self._others, self._claims, self._pods):
+                    background.append(mirror.start(tasks))
+                    await mirror.synced()
+                self.synced.set()
+                while True:
+                    unclean = await self.lease.acquire(self._has_work)
+                    await self._lead(tasks, unclean)
+        finally:
+            await self._reports.flush()
+
+    async def _lead(self, tasks: asyncio.TaskGroup, unclean: bool) -> None:
+        """Schedule while the lease is held; pass it on afterwards unless it was lost."""
+        keeper = asyncio.create_task(self.lease.keep())
+        turn = asyncio.create_task(self.lease.turn_ended())
+        work = asyncio.create_task(self._work(tasks, unclean))
+        try:
+            await asyncio.wait([keeper, turn, work], return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                work.result()
+        except (LeaseLost, ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+            log.info("scheduling stops for now: %s", error or type(error).__name__)
+        finally:
+            await _stop(work, turn)
+            settled = await self._drain()
+            await _stop(keeper)
+            if settled:
+                await self.lease.release()
+            else:
+                # Requests may still be on their way: whoever comes next must fence, even if it is this scheduler.
+                self.lease.abandon()
+
+    async def _work(self, tasks: asyncio.TaskGroup, unclean: bool) -> None:
+        if unclean:
+            await fence(self._connection, self.lease.identity, self.lease)
+        # What others did while they held the lease must be known before the first decision.
+        self.state.claims.settle_all()
+        await asyncio.gather(self._claims.relist(tasks), self._pods.relist(tasks))
+        while True:
+            entry = await self.state.queue.pop()
+            self._schedule(entry)
+            # Let watches, bindings and the lease have their turn.
+            await asyncio.sleep(0)
+
+    def _has_work(self) -> bool:
+        return len(self.state.queue) > len(self.state.queue.unschedulable)
+
+    async def _report_held(self) -> None:
+        """Say why pods wait whose claims still do not exist."""
+        while True:
+            await asyncio.sleep(_PATIENCE / 2)
+            overdue = time.monotonic() - _PATIENCE
+            for uid, reason in self.state.held.items():
+                entry = self.state.queue.entries.get(uid)
+                if reason and entry is not None and entry.since < overdue and self.lease.is_held():
+                    self._reports.failed(entry, UNSCHEDULABLE, before_filters(len(self.state.cluster), reason))
+
+    def _schedule(self, entry: Entry) -> None:
+        pod = entry.pod
+        self.counters.attempts += 1
+        start = time.perf_counter()
+        try:
+            decision = self.state.cycle.decide(pod)
+        except Unschedulable as verdict:
+            self._rejected(entry, verdict)
+            return
+        except SchedulingFailed as failure:
+            self._failed(entry, str(failure))
+            return
+        finally:
+            self.counters.deciding += time.perf_counter() - start
+        self._assume(decision)
+        self._start(self._carry_out(entry, decision))
+
+    def _assume(self, decision: Decision) -> None:
+        decision.pod = self.state.cluster.assume(decision.pod, decision.node)
+        self.state.binding[decision.pod.uid] = decision.pod
+        for claim in decision.claims:
+            allocation = decision.allocations.get(claim_store.uid_of(claim))
+            if allocation is not None:
+                self.state.claims.expect(claim, allocation)
+
+    async def _carry_out(self, entry: Entry, decision: Decision) -> None:
+        pod = decision.pod
+        try:
+            await self._binder.prepare(decision)
+            await self._await_devices(decision)
+            await self._binder.bind(decision)
+        except (BindingFailed, DevicesNotReady) as failure:
+            await self._binder.undo(decision)
+            self._settle(decision)
+            self.state.forget_binding(pod)
+            self._failed(entry, str(failure))
+        except (LeaseLost, asyncio.CancelledError):
+            # Nothing more can be written. Claims are settled when the lease is held again and the truth is known.
+            self.state.forget_binding(pod)
+            self._retry(entry)
+            raise
+        else:
+            self._settle(decision)
+            self.state.binding.pop(pod.uid, None)
+            if self._current(entry.pod) is None:
+                # Deleted while it was being bound; the watch said so before the binding was known.
+                self.state.forget_binding(pod)
+            self.counters.scheduled += 1
+            self._reports.scheduled(pod, decision.node)
+
+    async def _await_devices(self, decision: Decision) -> None:
+        keys = [claim_store.key_of(claim) for claim in decision.claims]
+        current = [claim for key in keys if (claim := self.state.claims.get(key)) is not None]
+        if any(readiness.has_conditions(claim) for claim in current):
+            self._reports.waiting_for_devices(decision.pod, decision.node)
+            await self.state.readiness.wait(keys)
+
+    def _settle(self, decision: Decision) -> None:
+        for claim in decision.claims:
+            self.state.claims.settle(claim_store.uid_of(claim))
+        for claim in decision.claims:
+            self.state.claim_changed(claim_store.key_of(claim))
+
+    def _rejected(self, entry: Entry, verdict: Unschedulable) -> None:
+        if verdict.silently:
+            self.state.queue.park(entry, verdict.rejectors)
+            return
+        self.counters.unschedulable += 1
+        self.state.queue.rejected(entry, verdict.rejectors)
+        self._reports.failed(entry, UNSCHEDULABLE, verdict.message)
+        for claim in verdict.unusable_claims:
+            if all(consumer.get("uid") == entry.pod.uid for consumer in claim_store.consumers(claim)):
+                # One at a time, as upstream: it may be enough.
+                self._start(self._deallocate(claim))
+                break
+
+    async def _deallocate(self, claim: dict[str, Any]) -> None:
+        try:
+            await self._binder.deallocate(claim)
+        except ApiError as error:
+            log.debug("claim %s not deallocated: %s", claim_store.key_of(claim), error)
+
+    def _failed(self, entry: Entry, message: str) -> None:
+        self.counters.errors += 1
+        if self._retry(entry):
+            self._reports.failed(entry, SCHEDULER_ERROR, message)
+
+    def _retry(self, entry: Entry) -> bool:
+        """Queue a pod again after an error, as it is now; False if there is nothing left to schedule."""
+        pod = self._current(entry.pod)
+        if pod is None or pod.node or pod.deleted or pod.uid in self.state.queue.entries:
+            return False
+        entry.pod = pod
+        self.state.queue.errored(entry)
+        return True
+
+    def _current(self, pod: PodInfo) -> PodInfo | None:
+        """The pod as the watch shows it now; None if it is gone."""
+        obj = self._pods.get(pod.name, pod.namespace)
+        return PodInfo(obj) if obj is not None and obj["metadata"]["uid"] == pod.uid else None
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._bindings.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._bindings.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, LeaseLost):
+            log.error("binding ended unexpectedly", exc_info=error)
+
+    async def _drain(self) -> bool:
+        """Let bindings on their way finish; False if some had to be cut off."""
+        if self._bindings and self.lease.is_held():
+            await asyncio.wait(self._bindings, timeout=_DRAIN)
+        left = list(self._bindings)
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        return not left
+
+
+async def _stop(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

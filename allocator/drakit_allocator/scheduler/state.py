@@ -1,0 +1,230 @@
+"""Everything the scheduler knows, and what each change in the API server does to it.
+
+The handlers are called by reflectors. They only update memory and move pods in the queue; decisions are made and
+written elsewhere.
+
+Source: kubernetes ``pkg/scheduler/eventhandlers.go``.
+"""
+
+from __future__ import annotations
+
+from drakit_allocator.scheduler import claims as claim_store
+from drakit_allocator.scheduler import hints, pod_claims
+from drakit_allocator.scheduler.candidates import Candidates
+from drakit_allocator.scheduler.cluster import Cluster
+from drakit_allocator.scheduler.cycle import Cycle
+from drakit_allocator.scheduler.device_search import DeviceSearches
+from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES
+from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.queue import Backoff, SchedulingQueue
+from drakit_allocator.scheduler.readiness import Readiness
+from drakit_api.features import FeatureGates
+from drakit_client.connection import Object
+
+SCHEDULING_GATES = "SchedulingGates"
+
+
+class State:
+    """The cluster, the claims, the devices and the queue of one scheduler."""
+
+    def __init__(self, name: str, gates: FeatureGates, backoff: Backoff, filter_timeout: float) -> None:
+        self._name = name
+        self.cluster = Cluster()
+        self.searches = DeviceSearches(gates, filter_timeout)
+        self.claims = claim_store.Claims(self.searches.allocated, self._released)
+        self.readiness = Readiness(self.claims)
+        self.queue = SchedulingQueue(backoff)
+        requirements = pod_claims.Requirements(self.claims, self.searches.classes, gates)
+        self.cycle = Cycle(self.cluster, Candidates(self.cluster), requirements, self.searches)
+        # Why a held pod is not tried, by uid.
+        self.held: dict[str, str] = {}
+        # Pods that use a claim, so that a change of the claim concerns only them.
+        self._users: dict[claim_store.Key, set[str]] = {}
+        # Pods between decision and the end of their binding.
+        self.binding: dict[str, PodInfo] = {}
+
+    def on_node(self, old: Object | None, new: Object | None) -> None:
+        """A node was added, changed or deleted."""
+        if new is None:
+            assert old is not None
+            self.cluster.remove_node(old["metadata"]["name"])
+            self.searches.node_changed(old["metadata"]["name"])
+            self.queue.move(hints.node_deleted())
+            return
+        if old is not None and _same_for_scheduling(old, new):
+            return
+        self.cluster.set_node(new)
+        self.searches.node_changed(new["metadata"]["name"])
+        if self.queue.unschedulable:
+            self.queue.move(hints.node_set(old, new))
+
+    def on_namespace(self, old: Object | None, new: Object | None) -> None:
+        """A namespace was added, changed or deleted."""
+        name = (new or old or {})["metadata"]["name"]
+        before = self.cluster.namespace_labels.pop(name, {})
+        if new is not None:
+            labels = self.cluster.namespace_labels[name] = new["metadata"].get("labels") or {}
+            if labels != before:
+                self.queue.move(hints.namespace_changed())
+
+    def on_slice(self, old: Object | None, new: Object | None) -> None:
+        """A ResourceSlice was added, changed or deleted."""
+        self.searches.slice_changed(old, new)
+        self.queue.move(hints.devices_changed())
+
+    def on_taint_rule(self, old: Object | None, new: Object | None) -> None:
+        """A DeviceTaintRule was added, changed or deleted."""
+        self.searches.taint_rule_changed(old, new)
+        self.queue.move(hints.devices_changed())
+
+    def on_class(self, old: Object | None, new: Object | None) -> None:
+        """A DeviceClass was added, changed or deleted."""
+        self.searches.class_changed(old, new)
+        if new is not None:
+            self.queue.move(hints.devices_changed())
+
+    def on_claim(self, old: Object | None, new: Object | None) -> None:
+        """A ResourceClaim was added, changed or deleted."""
+        self.claims.seen(old, new)
+        self.readiness.claim_changed()
+        if new is not None and (old is None or old.get("status") != new.get("status")):
+            self.claim_changed(claim_store.key_of(new))
+
+    def claim_changed(self, key: claim_store.Key) -> None:
+        """Pods that wait for this very claim may be schedulable now."""
+        for uid in list(self._users.get(key, ())):
+            entry = self.queue.unschedulable.get(uid)
+            if entry is None or DYNAMIC_RESOURCES not in entry.rejectors:
+                continue
+            if uid in self.held:
+                self._admit(entry.pod)
+            elif not any(self.claims.pending(claim_store.uid_of(c)) for c in self._claims_of(entry.pod)):
+                self.queue.retry(entry)
+
+    def on_pod(self, old: Object | None, new: Object | None) -> None:
+        """A pod that is not finished was added, changed or deleted."""
+        if new is None:
+            assert old is not None
+            self._pod_gone(old)
+            return
+        pod = PodInfo(new)
+        if pod.finished:
+            self._pod_gone(new)
+        elif pod.node:
+            self._pod_placed(old, pod)
+        elif pod.spec.get("schedulerName", "default-scheduler") == self._name:
+            self._pod_waits(old, pod)
+
+    def forget_binding(self, pod: PodInfo) -> None:
+        """A binding failed: what the pod would have used is free again."""
+        self.binding.pop(pod.uid, None)
+        self.cluster.forget(pod.uid)
+        self.queue.move(hints.pod_removed(pod))
+
+    def _pod_gone(self, obj: Object) -> None:
+        pod = PodInfo(obj)
+        self.queue.delete(pod.uid)
+        self.held.pop(pod.uid, None)
+        self._unuse(pod)
+        if pod.uid in self.cluster.pods and pod.uid not in self.binding:
+            self.cluster.remove(pod.uid)
+            self.queue.move(hints.pod_removed(pod))
+
+    def _pod_placed(self, old: Object | None, pod: PodInfo) -> None:
+        waited = old is not None and not old["spec"].get("nodeName")
+        if waited:
+            self.queue.delete(pod.uid)
+            self.held.pop(pod.uid, None)
+            self._unuse(pod)
+        moved = old is None or waited or (old["metadata"].get("labels") or {}) != pod.labels
+        self.cluster.place(pod)
+        if moved and self.queue.unschedulable:
+            self.queue.move(hints.pod_placed(pod))
+
+    def _pod_waits(self, old: Object | None, pod: PodInfo) -> None:
+        if pod.uid in self.binding or pod.uid in self.cluster.assumed:
+            return
+        if pod.deleted:
+            self.queue.delete(pod.uid)
+            self.held.pop(pod.uid, None)
+            return
+        self._use(pod)
+        if pod.uid not in self.queue.entries:
+            self._admit(pod)
+            return
+        self.queue.update(pod)
+        if pod.uid in self.held:
+            self._admit(pod)
+        elif old is not None and _other_pod(PodInfo(old), pod):
+            self.queue.move(hints.pod_changed(pod))
+
+    def _admit(self, pod: PodInfo) -> None:
+        """Queue a pod unless it is known beforehand that it cannot be scheduled."""
+        reason = self._hold_reason(pod)
+        if reason is not None:
+            plugin = SCHEDULING_GATES if pod.gates else DYNAMIC_RESOURCES
+            self.held[pod.uid] = reason
+            self.queue.hold(pod, [plugin])
+        elif self.held.pop(pod.uid, None) is not None:
+            self.queue.activate(pod.uid)
+        else:
+            self.queue.add(pod)
+
+    def _hold_reason(self, pod: PodInfo) -> str | None:
+        if pod.gates:
+            return ""
+        try:
+            pod_claims.find(pod, self.claims.get)
+        except pod_claims.ClaimsNotReady as reason:
+            return str(reason)
+        return None
+
+    def _claims_of(self, pod: PodInfo) -> list[Object]:
+        try:
+            return pod_claims.find(pod, self.claims.get)
+        except pod_claims.ClaimsNotReady:
+            return []
+
+    def _use(self, pod: PodInfo) -> None:
+        for key in _claim_keys(pod):
+            self._users.setdefault(key, set()).add(pod.uid)
+
+    def _unuse(self, pod: PodInfo) -> None:
+        for key in _claim_keys(pod):
+            users = self._users.get(key, set())
+            users.discard(pod.uid)
+            if not users:
+                self._users.pop(key, None)
+
+    def _released(self, claim: Object) -> None:
+        self.searches.released(claim)
+        self.queue.move(hints.devices_changed())
+
+
+def _claim_keys(pod: PodInfo) -> list[claim_store.Key]:
+    if not pod.spec.get("resourceClaims"):
+        return []
+    try:
+        return [(pod.namespace, name) for name, _ in pod_claims.names(pod)]
+    except pod_claims.ClaimsNotReady:
+        return []
+
+
+def _same_for_scheduling(old: Object, new: Object) -> bool:
+    """Whether a node changed only in what scheduling ignores, as with each heartbeat."""
+    before, after = old.get("status") or {}, new.get("status") or {}
+    return bool(
+        old.get("spec") == new.get("spec")
+        and old["metadata"].get("labels") == new["metadata"].get("labels")
+        and before.get("allocatable") == after.get("allocatable")
+        and before.get("declaredFeatures") == after.get("declaredFeatures")
+    )
+
+
+def _other_pod(old: PodInfo, new: PodInfo) -> bool:
+    return (
+        old.labels != new.labels
+        or old.spec != new.spec
+        or (old.obj.get("status") or {}).get("resourceClaimStatuses")
+        != (new.obj.get("status") or {}).get("resourceClaimStatuses")
+    )
