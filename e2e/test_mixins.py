@@ -1,6 +1,6 @@
 """Seed 004's example layouts mean the same whether the server keeps their mixins or the driver flattens them.
 
-With the kit's gate ``DRAResourceSliceMixins`` the slices are published as written (``spec.mixins``, ``includes``) and the
+With the kit's gate ``DRAResourceSliceMixins`` slices are published as written (``spec.mixins``, ``includes``) and the
 scheduler applies them; without it the driver flattens and splits them for what Kubernetes 1.37 accepts.
 """
 
