@@ -36,7 +36,7 @@ class Solution:
                 alternatives[self.search.chosen[number, position]]
                 for position, alternatives in enumerate(claim.requests)
             ]
-            results.append(allocation_result(claim, chosen, self.search.results[number], self.node, features))
+            results.append(allocation_result(claim, chosen, self.search.attempt.results[number], self.node, features))
         return results
 
     def score(self) -> int:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.capacity import CapacityError, fits
-from drakit_allocator.devices import Device
+from drakit_allocator.devices import Device, PoolID
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
@@ -159,12 +159,16 @@ class Situation:
         """Which counter has too little for the device, or None. Further shares of a shared device need no counters."""
         if self.charges_once(device) and self.allocated.is_shared(device.id):
             return None
-        pool = next(pool for pool in self.pools if pool.id == device.slice.pool)
+        pool = self.pool(device.slice.pool)
         availability, layout = pool.availability(self.allocated), pool.counters.layout
         if availability.overdrawn:
             return "counters of the pool are overdrawn"
         number = availability.shortage(device.content.needs(layout))
         return None if number is None else "lacks counters"
+
+    def pool(self, pool_id: PoolID) -> PoolView:
+        """The pool of one of the candidates."""
+        return next(pool for pool in self.pools if pool.id == pool_id)
 
     def charges_once(self, device: Device) -> bool:
         """Whether several requests may share the device, and only the first share draws counters."""

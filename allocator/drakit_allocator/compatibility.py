@@ -7,7 +7,7 @@ Semantics: ``structured/internal/experimental/compatibility_groups.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.counters import Consumption
@@ -50,6 +50,10 @@ class PoolGroups:
                 return None
             after[entry.counter_set] = groups
         return after
+
+    def summary(self) -> Hashable:
+        """Equal for equal states."""
+        return frozenset(self._common.items())
 
     def swap(self, common: Mapping[str, Groups | None]) -> dict[str, Groups | None]:
         """Put the given values in place (None: no device on the set) and give back those that were there."""

@@ -6,7 +6,7 @@ Semantics: ``matchAttributeConstraint`` and ``distinctAttributeConstraint`` of `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, Protocol
 
 from drakit_allocator.attributes import Value, is_unknown
@@ -25,6 +25,9 @@ class ConstraintState(Protocol):
     def remove(self) -> None:
         """Undo the last successful ``add``."""
 
+    def summary(self) -> Hashable:
+        """Equal for states that allow the same from now on."""
+
 
 class MatchScalar:
     """All devices have the same value. The first may have any, even one of a type that nothing equals."""
@@ -42,6 +45,10 @@ class MatchScalar:
     def remove(self) -> None:
         """See ``ConstraintState``."""
         self.values.pop()
+
+    def summary(self) -> Hashable:
+        """See ``ConstraintState``."""
+        return tuple(self.values[-1:])
 
 
 class MatchSet:
@@ -67,6 +74,10 @@ class MatchSet:
         """See ``ConstraintState``."""
         self.values.pop()
 
+    def summary(self) -> Hashable:
+        """See ``ConstraintState``."""
+        return tuple(self.values[-1:])
+
 
 class DistinctScalar:
     """No two devices have the same value."""
@@ -84,6 +95,10 @@ class DistinctScalar:
     def remove(self) -> None:
         """See ``ConstraintState``."""
         self.values.pop()
+
+    def summary(self) -> Hashable:
+        """See ``ConstraintState``."""
+        return frozenset(self.values)
 
 
 class DistinctSet:
@@ -104,6 +119,10 @@ class DistinctSet:
     def remove(self) -> None:
         """See ``ConstraintState``."""
         self.values.pop()
+
+    def summary(self) -> Hashable:
+        """See ``ConstraintState``."""
+        return frozenset(self.values)
 
 
 class Constraint:

@@ -1,32 +1,32 @@
 """The search: an explicit depth-first walk over requests, alternatives and devices, in upstream's order.
 
-The first solution in that order is the answer (``allocateOne`` and ``allocateDevice`` of
+The first solution in that order is the answer (``allocateOne`` of
 ``structured/internal/experimental/allocator_experimental.go``). The walk keeps its own stack, for a pod may have more
-devices than Python has stack frames, and leaves out only what cannot hold a solution (``interchange.py``).
+devices than Python has stack frames, and leaves out only what cannot hold a solution: devices like one that led nowhere
+(``interchange.py``), too few candidates for the rest of a request, and states from which the rest failed before.
 """
 
 from __future__ import annotations
 
 import enum
 import time
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
+from drakit_allocator.attempt import Attempt, Placement
 from drakit_allocator.candidates import Candidates, Situation
-from drakit_allocator.capacity import Amounts, CapacityError, fits
-from drakit_allocator.compatibility import Groups, PoolGroups
-from drakit_allocator.constraints import ConstraintState
-from drakit_allocator.counters import Availability, Layout, Needs
-from drakit_allocator.devices import Device, PoolID
 from drakit_allocator.errors import AllocationAborted, AllocationError
 from drakit_allocator.interchange import Interchange
-from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
+from drakit_allocator.requests import ClaimRequests, Request
 
 _STEPS_BETWEEN_CLOCKS = 256
+# A search that ends before is not worth the bookkeeping; and one that would need more has to do without.
+_STEPS_BEFORE_REMEMBERING = 64
+_REMEMBERED_STATES = 200_000
 
 
 class Outcome(enum.Enum):
-    """How an attempt ended. EXCEEDED: only smaller subrequests of an earlier request can help."""
+    """How a part of the search ended. EXCEEDED: only smaller subrequests of an earlier request can help."""
 
     SOLVED = enum.auto()
     FAILED = enum.auto()
@@ -45,53 +45,33 @@ NO_LIMITS = Limits()
 
 
 @dataclass(slots=True)
-class Placement:
-    """A device given to a request, and what to undo when that leads nowhere."""
-
-    request: Request
-    device: Device
-    amounts: Amounts | None  # of capacity, for a share of the device
-    needs: Needs
-    groups: dict[str, Groups | None]
-
-
-class _PoolState:
-    """What the placements of the running search draw from one pool."""
-
-    __slots__ = ("availability", "groups", "layout", "used")
-
-    def __init__(self, situation: Situation, pool_id: PoolID) -> None:
-        pool = next(pool for pool in situation.pools if pool.id == pool_id)
-        self.layout: Layout = pool.counters.layout
-        self.availability: Availability = pool.availability(situation.allocated)
-        self.used = [0] * len(self.layout.names)
-        self.groups: PoolGroups | None = None
-        if situation.features.compatibility_groups:
-            self.groups = PoolGroups(pool, situation.allocated)
-
-
-@dataclass(slots=True)
 class Search:
-    """One search: the claims, their candidates on the node, and the state of the attempt in progress."""
+    """One search: the claims, their candidates on the node, and the attempt in progress.
+
+    ``prunes=False`` walks as upstream does, which is good for comparing answers with.
+    """
 
     situation: Situation
     claims: list[ClaimRequests]
     candidates: Mapping[Request, Candidates]
     limits: Limits = NO_LIMITS
+    prunes: bool = True
     steps: int = 0
-    results: list[list[Placement]] = field(default_factory=list)
     chosen: dict[tuple[int, int], int] = field(default_factory=dict)  # (claim, request) -> alternative
-    _constraints: list[list[ConstraintState]] = field(default_factory=list)
-    _taken: dict[Device, list[int]] = field(default_factory=dict)  # devices of this attempt -> claims
-    _shares: dict[Device, list[Amounts]] = field(default_factory=dict)
-    _pools: dict[PoolID, _PoolState] = field(default_factory=dict)
+    attempt: Attempt = field(init=False)
     interchange: Interchange | None = None
+    _dead: set[Hashable] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.attempt = Attempt(self.situation, self.claims)
 
     def run(self) -> bool:
-        """Whether there is a solution, which is then in ``results`` and ``chosen``. Raises ``AllocationError``."""
-        self.results = [[] for _ in self.claims]
-        self._constraints = [[constraint.start() for constraint in claim.constraints] for claim in self.claims]
-        self.interchange = Interchange.of(self.situation, self.candidates)
+        """Whether there is a solution, which is then in ``attempt.results`` and ``chosen``.
+
+        Raises ``AllocationError``.
+        """
+        if self.prunes:
+            self.interchange = Interchange.of(self.situation, self.candidates)
         stack = [self.enter(0, 0)]
         outcome: Outcome | None = None
         while stack:
@@ -100,7 +80,7 @@ class Search:
             if isinstance(step, Outcome):
                 if step is Outcome.SOLVED:
                     return True
-                stack.pop()
+                self._ended(stack.pop(), step)
                 outcome = step
             else:
                 stack.append(step)
@@ -117,16 +97,33 @@ class Search:
         if is_time_to_look and time.monotonic() > (self.limits.deadline or 0.0):
             raise AllocationAborted("filter operation aborted: context deadline exceeded")
 
+    def _ended(self, frame: Frame, outcome: Outcome) -> None:
+        """Remember that nothing came of the rest from here."""
+        if frame.entered is None or outcome is not Outcome.FAILED or len(self._dead) >= _REMEMBERED_STATES:
+            return
+        if self.interchange is not None and self.steps > _STEPS_BEFORE_REMEMBERING:
+            self._dead.add(self._state(*frame.entered))
+
+    def _state(self, claim: int, request: int) -> Hashable:
+        assert self.interchange is not None
+        return claim, request, self.attempt.fingerprint(claim, self.interchange.kind)
+
     def enter(self, claim: int, request: int) -> Frame:
         """The frame that allocates from this request on."""
         if claim >= len(self.claims):
             return _Settled(Outcome.SOLVED)
+        if self._dead and self._state(claim, request) in self._dead:
+            return _Settled(Outcome.FAILED)
         requests = self.claims[claim].requests
+        frame: Frame
         if request >= len(requests):
-            return _ClaimDone(claim)
-        if requests[request][0].parent is not None:
-            return _PrioritizedList(claim, request)
-        return self.begin(claim, request, 0)
+            frame = _ClaimDone(claim)
+        elif requests[request][0].parent is not None:
+            frame = _PrioritizedList(claim, request)
+        else:
+            frame = self.begin(claim, request, 0)
+        frame.entered = (claim, request)
+        return frame
 
     def begin(self, claim: int, request: int, alternative: int) -> Frame:
         """The frame that allocates one request or subrequest."""
@@ -144,122 +141,14 @@ class Search:
             return _EveryDevice(claim, request, candidates, number)
         return _OneDevice(claim, request, candidates, number, position)
 
-    def exceeds(self, claim: int, missing: int) -> bool:
-        """Whether so many more devices do not fit into the claim's results."""
-        return missing > MAX_RESULTS - len(self.results[claim])
-
-    def is_taken(self, request: Request, device: Device) -> bool:
-        """Whether this attempt uses the device already; admin access minds only its own claim."""
-        claims = self._taken.get(device)
-        return bool(claims) and (not request.has_admin_access or request.claim in (claims or ()))
-
-    def place(self, request: Request, device: Device, *, must: bool = False) -> Placement | None:
-        """Give the device to the request, if that is possible next to the other placements.
-
-        With ``must`` a constraint in the way is an ``AllocationError``: a claim for all devices that forbids itself.
-        """
-        is_share = self.situation.charges_once(device)
-        needs: Needs = ()
-        groups: dict[str, Groups | None] = {}
-        if device.content.consumption and not self._is_charged(device, is_share):
-            pool = self.pool(device.slice.pool)
-            if pool.groups is not None:
-                admitted = pool.groups.admit(device.content.consumption)
-                if admitted is None:
-                    return None
-                groups = admitted
-            needs = device.content.needs(pool.layout)
-            if pool.availability.shortage(needs, pool.used) is not None:
-                return None
-        if not self._satisfies_constraints(request, device, must):
-            return None
-        amounts = self._amounts(request, device, is_share)
-        if amounts is None:
-            self._leave_constraints(request)
-            return None
-        placement = Placement(request, device, amounts if is_share else None, needs, groups)
-        self._commit(placement)
-        return placement
-
-    def pool(self, pool_id: PoolID) -> _PoolState:
-        """What this attempt draws from a pool."""
-        state = self._pools.get(pool_id)
-        if state is None:
-            state = self._pools[pool_id] = _PoolState(self.situation, pool_id)
-        return state
-
-    def _is_charged(self, device: Device, is_share: bool) -> bool:
-        return is_share and (device in self._shares or self.situation.allocated.is_shared(device.id))
-
-    def _satisfies_constraints(self, request: Request, device: Device, must: bool) -> bool:
-        states = self._constraints[request.claim]
-        for done, (number, attribute) in enumerate(request.constraints):
-            if states[number].add(attribute.of(device)):
-                continue
-            for passed, _ in request.constraints[:done]:
-                states[passed].remove()
-            if must:
-                why = "because a claim constraint would not be satisfied"
-                raise AllocationError(f"{request.label}: cannot add device {device.name} {why}")
-            return False
-        return True
-
-    def _leave_constraints(self, request: Request) -> None:
-        states = self._constraints[request.claim]
-        for number, _ in request.constraints:
-            states[number].remove()
-
-    def _amounts(self, request: Request, device: Device, is_share: bool) -> Amounts | None:
-        """What the device gives of its capacities, nothing without that feature; None when it has too little left."""
-        if not self.situation.features.consumable_capacity:
-            return {}
-        amounts = request.amounts(device.content)
-        if amounts is None or isinstance(amounts, CapacityError):
-            return None
-        taken = [self.situation.allocated.consumed(device.id)]
-        if is_share:
-            taken += [{name: one.nanos for name, one in share.items()} for share in self._shares.get(device, ())]
-        return amounts if fits(device.content.limits, amounts, *taken) else None
-
-    def _commit(self, placement: Placement) -> None:
-        device = placement.device
-        if placement.needs:
-            used = self.pool(device.slice.pool).used
-            for number, amount in placement.needs:
-                used[number] += amount
-        if placement.groups:
-            placement.groups = self._swap_groups(device, placement.groups)
-        if placement.amounts is None:
-            self._taken.setdefault(device, []).append(placement.request.claim)
-        else:
-            self._shares.setdefault(device, []).append(placement.amounts)
-        self.results[placement.request.claim].append(placement)
-
-    def remove(self, placement: Placement) -> None:
-        """Undo the last placement."""
-        device, request = placement.device, placement.request
-        self.results[request.claim].pop()
-        users: list[int] | list[Amounts] = self._taken[device] if placement.amounts is None else self._shares[device]
-        users.pop()
-        if not users:
-            del (self._taken if placement.amounts is None else self._shares)[device]
-        self._leave_constraints(request)
-        if placement.groups:
-            self._swap_groups(device, placement.groups)
-        if placement.needs:
-            used = self.pool(device.slice.pool).used
-            for number, amount in placement.needs:
-                used[number] -= amount
-
-    def _swap_groups(self, device: Device, groups: dict[str, Groups | None]) -> dict[str, Groups | None]:
-        known = self.pool(device.slice.pool).groups
-        return known.swap(groups) if known is not None else {}
-
 
 class Frame:
-    """One level of the walk."""
+    """One level of the walk; ``entered`` is the claim and request if it is the first level of a request."""
 
-    __slots__ = ()
+    __slots__ = ("entered",)
+
+    def __init__(self) -> None:
+        self.entered: tuple[int, int] | None = None
 
     def advance(self, search: Search, outcome: Outcome | None) -> Frame | Outcome:
         """Start (``outcome`` None), or go on after the level below: the next level below, or how this one ended."""
@@ -272,6 +161,7 @@ class _Settled(Frame):
     __slots__ = ("known",)
 
     def __init__(self, known: Outcome) -> None:
+        super().__init__()
         self.known = known
 
     def advance(self, search: Search, outcome: Outcome | None) -> Frame | Outcome:
@@ -284,6 +174,7 @@ class _ClaimDone(Frame):
     __slots__ = ("claim",)
 
     def __init__(self, claim: int) -> None:
+        super().__init__()
         self.claim = claim
 
     def advance(self, search: Search, outcome: Outcome | None) -> Frame | Outcome:
@@ -296,6 +187,7 @@ class _PrioritizedList(Frame):
     __slots__ = ("alternative", "claim", "only_exceeded", "request")
 
     def __init__(self, claim: int, request: int) -> None:
+        super().__init__()
         self.claim = claim
         self.request = request
         self.alternative = -1
@@ -314,6 +206,7 @@ class _DeviceFrame(Frame):
     __slots__ = ("candidates", "claim", "number", "placement", "request")
 
     def __init__(self, claim: int, request: int, candidates: Candidates, number: int) -> None:
+        super().__init__()
         self.claim = claim
         self.request = request
         self.candidates = candidates
@@ -333,14 +226,14 @@ class _EveryDevice(_DeviceFrame):
     def advance(self, search: Search, outcome: Outcome | None) -> Frame | Outcome:
         if outcome is not None:
             assert self.placement is not None
-            search.remove(self.placement)
+            search.attempt.remove(self.placement)
             return outcome
-        if search.exceeds(self.claim, self.candidates.count - self.number):
+        if search.attempt.exceeds(self.claim, self.candidates.count - self.number):
             return Outcome.EXCEEDED
         request, device = self.candidates.request, self.candidates.devices[self.number]
-        if device in self.candidates.unusable or search.is_taken(request, device):
+        if device in self.candidates.unusable or search.attempt.is_taken(request, device):
             return Outcome.FAILED
-        self.placement = search.place(request, device, must=True)
+        self.placement = search.attempt.place(request, device, must=True)
         return Outcome.FAILED if self.placement is None else self.below(search, 0)
 
 
@@ -356,7 +249,7 @@ class _OneDevice(_DeviceFrame):
 
     def advance(self, search: Search, outcome: Outcome | None) -> Frame | Outcome:
         if outcome is None:
-            if search.exceeds(self.claim, self.candidates.count - self.number):
+            if search.attempt.exceeds(self.claim, self.candidates.count - self.number):
                 return Outcome.EXCEEDED
         elif (failed := self._withdraw(search, outcome)) is not None:
             return failed
@@ -368,20 +261,20 @@ class _OneDevice(_DeviceFrame):
         while self.position <= last:
             device = self.candidates.devices[self.position]
             self.position += 1
-            if search.is_taken(request, device):
+            if search.attempt.is_taken(request, device):
                 continue
             if device in faults:
                 raise faults[device]
             if self.hopeless and interchange is not None and interchange.kind(device) in self.hopeless:
                 continue
-            self.placement = search.place(request, device)
+            self.placement = search.attempt.place(request, device)
             if self.placement is not None:
                 return self.below(search, self.position)
         return Outcome.FAILED
 
     def _withdraw(self, search: Search, outcome: Outcome) -> Outcome | None:
         assert self.placement is not None
-        search.remove(self.placement)
+        search.attempt.remove(self.placement)
         if search.interchange is not None:
             self.hopeless.add(search.interchange.kind(self.placement.device))
         return outcome if outcome is Outcome.EXCEEDED else None
