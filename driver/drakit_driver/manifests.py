@@ -14,7 +14,7 @@ from drakit_api.pools import Object
 Format = Literal["yaml", "json"]
 
 # Plain scalars that kubectl's YAML parser takes for a number although PyYAML does not: a profile named 1e3, say.
-_NUMERIC = re.compile(r"[-+]?(\.?[0-9][0-9_.]*([eE][-+]?[0-9]+)?|0[xob][0-9a-fA-F_]+)")
+_NUMERIC = re.compile(r"[-+]?((\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0[xob][0-9a-fA-F_]+)")
 
 
 class _Dumper(yaml.CSafeDumper):
