@@ -15,7 +15,7 @@ from drakit_driver import environment, opaque
 from drakit_driver.cdi import CdiError, CdiSpecs
 from drakit_driver.checkpoint import PreparedClaim, PreparedDevice
 from drakit_driver.commitments import Inventory, consumption
-from drakit_driver.placement import selects
+from drakit_driver.placement import HOSTNAME_LABEL, selects
 
 Object = dict[str, Any]
 
@@ -92,7 +92,8 @@ def _prepared(
         raise PrepareError(f"{where} is not available on node {node}")
     try:
         config = opaque.config_for(entries, driver, result["request"], family_of(device))
-        variables = environment.device_environment(device, driver=driver, pool=result["pool"], node=node, config=config)
+        host = labels.get(HOSTNAME_LABEL, node)
+        variables = environment.device_environment(device, driver=driver, pool=result["pool"], host=host, config=config)
     except (opaque.ConfigError, environment.DeviceError) as error:
         raise PrepareError(f"{where}: {error}") from error
     return PreparedDevice(

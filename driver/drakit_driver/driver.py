@@ -82,6 +82,7 @@ class Driver:
         self._publishers = self._make_publishers() if publish else []
         self._plugins: dict[str, KubeletPlugin] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._broken: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._check_directories()
 
     @property
@@ -110,11 +111,18 @@ class Driver:
         for plugin in self._plugins.values():
             self._run(self._until_done(plugin.preparer.forget_gone_claims), f"reconcile {plugin.preparer.node}")
 
-    async def ready(self, timeout: float = 30.0) -> None:
-        """Wait until all pools are published and all plugins registered; raises ``TimeoutError`` saying what is not."""
+    async def ready(self, timeout: float | None = 30.0) -> None:
+        """Wait until all pools are published and all plugins registered; raises ``TimeoutError`` saying what is not.
+
+        None waits for ever, which only a process that also watches for its own end should do.
+        """
         waits = [publisher.published(timeout) for publisher in self._publishers]
         waits += [plugin.registered(timeout) for plugin in self._plugins.values()]
         await asyncio.gather(*waits)
+
+    async def broken(self) -> str:
+        """Wait until a part stops because of an internal error, which should never happen; what it was."""
+        return await asyncio.shield(self._broken)
 
     async def stop(self, *, cleanup: bool = False) -> None:
         """Unregister and stop. Slices stay, since pods keep running while a driver is updated, unless ``cleanup``."""
@@ -203,10 +211,10 @@ class Driver:
     async def _guarded(self, work: Coroutine[Any, Any, None], name: str) -> None:
         try:
             await work
-        except Exception:
+        except Exception as error:
             log.exception("driver %s: %s stopped", self.name, name)
-            self._report(f"driver {self.name}: {name} stopped because of an internal error, see the log")
-            raise
+            if not self._broken.done():
+                self._broken.set_result(f"driver {self.name}: {name} stopped: {error!r}")
 
     async def _until_done(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         told = ""

@@ -67,12 +67,12 @@ def claim_environment(devices: Sequence[Device]) -> Variables:
     return {"NVIDIA_VISIBLE_DEVICES": "void"} if any(is_nvidia(device) for device in devices) else {}
 
 
-def device_environment(device: Device, *, driver: str, pool: str, node: str, config: DeviceConfig | None) -> Variables:
-    """Variables of every container that gets this device. Raises ``DeviceError``."""
+def device_environment(device: Device, *, driver: str, pool: str, host: str, config: DeviceConfig | None) -> Variables:
+    """Variables of every container on ``host`` that gets this device. Raises ``DeviceError``."""
     if is_nvidia(device):
         return nvidia_environment(device, pool=pool, config=config)
     if is_tpu(device):
-        return tpu_environment(device, node=node)
+        return tpu_environment(device, host=host)
     return {f"DRA_DEVICE_{variable_name(device['name'])}": f"{driver}/{pool}/{device['name']}"}
 
 
@@ -90,16 +90,16 @@ def nvidia_environment(device: Device, *, pool: str, config: DeviceConfig | None
     return variables
 
 
-def tpu_environment(device: Device, *, node: str) -> Variables:
-    """Variables of the worker on ``node`` of a TPU slice.
+def tpu_environment(device: Device, *, host: str) -> Variables:
+    """Variables of the worker on ``host`` (a node's label ``kubernetes.io/hostname``) of a TPU slice.
 
-    The workers are the nodes that the device names in its node selector, in that order: profiles list them row by row.
+    The workers are the hosts that the device names in its node selector, in that order: profiles list them row by row.
     """
     generation, topology = str(attribute(device, "tpuGen")), str(attribute(device, "topology"))
     chips = _dimensions(device["name"], topology)
-    workers = node_names(device.get("nodeSelector")) or [str(device.get("nodeName") or node)]
-    if node not in workers:
-        raise DeviceError(f"device {device['name']} is not on node {node}, but on {', '.join(workers)}")
+    workers = node_names(device.get("nodeSelector")) or [host]
+    if host not in workers:
+        raise DeviceError(f"device {device['name']} is not on host {host}, but on {', '.join(workers)}")
     per_node = _CHIPS_OF_NODE.get(math.prod(chips) // len(workers))
     if per_node is None or math.prod(per_node) * len(workers) != math.prod(chips):
         raise DeviceError(
@@ -116,7 +116,7 @@ def tpu_environment(device: Device, *, node: str) -> Variables:
         "TPU_CHIPS_PER_HOST_BOUNDS": ",".join(map(str, per_node)),
         "TPU_TOPOLOGY_ALT": "false",
         "TPU_TOPOLOGY_WRAP": _wrap(generation, chips),
-        "TPU_WORKER_ID": str(workers.index(node)),
+        "TPU_WORKER_ID": str(workers.index(host)),
         # The real driver names a lone worker so, because it need not be resolved.
         "TPU_WORKER_HOSTNAMES": ",".join(workers) if len(workers) > 1 else "localhost",
     }

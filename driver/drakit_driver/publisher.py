@@ -116,10 +116,14 @@ class Publisher:
         """By pool: the fields that the API server does not keep."""
         return dict(self._dropped)
 
-    async def published(self, timeout: float = 30.0) -> None:
+    async def published(self, timeout: float | None = 30.0) -> None:
         """Wait until every pool is on the server as desired (up to dropped fields); raises ``TimeoutError``."""
-        async with asyncio.timeout(timeout), self._progress:
-            await self._progress.wait_for(lambda: self._synced >= self._desired.keys())
+        try:
+            async with asyncio.timeout(timeout), self._progress:
+                await self._progress.wait_for(lambda: self._synced >= self._desired.keys())
+        except TimeoutError as error:
+            missing = ", ".join(sorted(self._desired.keys() - self._synced))
+            raise TimeoutError(f"driver {self.driver}: pools not published after {timeout} s: {missing}") from error
 
     async def run(self) -> None:
         """Publish and repair until cancelled; an API server that is away or changes version is waited for."""

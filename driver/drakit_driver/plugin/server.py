@@ -64,16 +64,14 @@ class KubeletPlugin:
             raise
         self._report(f"plugin {self.paths.driver} on {self.preparer.node}: listening in {self.paths.kubelet_dir}")
 
-    async def registered(self, timeout: float) -> None:
+    async def registered(self, timeout: float | None) -> None:
         """Wait until a kubelet has accepted the plugin; raises ``TimeoutError`` with its last refusal, if any."""
         try:
             async with asyncio.timeout(timeout):
                 await self._registered.wait()
         except TimeoutError as error:
             refusal = self._last_verdict[1] if self._last_verdict else "no kubelet has asked"
-            raise TimeoutError(
-                f"plugin {self.paths.driver} is not registered after {timeout:g} s: {refusal}"
-            ) from error
+            raise TimeoutError(f"plugin {self.paths.driver} is not registered after {timeout} s: {refusal}") from error
 
     async def stop(self) -> None:
         """Unregister first, so that no new call arrives, finish what runs, remove the sockets, free the lock."""

@@ -1,0 +1,253 @@
+"""``drakit driver run``: one driver instance as a process.
+
+Its output is one line per change of state and a line ``ready``; whoever started it may also be told by sd_notify.
+SIGTERM and SIGINT stop it in order, a second one at once. The exit status is 1 if it could not start or broke.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from drakit_driver.cli import gate_options, parse_gate_options, profile_options
+
+if TYPE_CHECKING:
+    from drakit_api.features import FeatureGates
+    from drakit_api.pools import Object, Pool
+    from drakit_client.connection import Connection
+    from drakit_driver.driver import Driver, NodeDirectories
+
+KUBELET_DIR = "/var/lib/kubelet"
+CDI_DIR = "/var/run/cdi"
+IN_CLUSTER = "in-cluster"
+_VERSIONS = {
+    "v1": "v1.DRAPlugin",
+    "v1beta1": "v1beta1.DRAPlugin",
+    "health-v1": "v1.DRAResourceHealth",
+    "health-v1alpha1": "v1alpha1.DRAResourceHealth",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """The command line, checked and resolved."""
+
+    driver: str
+    pools: list[Pool]
+    classes: list[Object]
+    nodes: list[NodeDirectories]
+    gates: FeatureGates
+    publish: bool
+    versions: tuple[str, ...]
+    kubeconfig: str | None
+    cleanup: bool
+
+
+@click.command()
+@profile_options
+@gate_options
+@click.option(
+    "--kubelet-dir",
+    default=KUBELET_DIR,
+    metavar="DIR",
+    show_default=True,
+    help="The kubelet's directory; {node} stands for the node's name.",
+)
+@click.option(
+    "--cdi-dir",
+    metavar="DIR",
+    help=f"Where CDI specs go; may have {{node}} too.  [default: {CDI_DIR}, or cdi in another kubelet directory]",
+)
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    help=f"Kubeconfig, or '{IN_CLUSTER}'.  [default: $KUBECONFIG, ~/.kube/config, or in-cluster inside of a pod]",
+)
+@click.option(
+    "--serve", "served", multiple=True, metavar="NODE", help="Serve only this node's kubelet; repeat for more."
+)
+@click.option("--publish-only", is_flag=True, help="Publish slices and serve no kubelet.")
+@click.option("--publish/--no-publish", default=True, help="Whether this process publishes slices.", show_default=True)
+@click.option(
+    "--plugin-versions",
+    default=",".join(_VERSIONS),
+    metavar="V,...",
+    show_default=True,
+    help="Versions to serve, in the order of preference; without health versions, both of those.",
+)
+@click.option("--classes/--no-classes", default=True, help="Whether to apply the DeviceClasses too.", show_default=True)
+@click.option("--cleanup", is_flag=True, help="Remove slices, and classes that nobody needs, when stopped.")
+def run(
+    profile: str,
+    layout: Path | None,
+    gpus: int | None,
+    nodes: tuple[str, ...],
+    driver_name: str | None,
+    pool_name: str | None,
+    emulated_version: str,
+    feature_gates: str,
+    kubelet_dir: str,
+    cdi_dir: str | None,
+    kubeconfig: str | None,
+    served: tuple[str, ...],
+    publish_only: bool,
+    publish: bool,
+    plugin_versions: str,
+    classes: bool,
+    cleanup: bool,
+) -> None:
+    """Run the driver: publish the devices of a profile, and serve the kubelets of its nodes.
+
+    \b
+    drakit driver run dgx-a100 --node $(hostname)
+    drakit driver run a100-40gb --node a --node b --kubelet-dir '/tmp/nodes/{node}'
+    drakit driver run tpu-v6e-4x4 --node a --node b --node c --node d --publish-only
+    drakit driver run tpu-v6e-4x4 --node a --node b --node c --node d --serve b --no-publish
+
+    In a pod, the node is $NODE_NAME if --node is not given. Multi-host devices need all nodes of their pool, in order,
+    in each process; one process publishes them.
+    """
+    from drakit_api.pools import PoolError
+    from drakit_driver import profiles
+
+    if publish_only and (served or not publish):
+        raise click.UsageError("--publish-only cannot be combined with --serve or --no-publish")
+    nodes = nodes or tuple(filter(None, [os.environ.get("NODE_NAME")]))
+    if not nodes:
+        raise click.UsageError("name the nodes with --node, or in $NODE_NAME")
+    gates = parse_gate_options(emulated_version, feature_gates)
+    try:
+        pools = profiles.build(
+            profile, nodes=nodes, driver_name=driver_name, gpus=gpus, pool_name=pool_name, layout=layout
+        )
+        driver = pools[0].driver
+        options = _Options(
+            driver=driver,
+            pools=pools,
+            classes=profiles.device_classes(profile, driver) if classes and publish else [],
+            nodes=[] if publish_only else _directories(nodes, served, kubelet_dir, cdi_dir),
+            gates=gates,
+            publish=publish,
+            versions=_plugin_versions(plugin_versions),
+            kubeconfig=kubeconfig,
+            cleanup=cleanup,
+        )
+    except PoolError as error:
+        raise click.ClickException("\n".join(error.errors)) from None
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    asyncio.run(_run(options))
+
+
+def _directories(
+    nodes: Sequence[str], served: Sequence[str], kubelet_dir: str, cdi_dir: str | None
+) -> list[NodeDirectories]:
+    from drakit_driver.driver import NodeDirectories
+
+    if unknown := [node for node in served if node not in nodes]:
+        raise click.UsageError(f"--serve {unknown[0]}: is none of the nodes {', '.join(nodes)}")
+    if cdi_dir is None:
+        cdi_dir = CDI_DIR if kubelet_dir == KUBELET_DIR else f"{kubelet_dir}/cdi"
+    # Node names were checked to be DNS subdomains, so they are safe in a path.
+    return [
+        NodeDirectories(
+            node, Path(kubelet_dir.replace("{node}", node)).absolute(), Path(cdi_dir.replace("{node}", node)).absolute()
+        )
+        for node in (served or nodes)
+    ]
+
+
+def _plugin_versions(text: str) -> tuple[str, ...]:
+    """``v1,v1beta1`` as the kubelet knows them; a name that it does not know is advertised all the same, for tests."""
+    names = [part.strip() for part in text.split(",") if part.strip()]
+    if not names:
+        raise click.UsageError("--plugin-versions: name at least one version")
+    versions = [_VERSIONS.get(name, name) for name in names]
+    if not any(version.endswith("DRAResourceHealth") for version in versions):
+        versions += [version for name, version in _VERSIONS.items() if name.startswith("health")]
+    return tuple(versions)
+
+
+async def _run(options: _Options) -> None:
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, _stop_once, loop, stopping)
+    connection = await _connect(options.kubeconfig)
+    async with connection:
+        await _drive(connection, options, stopping)
+
+
+def _stop_once(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None:
+    stopping.set()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.remove_signal_handler(number)
+
+
+async def _connect(kubeconfig: str | None) -> Connection:
+    from kubernetes.aio.config import ConfigException
+
+    from drakit_client.connection import Connection
+
+    in_pod = "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ
+    try:
+        if kubeconfig == IN_CLUSTER or (kubeconfig is None and in_pod):
+            return Connection.in_cluster(user_agent="drakit-driver")
+        return await Connection.from_kubeconfig(kubeconfig, user_agent="drakit-driver")
+    except (ConfigException, OSError) as error:
+        raise click.ClickException(f"--kubeconfig: {error}") from None
+
+
+async def _drive(connection: Connection, options: _Options, stopping: asyncio.Event) -> None:
+    from drakit_driver.checkpoint import CheckpointError
+    from drakit_driver.driver import Driver
+    from drakit_driver.plugin.sockets import PluginError
+
+    try:
+        driver = Driver(
+            connection,
+            options.driver,
+            options.pools,
+            gates=options.gates,
+            nodes=options.nodes,
+            publish=options.publish,
+            classes=options.classes,
+            plugin_versions=options.versions,
+            report=click.echo,
+        )
+        await driver.start()
+    except (PluginError, CheckpointError) as error:
+        raise click.ClickException(str(error)) from None
+    try:
+        await _until_stopped(driver, stopping)
+    finally:
+        await driver.stop(cleanup=options.cleanup)
+        click.echo("stopped")
+
+
+async def _until_stopped(driver: Driver, stopping: asyncio.Event) -> None:
+    from drakit_client.readiness import announce_ready
+
+    stop = asyncio.create_task(stopping.wait())
+    ready = asyncio.create_task(driver.ready(None))
+    broken = asyncio.create_task(driver.broken())
+    try:
+        await asyncio.wait({stop, ready, broken}, return_when=asyncio.FIRST_COMPLETED)
+        if ready.done():
+            ready.result()
+            click.echo("ready")
+            announce_ready()
+            await asyncio.wait({stop, broken}, return_when=asyncio.FIRST_COMPLETED)
+        if broken.done():
+            raise click.ClickException(str(broken.result()))
+    finally:
+        for task in (stop, ready, broken):
+            task.cancel()
+        await asyncio.gather(stop, ready, broken, return_exceptions=True)
