@@ -112,7 +112,8 @@ async def prepare(directory: Path) -> Any:
     return answer.claims[UID]
 
 
-async def test_killed_process_starts_again_where_it_was(api: Any, kubeconfig: Path) -> None:
+async def prepare_and_kill(api: Any, kubeconfig: Path) -> Any:
+    """What the kubelet was answered by a driver that was killed then."""
     directory = kubeconfig.parent
     result = {"request": "r", "driver": DRIVER, "pool": NODE, "device": "gpu-0-mig-3g20gb-9-0"}
     claim = {
@@ -125,9 +126,15 @@ async def test_killed_process_starts_again_where_it_was(api: Any, kubeconfig: Pa
         await first.line("listening")
         await register(directory)
         await first.line("ready")
-        before = await prepare(directory)
-        assert before.error == ""
+        answer = await prepare(directory)
+        assert answer.error == ""
         assert await first.end(signal.SIGKILL) == -signal.SIGKILL
+    return answer
+
+
+async def test_killed_process_starts_again_where_it_was(api: Any, kubeconfig: Path) -> None:
+    before = await prepare_and_kill(api, kubeconfig)
+    directory = kubeconfig.parent
     writes = len(api.writes)
     (spec,) = (directory / NODE / "cdi").iterdir()
     spec.unlink()
@@ -145,7 +152,7 @@ async def test_killed_process_starts_again_where_it_was(api: Any, kubeconfig: Pa
 
 async def test_claims_that_went_away_meanwhile_are_unprepared(api: Any, kubeconfig: Path) -> None:
     directory = kubeconfig.parent
-    await test_killed_process_starts_again_where_it_was(api, kubeconfig)
+    await prepare_and_kill(api, kubeconfig)
     await api.remove("resourceclaims", "half", "default")
     async with run(kubeconfig, "--no-publish") as driver:
         await driver.line(f"claim default/half ({UID}): is gone from the API server")
