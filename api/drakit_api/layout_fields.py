@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from drakit_api import semver
+from drakit_api import limits, semver
 from drakit_api.layout_shapes import UNREADABLE, Place, Problems, Record, Shape, leaf, sequence, table, type_name
 from drakit_api.quantity import Quantity
 
@@ -19,10 +19,6 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-# k8s.io/api v0.37.1 resource/v1: DeviceAttributeMaxValueLength, the maximum of a DNS subdomain, and of a domain.
-_STRING_BYTES = 64
-_NAME_LENGTH = 253
-_DOMAIN_LENGTH = 63
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -70,8 +66,8 @@ def _version(value: Any) -> str:
 
 
 def _attribute_string(value: Any) -> str:
-    if len(_text(value).encode()) > _STRING_BYTES:
-        raise ValueError(f"may not be longer than {_STRING_BYTES} bytes")
+    if len(_text(value).encode()) > limits.ATTRIBUTE_VALUE_LENGTH:
+        raise ValueError(f"may not be longer than {limits.ATTRIBUTE_VALUE_LENGTH} bytes")
     return str(value)
 
 
@@ -89,22 +85,22 @@ def label(value: Any) -> str:
 
 def subdomain(value: Any) -> str:
     """A DNS subdomain, as the names of nodes and drivers. Raises ``ValueError``."""
-    if len(_text(value)) > _NAME_LENGTH or not _SUBDOMAIN.fullmatch(value):
+    if len(_text(value)) > limits.DNS_SUBDOMAIN_LENGTH or not _SUBDOMAIN.fullmatch(value):
         raise ValueError(f'"{value}" is not a DNS subdomain (labels of a-z, 0-9 and "-", separated by dots)')
     return str(value)
 
 
 def driver_name(value: Any) -> str:
     """The name of a driver. Raises ``ValueError``."""
-    if len(subdomain(value)) > _DOMAIN_LENGTH:
-        raise ValueError(f"may not be longer than {_DOMAIN_LENGTH} characters")
+    if len(subdomain(value)) > limits.DRIVER_NAME_LENGTH:
+        raise ValueError(f"may not be longer than {limits.DRIVER_NAME_LENGTH} characters")
     return str(value)
 
 
 def pool_name(value: Any) -> str:
     """One or more DNS subdomains, separated by slashes. Raises ``ValueError``."""
-    if len(_text(value)) > _NAME_LENGTH:
-        raise ValueError(f"may not be longer than {_NAME_LENGTH} characters")
+    if len(_text(value)) > limits.DNS_SUBDOMAIN_LENGTH:
+        raise ValueError(f"may not be longer than {limits.DNS_SUBDOMAIN_LENGTH} characters")
     return "/".join(subdomain(part) for part in value.split("/"))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from drakit_api import pool_rules
+from drakit_api import limits, pool_rules
 from drakit_api.layout_fields import SPEC
 from drakit_api.layout_shapes import Place, Problems
 from drakit_api.pools import Object, Pool, PoolError
@@ -141,11 +141,8 @@ def _merged(each: Object, mixins: Mapping[str, Object], members: Iterable[str]) 
 
 
 def _size(place: str, mixin: Mapping[str, Any]) -> Iterator[str]:
-    properties = len(mixin.get("attributes", {})) + len(mixin.get("capacity", {}))
-    yield from pool_rules.too_many(
-        f"{place}: attributes and capacity together", properties, pool_rules.PROPERTIES_PER_DEVICE
-    )
-    yield from pool_rules.too_many(f"{place}: counters", len(mixin.get("counters", {})), pool_rules.COUNTERS_PER_SET)
+    yield from pool_rules.too_many_properties(place, mixin)
+    yield from pool_rules.too_many(f"{place}: counters", len(mixin.get("counters", {})), limits.COUNTERS_PER_SET)
 
 
 def _own_domain(place: str, each: Mapping[str, Any], driver: str) -> Iterator[str]:

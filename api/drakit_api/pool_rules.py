@@ -5,8 +5,8 @@ with the name of the device, before anything is published. And the rules across 
 device that names a missing counter set makes the scheduler ignore the whole pool, one that takes more than the set has
 can never be allocated, and both look like a scheduler that does nothing.
 
-Sources, of Kubernetes 1.37.1: ``k8s.io/api`` ``resource/v1/types.go`` (limits), ``pkg/apis/resource/validation``, and
-``k8s.io/dynamic-resource-allocation`` ``resourceslice/validation.go`` (rules across slices).
+Sources, of Kubernetes 1.37.1: ``pkg/apis/resource/validation``, and for the rules across slices
+``k8s.io/dynamic-resource-allocation`` ``resourceslice/validation.go``.
 """
 
 from __future__ import annotations
@@ -15,13 +15,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from drakit_api import limits
 from drakit_api.pools import Pool
 from drakit_api.quantity import Quantity
 
-COUNTERS_PER_SET = 32
-CONSUMPTIONS_PER_DEVICE = 2
-PROPERTIES_PER_DEVICE = 32
-ATTRIBUTE_VALUES_PER_DEVICE = 48
 LIST_TYPES = ("ints", "bools", "strings", "versions")
 
 _SELECTIONS = {
@@ -42,7 +39,7 @@ def violations(pool: Pool) -> Iterator[str]:
     for name, counters in available.items():
         if not counters:
             yield f"counter set {name}: counters: required, a counter set without counters is refused by the API"
-        yield from too_many(f"counter set {name}: counters", len(counters), COUNTERS_PER_SET)
+        yield from too_many(f"counter set {name}: counters", len(counters), limits.COUNTERS_PER_SET)
     for device in pool.devices:
         yield from _device_limits(device)
         yield from _consumption(device, available)
@@ -62,6 +59,14 @@ def too_many(what: str, count: int, limit: int) -> Iterator[str]:
         yield f"{what}: {count} entries; at most {limit} are allowed"
 
 
+def too_many_properties(what: str, each: Mapping[str, Any]) -> Iterator[str]:
+    """An error if a device or device mixin has too many attributes and capacities."""
+    properties = len(each.get("attributes", {})) + len(each.get("capacity", {}))
+    yield from too_many(
+        f"{what}: attributes and capacity together", properties, limits.ATTRIBUTES_AND_CAPACITIES_PER_DEVICE
+    )
+
+
 def attribute_values(device: Mapping[str, Any]) -> int:
     """Values of all attributes, each item of a list counted."""
     attributes = device.get("attributes", {}).values()
@@ -76,11 +81,11 @@ def _node_selection(pool: Pool) -> Iterator[str]:
 
 def _device_limits(device: Mapping[str, Any]) -> Iterator[str]:
     name = device["name"]
-    properties = len(device.get("attributes", {})) + len(device.get("capacity", {}))
-    yield from too_many(f"device {name}: attributes and capacity together", properties, PROPERTIES_PER_DEVICE)
-    yield from too_many(f"device {name}: attribute values", attribute_values(device), ATTRIBUTE_VALUES_PER_DEVICE)
-    consumptions = device.get("consumesCounters", [])
-    yield from too_many(f"device {name}: consumesCounters", len(consumptions), CONSUMPTIONS_PER_DEVICE)
+    yield from too_many_properties(f"device {name}", device)
+    values = attribute_values(device)
+    yield from too_many(f"device {name}: attribute values", values, limits.ATTRIBUTE_VALUES_PER_DEVICE)
+    consumptions = len(device.get("consumesCounters", []))
+    yield from too_many(f"device {name}: consumesCounters", consumptions, limits.COUNTER_CONSUMPTIONS_PER_DEVICE)
 
 
 def _device_selection(device: Mapping[str, Any], pool: Pool) -> Iterator[str]:
@@ -108,7 +113,7 @@ def _consumption(device: Mapping[str, Any], available: Mapping[str, Mapping[str,
             continue
         if not counters:
             yield f"{place}.counters: required; a device that consumes nothing has no consumesCounters"
-        yield from too_many(f"{place}.counters", len(counters), COUNTERS_PER_SET)
+        yield from too_many(f"{place}.counters", len(counters), limits.COUNTERS_PER_CONSUMPTION)
         yield from _taken(place, name, counters, available[name])
 
 

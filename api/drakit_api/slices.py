@@ -13,17 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from drakit_api import mixins, pool_rules
+from drakit_api import limits, mixins, pool_rules
 from drakit_api.features import FeatureGates
 from drakit_api.pools import Object, Pool, PoolError
 
 MIXINS_GATE = "DRAResourceSliceMixins"
 API_VERSION = "resource.k8s.io/v1"
 
-DEVICES_PER_SLICE = 128
-# If any device of the slice consumes counters, is tainted or has a list among its attributes.
-ADVANCED_DEVICES_PER_SLICE = 64
-COUNTER_SETS_PER_SLICE = 8
 # Kubernetes 1.34: counters of all sets of a slice together, of all devices together, and of one device.
 COMBINED_COUNTERS_PER_SLICE = 32
 COMBINED_CONSUMED_PER_SLICE = 1024
@@ -77,8 +73,8 @@ def _slice(pool: Pool, index: int, content: Object, count: int, generation: int)
 
 
 def _counter_slices(pool: Pool) -> Iterator[Object]:
-    for start in range(0, len(pool.shared_counters), COUNTER_SETS_PER_SLICE):
-        chosen = pool.shared_counters[start : start + COUNTER_SETS_PER_SLICE]
+    for start in range(0, len(pool.shared_counters), limits.SLICE_COUNTER_SETS):
+        chosen = pool.shared_counters[start : start + limits.SLICE_COUNTER_SETS]
         yield {**_used_mixins(pool, "sharedCounters", chosen), "sharedCounters": chosen}
 
 
@@ -97,7 +93,7 @@ def _filled(devices: Sequence[Object]) -> Iterator[list[Object]]:
     for device in devices:
         referenced = used | set(_device_mixins(device))
         limited = advanced or _is_advanced(device)
-        limit = ADVANCED_DEVICES_PER_SLICE if limited else DEVICES_PER_SLICE
+        limit = limits.SLICE_DEVICES_WITH_ADVANCED_FEATURES if limited else limits.SLICE_DEVICES
         if chosen and (len(chosen) >= limit or len(chosen) + 1 + len(referenced) > mixins.ENTRIES_PER_SLICE):
             yield chosen
             chosen, referenced, limited = [], set(_device_mixins(device)), _is_advanced(device)
@@ -182,7 +178,7 @@ def _combined_violations(counter_sets: Sequence[Object], devices: Sequence[Objec
     consumed = {
         device["name"]: sum(len(each["counters"]) for each in device.get("consumesCounters", [])) for device in devices
     }
-    yield from pool_rules.too_many(f"{place}: devices", len(devices), DEVICES_PER_SLICE)
+    yield from pool_rules.too_many(f"{place}: devices", len(devices), limits.SLICE_DEVICES)
     yield from pool_rules.too_many(f"{place}: counters", counters, COMBINED_COUNTERS_PER_SLICE)
     yield from pool_rules.too_many(f"{place}: consumed counters", sum(consumed.values()), COMBINED_CONSUMED_PER_SLICE)
     for name, count in consumed.items():
