@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "run": ("drakit_driver.run_command", "run", "Run the driver on nodes of a cluster."),
 }
+_COUNTERS_GATE = "DRAPartitionableDevices"
+_COUNTERS_DROPPED = "the API server drops counters and nodes of devices, and partitions are allocated side by side"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -131,6 +133,8 @@ def slices(
         pools = build(profile, nodes=nodes, driver_name=driver_name, gpus=gpus, pool_name=pool_name, layout=layout)
         objects = _split(pools, gates, combined)
         report = _size_report(pools, gates, combined) if sizes else ""
+    if not gates.enabled(_COUNTERS_GATE) and any(_needs_counters(pool) for pool in pools):
+        click.echo(f"note: {_COUNTERS_GATE} is off in this Kubernetes: {_COUNTERS_DROPPED}", err=True)
     if output or not sizes:
         click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
     if report:
@@ -185,6 +189,10 @@ def _split(pools: list[Pool], gates: FeatureGates, combined: bool) -> list[dict[
     from drakit_api.slices import split
 
     return [each for pool in pools for each in split(pool, generation=1, gates=gates, combined=combined)]
+
+
+def _needs_counters(pool: Pool) -> bool:
+    return bool(pool.shared_counters) or pool.per_device_node_selection
 
 
 def _size_report(pools: list[Pool], gates: FeatureGates, combined: bool) -> str:

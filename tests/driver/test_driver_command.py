@@ -50,6 +50,11 @@ def test_combined_slices_for_1_34() -> None:
     ]
 
 
+def test_a_kubernetes_that_drops_counters_is_pointed_out() -> None:
+    assert "DRAPartitionableDevices is off" in _run("slices", "a30", "--emulated-version", "1.35").stderr
+    assert _run("slices", "a30", "--emulated-version", "1.36").stderr == ""
+
+
 def test_sizes_before_and_after_flattening() -> None:
     result = _run("slices", "layout", str(_LAYOUTS / "dgx-a100-mig.yaml"), "--sizes")
     lines = result.stdout.splitlines()

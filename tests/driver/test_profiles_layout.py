@@ -11,6 +11,7 @@ from drakit_api.features import FeatureGates
 from drakit_api.mixins import flatten
 from drakit_api.pools import Pool, PoolError
 from drakit_api.slices import split
+from drakit_driver.manifests import dump, listed
 from drakit_driver.profiles import build
 from drakit_driver.profiles.layout import documents
 
@@ -91,8 +92,6 @@ def test_the_tpu_layout_is_the_tpu_profile_without_attributes() -> None:
 
 
 def test_a_printed_list_is_a_layout_again(tmp_path: Path) -> None:
-    from drakit_driver.manifests import dump, listed
-
     (pool,) = build("dgx-a100")
     slices = split(pool, generation=4, gates=FeatureGates())
     for form in ("yaml", "json"):
@@ -100,6 +99,16 @@ def test_a_printed_list_is_a_layout_again(tmp_path: Path) -> None:
         path.write_text(dump(listed(slices), "yaml" if form == "yaml" else "json"), encoding="utf-8")
         (read,) = build("layout", layout=path)
         assert (read.shared_counters, read.devices) == (pool.shared_counters, pool.devices)
+
+
+def test_a_printed_list_with_mixins_is_a_layout_again(tmp_path: Path) -> None:
+    pool = _pool("dgx-a100-mig.yaml")
+    native = split(pool, generation=1, gates=FeatureGates(overrides={"DRAResourceSliceMixins": True}))
+    path = tmp_path / "slices.yaml"
+    path.write_text(dump(listed(native), "yaml"), encoding="utf-8")
+    (read,) = build("layout", layout=path)
+    assert read.mixins is not None
+    assert flatten(read) == flatten(pool)
 
 
 @pytest.mark.parametrize(
