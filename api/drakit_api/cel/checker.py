@@ -14,6 +14,7 @@ from .environment import Environment
 from .errors import CelCompileError, Problem, describe
 from .syntax import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 from .types import BOOL, DYN, ERROR, INT, Type
+from .validators import validate
 from .values import Uint
 
 _LITERAL_TYPES: dict[type, Type] = {
@@ -34,6 +35,9 @@ def check(source: str, tree: Node, environment: Environment) -> Type:
     if checker.problems:
         raise CelCompileError("compilation failed: " + describe(source, checker.problems))
     checker.finish()
+    problems = validate(tree)
+    if problems:
+        raise CelCompileError("compilation failed: " + describe(source, problems))
     return tree.type
 
 
@@ -219,7 +223,7 @@ class _Checker:
             return found
         if self._substitution.assignable([joined], [found]):
             return types.most_general(joined, found)
-        return self._report(node.position, f"expected type '{joined}' but found '{found}'")
+        return DYN
 
     def _bind(self, node: Bind) -> Type:
         value = self.check(node.value)

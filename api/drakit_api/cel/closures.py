@@ -13,14 +13,16 @@ from typing import Any
 from . import comprehensions, device
 from .calls import call, dispatcher
 from .comprehensions import Closure
-from .errors import CelRuntimeError
-from .library import operators
+from .declarations import Implementation
+from .errors import CelCompileError, CelRuntimeError
+from .library import operators, regex
 from .syntax import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
 from .types import DEVICE
 from .values import MAPS, NONE, Optional, TypeValue, equal, map_key, no_such_overload, type_name
 
 _SLOTS = {name: index for index, name in enumerate(device.FIELDS)}
 _UNKNOWN = object()
+_CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 
 
 def compile_tree(tree: Node) -> tuple[Closure, int]:
@@ -110,7 +112,11 @@ class _Compiler:
 
     def _call(self, node: Call) -> Closure:
         operands = [self.compile(operand) for operand in node.operands]
+        if node.function in ("find", "findAll"):
+            self._check_pattern(operands[1])
         match node.function:
+            case "or" | "orValue":
+                return _alternative(node.function, *operands)
             case "_&&_":
                 return _both(*operands) if len(operands) == 2 else comprehensions.conjunction(operands)
             case "_||_":
@@ -124,11 +130,24 @@ class _Compiler:
         implementation = dispatcher(node)
         known = [self._known.get(operand, _UNKNOWN) for operand in operands]
         if all(value is not _UNKNOWN for value in known):
-            try:
-                return self._constant(implementation(*known))
-            except CelRuntimeError as error:
-                return _failing(str(error))
+            return self._folded(node, implementation, known)
         return call(implementation, operands)
+
+    def _check_pattern(self, pattern: Closure) -> None:
+        if isinstance(known := self._known.get(pattern), str):
+            try:
+                regex.compile_pattern(known)
+            except CelRuntimeError as error:
+                raise CelCompileError(f"program instantiation failed: {error}") from None
+
+    def _folded(self, node: Call, implementation: Implementation, known: list[Any]) -> Closure:
+        """The result of a call with constants. Conversions that fail are refused here, as upstream's optimizer does."""
+        try:
+            return self._constant(implementation(*known))
+        except CelRuntimeError as error:
+            if node.target is None and node.function in _CONVERSIONS:
+                raise CelCompileError(f"program instantiation failed: {error}") from None
+            return _failing(str(error))
 
     def _against_constant(self, function: str, operands: list[Closure]) -> Closure | None:
         left, right = operands
@@ -275,6 +294,20 @@ def _either(left: Closure, right: Closure) -> Closure:
         return second if type(second) is bool else fallback(frame)
 
     return either
+
+
+def _alternative(function: str, optional: Closure, other: Closure) -> Closure:
+    """``or`` and ``orValue`` evaluate their argument only if there is no value."""
+
+    def alternative(frame: list[Any]) -> Any:
+        first = optional(frame)
+        if type(first) is not Optional:
+            raise no_such_overload(function, first)
+        if first is NONE:
+            return other(frame)
+        return first if function == "or" else first.value
+
+    return alternative
 
 
 def _conditional(condition: Closure, yes: Closure, no: Closure) -> Closure:

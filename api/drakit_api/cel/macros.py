@@ -45,6 +45,8 @@ def expand(call: Call) -> Node:
     if call.target is None:
         return _expand_has(call)
     key = call.function, len(call.arguments)
+    if key == ("sortBy", 2):
+        return _expand_sort_by(call, call.target)
     if key in _ONE_VARIABLE:
         return _expand_one_variable(call, call.target, _ONE_VARIABLE[key])
     if key in _TWO_VARIABLES:
@@ -84,6 +86,14 @@ def _expand_two_variables(call: Call, target: Node, macro: str) -> Node:
     if variables[0].name == variables[1].name:
         raise MacroError(variables[1].position, f"duplicate variable name: {variables[0].name}")
     return Comprehension(call.position, macro, target, variables, call.arguments[2:])
+
+
+def _expand_sort_by(call: Call, target: Node) -> Node:
+    """``list.sortBy(x, key)`` sorts by the list of all keys."""
+    elements = Ident(call.position, "@__sortBy_input__")
+    mapped = Call(call.position, "map", elements, call.arguments)
+    keys = _expand_one_variable(mapped, elements, "map")
+    return Bind(call.position, elements.name, target, Call(call.position, "@sortByAssociatedKeys", elements, [keys]))
 
 
 def _expand_bind(call: Call) -> Node:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+import re
 
 from drakit_api import semver
 from drakit_api.cel.declarations import overload
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.values import Semver
+from drakit_api.cel.values import UINT_MAX, Semver
+from drakit_api.gostrings import quote
+
+_IDENTIFIER = re.compile(r"[0-9A-Za-z-]+")
 
 
 @functools.lru_cache(maxsize=1024)
@@ -18,9 +22,13 @@ def parse(text: str) -> Semver:
 
 def _parse(text: str, normalize: bool = False) -> Semver:
     try:
-        return parse(_normalized(text) if normalize else text)
+        text = _normalized(text) if normalize else text
+    except ValueError as error:
+        raise CelRuntimeError(str(error)) from None
+    try:
+        return parse(text)
     except ValueError:
-        raise CelRuntimeError(_complaint(_lenient(text) if normalize else text)) from None
+        raise CelRuntimeError(_complaint(text)) from None
 
 
 def _is_semver(text: str, normalize: bool = False) -> bool:
@@ -29,13 +37,6 @@ def _is_semver(text: str, normalize: bool = False) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _lenient(text: str) -> str:
-    try:
-        return _normalized(text)
-    except ValueError:
-        return text
 
 
 def _normalized(text: str) -> str:
@@ -59,20 +60,39 @@ def _complaint(text: str) -> str:
         return "Version string empty"
     parts = text.split(".", 2)
     if len(parts) != 3:
-        if len(parts) < 3 and any(character in text for character in "+-") and len(text.split(".")) < 3:
-            return "No Major.Minor.Patch elements found"
         return "No Major.Minor.Patch elements found"
-    for name, part in (("major", parts[0]), ("minor", parts[1])):
-        if not part or not part.isascii() or not part.isdigit():
-            return f'Invalid character(s) found in {name} number "{part}"'
-        if len(part) > 1 and part[0] == "0":
-            return f'{name.capitalize()} number must not contain leading zeroes "{part}"'
-    patch = parts[2].split("+")[0].split("-")[0]
-    if not patch or not patch.isascii() or not patch.isdigit():
-        return f'Invalid character(s) found in patch number "{patch}"'
-    if len(patch) > 1 and patch[0] == "0":
-        return f'Patch number must not contain leading zeroes "{patch}"'
-    return f'Invalid semantic version "{text}"'
+    rest, plus, build = parts[2].partition("+")
+    patch, dash, prerelease = rest.partition("-")
+    for name, digits in (("major", parts[0]), ("minor", parts[1]), ("patch", patch)):
+        if not _is_number(digits):
+            return f"Invalid character(s) found in {name} number {quote(digits)}"
+        if len(digits) > 1 and digits[0] == "0":
+            return f"{name.capitalize()} number must not contain leading zeroes {quote(digits)}"
+        if int(digits) > UINT_MAX:
+            return f"strconv.ParseUint: parsing {quote(digits)}: value out of range"
+    problems = [_prerelease_complaint(part) for part in prerelease.split(".") if dash]
+    problems += [_build_complaint(part) for part in build.split(".") if plus]
+    return next((problem for problem in problems if problem), f"{quote(text)} is not a semantic version")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _prerelease_complaint(part: str) -> str:
+    if not part:
+        return "Prerelease is empty"
+    if not _is_number(part):
+        return "" if _IDENTIFIER.fullmatch(part) else f"Invalid character(s) found in prerelease {quote(part)}"
+    if len(part) > 1 and part[0] == "0":
+        return f"Numeric PreRelease version must not contain leading zeroes {quote(part)}"
+    return f"strconv.ParseUint: parsing {quote(part)}: value out of range" if int(part) > UINT_MAX else ""
+
+
+def _build_complaint(part: str) -> str:
+    if not part:
+        return "Build meta data is empty"
+    return "" if _IDENTIFIER.fullmatch(part) else f"Invalid character(s) found in build meta data {quote(part)}"
 
 
 FUNCTIONS = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from drakit_api.cel.errors import CelRuntimeError
@@ -20,26 +20,31 @@ _STRINGS = "strings, bools, bytes, ints, doubles, maps, lists, types, durations,
 
 def interpolate(pattern: str, arguments: list[Any]) -> str:
     """Replace each clause by the next argument. Raises ``CelRuntimeError``."""
-    remaining = iter(enumerate(arguments))
-    used = 0
+    texts = [
+        _VERBS[verb](argument, precision)
+        for (verb, precision), argument in zip(_clauses(pattern, len(arguments)), arguments, strict=False)
+    ]
+    remaining = iter(texts)
+    return _CLAUSE.sub(lambda match: "%" if match["percent"] else next(remaining), pattern)
 
-    def replace(match: re.Match[str]) -> str:
-        nonlocal used
+
+def verbs(pattern: str, available: int) -> Iterator[str]:
+    """The letters of the clauses one after the other. Raises ``CelRuntimeError`` at one that is malformed."""
+    return (verb for verb, _ in _clauses(pattern, available))
+
+
+def _clauses(pattern: str, available: int) -> Iterator[tuple[str, int]]:
+    used = 0
+    for match in _CLAUSE.finditer(pattern):
         if match["percent"]:
-            return "%"
-        _, argument = next(remaining, (used, _MISSING))
-        if argument is _MISSING:
+            continue
+        if used >= available:
             raise CelRuntimeError(f"index {used} out of range")
         used += 1
-        return _clause(match["precision"], match["verb"], argument)
-
-    return _CLAUSE.sub(replace, pattern)
+        yield _verb(match["precision"], match["verb"])
 
 
-_MISSING = object()
-
-
-def _clause(precision: str | None, verb: str | None, argument: Any) -> str:
+def _verb(precision: str | None, verb: str | None) -> tuple[str, int]:
     problem = "could not parse formatting clause: "
     if verb is None:
         if precision is None:
@@ -48,14 +53,43 @@ def _clause(precision: str | None, verb: str | None, argument: Any) -> str:
     if precision == ".":
         reason = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
         raise CelRuntimeError(f"{problem}error while parsing precision: {reason}")
-    formatter = _VERBS.get(verb)
-    if formatter is None:
+    if verb not in _VERBS:
         raise CelRuntimeError(f'{problem}unrecognized formatting clause "{verb}"')
-    return formatter(argument, int(precision[1:]) if precision else _DEFAULT_PRECISION)
+    return verb, int(precision[1:]) if precision else _DEFAULT_PRECISION
 
 
-def _refuse(clause: str, argument: Any) -> CelRuntimeError:
-    return CelRuntimeError(f"error during formatting: {clause}, was given {type_name(argument)}")
+def refusal(verb: str, kind: str) -> str:
+    """Why a clause does not take values of a type."""
+    return f"{_TAKES[verb.lower()]}, was given {kind}"
+
+
+def _refuse(verb: str, argument: Any) -> CelRuntimeError:
+    return CelRuntimeError(f"error during formatting: {refusal(verb, type_name(argument))}")
+
+
+KINDS = {
+    "s": frozenset(
+        {
+            *("bool", "bytes", "double", "duration", "int", "list", "map", "null", "string", "timestamp", "type"),
+            "uint",
+        }
+    ),
+    "d": frozenset({"int", "uint"}),
+    "f": frozenset({"double"}),
+    "e": frozenset({"double"}),
+    "b": frozenset({"int", "uint", "bool"}),
+    "x": frozenset({"int", "uint", "string", "bytes"}),
+    "o": frozenset({"int", "uint"}),
+}
+_TAKES = {
+    "s": f"string clause can only be used on {_STRINGS}",
+    "d": "decimal clause can only be used on integers",
+    "f": "fixed-point clause can only be used on doubles",
+    "e": "scientific clause can only be used on doubles",
+    "b": "only integers and bools can be formatted as binary",
+    "x": "only integers, byte buffers, and strings can be formatted as hex",
+    "o": "octal clause can only be used on integers",
+}
 
 
 def _string(argument: Any, _: int = 0) -> str:
@@ -73,7 +107,7 @@ def _string(argument: Any, _: int = 0) -> str:
         return str(argument.name)
     if kind in (bool, int, Uint, float, str, bytes, Timestamp, Duration):
         return conversions.to_string(argument)
-    raise _refuse(f"string clause can only be used on {_STRINGS}", argument)
+    raise _refuse("s", argument)
 
 
 def _nested(value: Any) -> str:
@@ -94,16 +128,16 @@ def _nested(value: Any) -> str:
 
 def _decimal(argument: Any, _: int) -> str:
     if type(argument) not in (int, Uint):
-        raise _refuse("decimal clause can only be used on integers", argument)
+        raise _refuse("d", argument)
     return str(int(argument))
 
 
-def _double(argument: Any, clause: str) -> float:
+def _double(argument: Any, verb: str) -> float:
     if isinstance(argument, float):
         return argument
     if type(argument) is str and argument in _SPECIAL:
         return _SPECIAL[argument]
-    raise _refuse(f"{clause} clause can only be used on doubles", argument)
+    raise _refuse(verb, argument)
 
 
 def _go_float(value: float, verb: str, precision: int) -> str:
@@ -122,19 +156,19 @@ def _localized(value: float) -> str | None:
 
 
 def _fixed(argument: Any, precision: int) -> str:
-    value = _double(argument, "fixed-point")
+    value = _double(argument, "f")
     return _localized(value) or f"{value:,.{precision}f}"
 
 
 def _scientific(argument: Any, precision: int) -> str:
-    value = _double(argument, "scientific")
+    value = _double(argument, "e")
     special = _localized(value)
     if special is not None:
         return special
     mantissa, _, exponent = f"{value:.{precision}e}".partition("e")
-    superscript = str(abs(int(exponent))).rjust(2, "0")
-    sign = "-" if int(exponent) < 0 else "⁺"
-    return f"{mantissa}\u202f×\u202f10{sign.replace('-', '⁻').replace('⁺', '')}{superscript.translate(_SUPERSCRIPT)}"
+    sign = "⁻" if int(exponent) < 0 else ""
+    digits = f"{abs(int(exponent)):02d}".translate(_SUPERSCRIPT)
+    return f"{mantissa}\u202f×\u202f10{sign}{digits}"
 
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
@@ -142,7 +176,7 @@ _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def _binary(argument: Any, _: int) -> str:
     if type(argument) not in (bool, int, Uint):
-        raise _refuse("only integers and bools can be formatted as binary", argument)
+        raise _refuse("b", argument)
     return f"{int(argument):b}"
 
 
@@ -154,7 +188,7 @@ def _hexadecimal(upper: bool) -> Callable[[Any, int], str]:
         elif kind in (int, Uint):
             text = f"{int(argument):x}"
         else:
-            raise _refuse("only integers, byte buffers, and strings can be formatted as hex", argument)
+            raise _refuse("x", argument)
         return text.upper() if upper else text
 
     return convert
@@ -162,7 +196,7 @@ def _hexadecimal(upper: bool) -> Callable[[Any, int], str]:
 
 def _octal(argument: Any, _: int) -> str:
     if type(argument) not in (int, Uint):
-        raise _refuse("octal clause can only be used on integers", argument)
+        raise _refuse("o", argument)
     return f"{int(argument):o}"
 
 
