@@ -15,8 +15,9 @@ _COMMANDS = {
     "demo": ("drakit_kind.demo", "demo", "Run MIG and TPU claims in a cluster and draw who got which device."),
     "driver": ("drakit_driver.cli", "driver", "The fake DRA driver: print its slices, or run it on nodes."),
     "scheduler": ("drakit_allocator.cli", "scheduler", "Run the bundled scheduler against any API server."),
+    "allocate": ("drakit_allocator.allocate_command", "allocate", "Answer allocation problems without a cluster."),
     "apiserver": ("drakit_embedded.cli", "apiserver", "Run the embedded API server and its controllers alone."),
-    "kubelet": ("drakit_embedded.cli", "kubelet", "Simulate kubelets for any number of nodes of any cluster."),
+    "kubelet": ("drakit_embedded.kubelet_command", "kubelet", "Simulate kubelets for any number of nodes of any cluster."),
 }
 
 

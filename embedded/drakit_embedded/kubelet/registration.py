@@ -86,7 +86,7 @@ class Registrar:
                 except FileNotFoundError:
                     continue
                 if stat.S_ISSOCK(info.st_mode):
-                    found[entry.path] = (info.st_ino, info.st_ctime_ns)
+                    found[entry.path] = (info.st_ino, info.st_mtime_ns)
         except FileNotFoundError:
             pass
         return found

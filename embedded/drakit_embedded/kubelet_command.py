@@ -1,0 +1,131 @@
+"""``drakit kubelet``: simulated kubelets against any API server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from drakit_embedded.kubelet import NodeSpec, Timings
+
+
+@click.group()
+def kubelet() -> None:
+    """Simulate kubelets for any number of nodes of any cluster."""
+
+
+@kubelet.command()
+@click.option("--kubeconfig", type=click.Path(dir_okay=False), help="Default: $KUBECONFIG, then ~/.kube/config.")
+@click.option("--context", help="Context of the kubeconfig to use.")
+@click.option("--nodes", type=click.IntRange(min=1), default=1, show_default=True, help="How many nodes.")
+@click.option("--name-prefix", default="node-", show_default=True, help="Nodes are called PREFIX1, PREFIX2, ...")
+@click.option("--label", "labels", multiple=True, metavar="KEY=VALUE", help="Label of every node; repeat for more.")
+@click.option(
+    "--root",
+    required=True,
+    type=click.Path(file_okay=False, writable=True),
+    help="Directory for the nodes' directories: ROOT/NODE/plugins_registry, ROOT/NODE/plugins, ROOT/NODE/cdi.",
+)
+@click.option(
+    "--cdi-dir",
+    "cdi_directories",
+    multiple=True,
+    type=click.Path(file_okay=False),
+    help="A directory with CDI specifications for all nodes, beside each node's own; repeat for more.",
+)
+@click.option("--port", default=0, help="Port on loopback for container logs. [default: any free one]")
+@click.option("--heartbeat", default=10.0, show_default=True, help="Seconds between lease renewals of a node; 0: none.")
+@click.option("--wiping-delay", default=30.0, show_default=True, help="Seconds until a lost driver's slices go.")
+@click.option("-v", "--verbose", count=True, help="Say more; twice for every request that failed.")
+def run(
+    kubeconfig: str | None,
+    context: str | None,
+    nodes: int,
+    name_prefix: str,
+    labels: tuple[str, ...],
+    root: str,
+    cdi_directories: tuple[str, ...],
+    port: int,
+    heartbeat: float,
+    wiping_delay: float,
+    verbose: int,
+) -> None:
+    """Run nodes until interrupted: pods on them become Running without any container.
+
+    Drivers register in ROOT/NODE/plugins_registry as with a real kubelet. Nodes and pods stay in the API server when
+    this ends, and are taken over when it is started again on the same root directory.
+
+    Container logs need the bearer token in $DRAKIT_KUBELET_TOKEN; without it they are not readable by anybody.
+    """
+    import asyncio
+    import logging
+
+    from drakit_embedded.kubelet import NodeSpec, Timings
+
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
+    try:
+        specs = [NodeSpec(f"{name_prefix}{number}", labels=_labels(labels)) for number in range(1, nodes + 1)]
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    timings = Timings(heartbeat=heartbeat, wiping=wiping_delay)
+    asyncio.run(_run(kubeconfig, context, specs, Path(root), [Path(d) for d in cdi_directories], port, timings))
+
+
+def _labels(pairs: tuple[str, ...]) -> dict[str, str]:
+    for pair in pairs:
+        if "=" not in pair:
+            raise ValueError(f"--label {pair}: write KEY=VALUE")
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+async def _run(
+    kubeconfig: str | None,
+    context: str | None,
+    specs: list[NodeSpec],
+    root: Path,
+    cdi_directories: list[Path],
+    port: int,
+    timings: Timings,
+) -> None:
+    import asyncio
+    import os
+    import secrets
+    import signal
+
+    from kubernetes.aio.config import ConfigException
+
+    from drakit_client.connection import Connection
+    from drakit_client.readiness import announce_ready
+    from drakit_embedded.kubelet import KubeletSimulator
+    from drakit_embedded.kubelet.claims import CheckpointError
+
+    try:
+        connection = await Connection.from_kubeconfig(kubeconfig, context=context, user_agent="drakit-kubelet")
+    except (ConfigException, OSError) as error:
+        raise click.ClickException(f"kubeconfig: {error}") from error
+    token = os.environ.get("DRAKIT_KUBELET_TOKEN") or secrets.token_urlsafe(32)
+    simulator = KubeletSimulator(
+        connection, specs, root, token=token, timings=timings, cdi_directories=cdi_directories, port=port
+    )
+    interrupted = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
+    starting = asyncio.create_task(simulator.start())
+    waiting = asyncio.create_task(interrupted.wait())
+    try:
+        await asyncio.wait([starting, waiting], return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            await starting
+            announce_ready()
+            click.echo(f"{len(specs)} nodes are Ready: {specs[0].name} ... {specs[-1].name}", err=True)
+        await interrupted.wait()
+    except CheckpointError as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        starting.cancel()
+        waiting.cancel()
+        await asyncio.gather(starting, waiting, return_exceptions=True)
+        await simulator.stop()

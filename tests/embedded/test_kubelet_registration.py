@@ -1,0 +1,191 @@
+"""Registration of plugins, against what a real kubelet was recorded to do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drakit_api.kubelet import wire
+from drakit_embedded.kubelet.plugins import PluginError, Plugins
+from drakit_embedded.kubelet.registration import Registrar
+
+TRANSCRIPT = Path(__file__).parent.parent / "vectors" / "kubelet" / "transcript.jsonl"
+RECORDED_ENDPOINT = "/var/lib/kubelet/plugins/gpu.example.com/dra.sock"
+
+
+class Node:
+    """Registrar and plugins of one node, polled as the simulator does."""
+
+    def __init__(self, directory: Path, *, wiping: float = 60.0) -> None:
+        (directory / "plugins_registry").mkdir(parents=True)
+        self.wiped: list[str] = []
+        self.health: list[Any] = []
+        self.plugins = Plugins(
+            wiping=wiping,
+            health_retry=0.05,
+            wipe=self.wiped.append,
+            health=lambda driver, reports: self.health.append(reports),
+        )
+        self.registrar = Registrar(directory / "plugins_registry", self.plugins)
+        self._polling = asyncio.create_task(self._poll())
+
+    async def _poll(self) -> None:
+        while True:
+            self.registrar.poll()
+            await asyncio.sleep(0.01)
+
+    async def close(self) -> None:
+        self._polling.cancel()
+        await asyncio.gather(self._polling, return_exceptions=True)
+        await self.registrar.close()
+        await self.plugins.close()
+
+
+@pytest.fixture
+async def node(short_path):
+    node = Node(short_path / "n")
+    yield node
+    await node.close()
+
+
+def recorded_registrations() -> list[tuple[tuple[str, ...], dict[str, Any], set[str]]]:
+    """(versions, verdict, health APIs) of each way to register that was recorded with a 1.37 kubelet."""
+    found: dict[tuple[str, ...], tuple[dict[str, Any], set[str]]] = {}
+    versions: tuple[str, ...] = ()
+    for line in TRANSCRIPT.read_text().splitlines():
+        entry = json.loads(line)
+        if entry["what"] == "start":
+            versions = tuple(entry["services"])
+        elif entry["what"] == "NotifyRegistrationStatus":
+            found.setdefault(versions, (entry["request"], set()))
+        elif entry["what"] == "NodeWatchResources" and entry["t"] < 1900:  # later, a 1.36 kubelet took part
+            found[versions][1].add(entry["api"])
+    return [(versions, verdict, health) for versions, (verdict, health) in found.items()]
+
+
+@pytest.mark.parametrize(
+    ("versions", "verdict", "health"), recorded_registrations(), ids=lambda value: " ".join(value) if value else "none"
+)
+async def test_registers_as_the_recorded_kubelet_did(versions, verdict, health, node, plugins, short_path, until):
+    endpoint = None if verdict["plugin_registered"] else RECORDED_ENDPOINT
+    plugin = plugins(short_path / "n", versions=versions, endpoint=endpoint)
+    await plugin.start()
+
+    await until(lambda: "NotifyRegistrationStatus" in plugin.names)
+    await until(lambda: {r["api"] for n, r in plugin.calls if n == "NodeWatchResources"} == health)
+
+    assert plugin.names[0] == "GetInfo"
+    assert next(request for name, request in plugin.calls if name == "NotifyRegistrationStatus") == verdict
+    assert plugin.names.count("NodeWatchResources") == len(health)
+    assert bool(node.plugins.names()) == verdict["plugin_registered"]
+
+
+async def test_a_refused_plugin_is_asked_again_after_half_a_second_and_then_later(node, plugins, short_path, until):
+    plugin = plugins(short_path / "n", versions=("1.0.0",))
+    times = []
+    loop = asyncio.get_running_loop()
+    await plugin.start()
+    for count in (1, 2, 3):
+        await until(lambda count=count: plugin.names.count("GetInfo") >= count)
+        times.append(loop.time())
+    assert 0.45 <= times[1] - times[0] < 0.95
+    assert 0.95 <= times[2] - times[1] < 1.9
+    plugin.versions = (wire.DRA_V1,)
+    await until(node.plugins.names)
+
+
+@pytest.mark.parametrize(
+    ("versions", "chosen"),
+    [
+        ([wire.DRA_V1, wire.DRA_V1BETA1], wire.DRA_V1),
+        ([wire.DRA_V1BETA1, wire.DRA_V1], wire.DRA_V1BETA1),
+        ([wire.HEALTH_V1, "v2.DRAPlugin", wire.DRA_V1], wire.DRA_V1),
+    ],
+    ids=["newest first", "oldest first", "unknown first"],
+)
+async def test_the_first_version_of_the_plugins_list_that_the_kubelet_knows_is_taken(versions, chosen, node):
+    assert node.plugins.validate("d", "/e", versions) == chosen
+
+
+async def test_a_plugin_without_versions_is_refused(node):
+    with pytest.raises(PluginError, match="empty list of supported gRPC services"):
+        node.plugins.validate("d", "/e", [])
+
+
+async def test_another_type_of_plugin_is_refused(node, plugins, short_path, until):
+    plugin = plugins(short_path / "n")
+    plugin.type = "CSIPlugin"
+    await plugin.start()
+    await until(lambda: "NotifyRegistrationStatus" in plugin.names)
+    error = "RegisterPlugin error -- no handler registered for plugin type: CSIPlugin at socket"
+    assert plugin.calls[1][1] == {"plugin_registered": False, "error": f"{error} {plugin.registration_socket}"}
+    assert node.plugins.names() == []
+
+
+async def test_a_removed_socket_deregisters_and_wipes_after_the_delay(short_path, plugins, until):
+    node = Node(short_path / "n", wiping=0.2)
+    try:
+        plugin = plugins(short_path / "n")
+        await plugin.start()
+        await until(lambda: node.plugins.names() and node.plugins.get("gpu.example.com").connected)
+        await plugin.stop()
+        await until(lambda: not node.plugins.names())
+        with pytest.raises(PluginError, match=r"^DRA driver gpu\.example\.com is not registered$"):
+            node.plugins.get("gpu.example.com")
+        await until(lambda: node.wiped == ["gpu.example.com"])
+    finally:
+        await node.close()
+
+
+async def test_a_driver_that_returns_in_time_keeps_its_slices(node, plugins, short_path, until):
+    plugin = plugins(short_path / "n")
+    await plugin.start()
+    await until(lambda: node.plugins.names() and node.plugins.get("gpu.example.com").connected)
+    assert not node.plugins._pending_wipes
+    await plugin.stop()
+    await until(lambda: "gpu.example.com" in node.plugins._pending_wipes)
+    await plugin.start()
+    await until(lambda: not node.plugins._pending_wipes)
+    assert node.wiped == []
+
+
+async def test_a_killed_plugin_stays_registered_but_unconnected(node, plugins, short_path, until):
+    plugin = plugins(short_path / "n", versions=(wire.DRA_V1,))
+    await plugin.start()
+    await until(lambda: node.plugins.names() and node.plugins.get("gpu.example.com").connected)
+    registered = node.plugins.get("gpu.example.com")
+    await plugin.kill()
+    await until(lambda: not registered.connected)
+    assert node.plugins.get("gpu.example.com") is registered
+    assert "gpu.example.com" in node.plugins._pending_wipes
+
+
+async def test_health_reports_come_in_and_the_stream_is_opened_again(node, plugins, short_path, until):
+    plugin = plugins(short_path / "n")
+    await plugin.start()
+    await plugin.health.put([{"pool": "p", "device": "d", "health": "UNHEALTHY", "message": "hot"}])
+    await until(lambda: node.health)
+    report = node.health[0][0]
+    assert (report.pool, report.device, report.as_health().state, report.message) == ("p", "d", "Unhealthy", "hot")
+    await plugin.kill()
+    await until(lambda: None in node.health)
+    await plugin.stop()
+    await plugin.start()
+    await until(lambda: plugin.names.count("NodeWatchResources") == 2)
+
+
+async def test_files_that_are_no_sockets_are_left_alone(node, short_path):
+    registry = short_path / "n" / "plugins_registry"
+    (registry / "readme.txt").write_text("not a plugin")
+    (registry / ".hidden.sock").write_text("")
+    node.registrar.poll()
+    assert node.registrar._scan() == {}
+
+
+async def test_a_socket_path_that_is_too_long_is_named(node):
+    with pytest.raises(ValueError, match="longer than 107 bytes"):
+        node.plugins.register("d", "/" + "x" * 120, [wire.DRA_V1])

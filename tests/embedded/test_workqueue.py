@@ -1,0 +1,134 @@
+"""The work queue: each key once, never twice at a time, again after a failure."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from contextlib import asynccontextmanager
+
+import pytest
+
+from drakit_embedded.workqueue import NotYet, WorkQueue
+
+
+@asynccontextmanager
+async def running(queue):
+    task = asyncio.create_task(queue.run())
+    yield
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_key_added_many_times_is_worked_on_once(until):
+    done = []
+
+    async def sync(key):
+        done.append(key)
+
+    queue = WorkQueue(sync, name="test")
+    for _ in range(3):
+        queue.add("a")
+    queue.add("b")
+    async with running(queue):
+        await until(lambda: len(done) >= 2)
+        assert done == ["a", "b"]
+
+
+async def test_a_key_that_changes_while_worked_on_is_worked_on_again_afterwards(until):
+    active, overlap, done = set(), [], []
+    release = asyncio.Event()
+
+    async def sync(key):
+        overlap.extend(active & {key})
+        active.add(key)
+        await release.wait()
+        active.discard(key)
+        done.append(key)
+
+    queue = WorkQueue(sync, name="test")
+    async with running(queue):
+        queue.add("a")
+        await until(lambda: active)
+        queue.add("a")
+        queue.add("a")
+        release.set()
+        await until(lambda: done == ["a", "a"])
+    assert not overlap
+
+
+async def test_failures_are_tried_again_with_growing_delays(until):
+    times = []
+
+    async def sync(key):
+        times.append(asyncio.get_running_loop().time())
+        if len(times) < 5:
+            raise NotYet("wait")
+
+    queue = WorkQueue(sync, name="test", first_delay=0.02)
+    async with running(queue):
+        queue.add("a")
+        await until(lambda: len(times) == 5)
+    gaps = [after - before for before, after in itertools.pairwise(times)]
+    assert all(gap >= wanted * 0.99 for gap, wanted in zip(gaps, (0.02, 0.04, 0.08, 0.16), strict=True))
+
+
+async def test_a_bug_in_one_key_does_not_stop_the_others(until, caplog):
+    done = []
+
+    async def sync(key):
+        if key == "bad":
+            raise KeyError("bug")
+        done.append(key)
+
+    queue = WorkQueue(sync, name="test")
+    async with running(queue):
+        queue.add("bad")
+        queue.add("good")
+        await until(lambda: done == ["good"])
+    assert "test bad failed" in caplog.text
+
+
+async def test_the_earlier_of_two_times_wins(until):
+    done = []
+
+    async def sync(key):
+        done.append(key)
+
+    queue = WorkQueue(sync, name="test")
+    async with running(queue):
+        queue.add_after("a", 60)
+        queue.add_after("a", 0.01)
+        queue.add_after("a", 60)
+        await until(lambda: done == ["a"])
+
+
+async def test_a_returned_number_is_a_time_to_come_back(until):
+    done = []
+
+    async def sync(key):
+        done.append(key)
+        return 0.01 if len(done) < 3 else None
+
+    queue = WorkQueue(sync, name="test")
+    async with running(queue):
+        queue.add("a")
+        await until(lambda: len(done) == 3)
+
+
+async def test_no_more_keys_at_once_than_the_limit(until):
+    active, most, done = set(), [], []
+
+    async def sync(key):
+        active.add(key)
+        most.append(len(active))
+        await asyncio.sleep(0)
+        active.discard(key)
+        done.append(key)
+
+    queue = WorkQueue(sync, name="test", limit=2)
+    for key in range(10):
+        queue.add(key)
+    async with running(queue):
+        await until(lambda: len(done) == 10)
+    assert max(most) == 2
