@@ -72,6 +72,7 @@ def _counter_set_name(minor: int) -> str:
     return f"gpu-{minor}-counter-set"
 
 
+@functools.cache
 def _counter_set(model: str, minor: int) -> Object:
     return {"name": _counter_set_name(minor), "counters": _counters(_whole(model), 0)}
 
@@ -95,13 +96,22 @@ def _counters(shape: Mapping[str, Any], start: int) -> dict[str, Object]:
     return dict(sorted(counters.items()))
 
 
-def _devices(model: str, driver: str, node_name: str, minor: int) -> list[Object]:
+def _devices(model: str, driver: str, node_name: str, minor: int) -> Iterator[Object]:
     """One GPU and its MIG devices, sorted by name."""
-    gpu, parent = _table("mig.yaml")[model], gpu_uuid(driver, node_name, minor)
+    parent = {"string": gpu_uuid(driver, node_name, minor)}
+    for template in _templates(model, minor):
+        key = "uuid" if "uuid" in template["attributes"] else "parentUUID"
+        yield {**template, "attributes": {**template["attributes"], key: parent}}
+
+
+@functools.cache
+def _templates(model: str, minor: int) -> list[Object]:
+    """The devices of a GPU but for its UUID: the same on every node, and a test cluster may have hundreds."""
+    gpu = _table("mig.yaml")[model]
     common = _attributes(gpu, minor)
-    found = [_device(f"gpu-{minor}", minor, {"type": "gpu", "uuid": parent}, common, _whole(model), 0)]
+    found = [_device(f"gpu-{minor}", minor, {"type": "gpu", "uuid": ""}, common, _whole(model), 0)]
     for profile, start in _placements(gpu["profiles"]):
-        own = {"type": "mig", "parentUUID": parent, "profile": profile["name"]}
+        own = {"type": "mig", "parentUUID": "", "profile": profile["name"]}
         found.append(_device(device_name(minor, profile, start), minor, own, common, profile, start))
     return sorted(found, key=lambda device: str(device["name"]))
 
