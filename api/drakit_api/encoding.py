@@ -51,7 +51,8 @@ def _encoder(kind: Type) -> Encoder:
     if kind.shape == "struct":
         return _struct(kind, struct_encoder)
     if kind.item is not None:
-        return _container(kind, _encoder(kind.item))
+        # What is empty comes back from the store as null: the store's protobuf knows no difference.
+        return _container(kind, _encoder(kind.item), empty=None)
     zero = None if kind.pointer else _ZEROS.get(kind.shape)
     return lambda value: zero if value is None else value
 
@@ -65,14 +66,20 @@ def _struct(kind: Type, encoder_of: Callable[[str], Encoder]) -> Encoder:
     return encode_struct
 
 
-def _container(kind: Type, encode_item: Encoder) -> Encoder:
+def _container(kind: Type, encode_item: Encoder, *, empty: Any = ...) -> Encoder:
+    """``empty`` is what empty lists and maps become; they stay by default."""
+
     def encode_list(value: Any) -> Any:
-        return None if value is None else [encode_item(item) for item in value]
+        return [encode_item(item) for item in value] if value else _or(value, empty)
 
     def encode_map(value: Any) -> Any:
-        return None if value is None else {key: encode_item(value[key]) for key in sorted(value)}
+        return {key: encode_item(value[key]) for key in sorted(value)} if value else _or(value, empty)
 
     return encode_list if kind.shape == "list" else encode_map
+
+
+def _or(value: Any, empty: Any) -> Any:
+    return value if empty is ... else empty
 
 
 @functools.cache

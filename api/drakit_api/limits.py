@@ -1,8 +1,9 @@
 """Sizes that the API of resource.k8s.io allows.
 
 A driver that splits a pool, the mixin flattener and the validation must agree on them. All are from ``k8s.io/api``
-v0.37.1 ``resource/v1/types.go``, where each constant has the name given in the comment behind it; the three at the end
-are those of names of objects and labels (``k8s.io/apimachinery`` v0.37.1 ``pkg/util/validation``).
+v0.37.1 ``resource/v1/types.go`` or its internal twin, where each constant has the name given in the comment behind it;
+the three at the end are those of names of objects and labels (``k8s.io/apimachinery`` v0.37.1
+``pkg/util/validation``).
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ CEL_EXPRESSION_LENGTH = 10 * 1024  # CELSelectorExpressionMaxLength
 CEL_EXPRESSION_COST = 1_000_000  # CELSelectorExpressionMaxCost
 OPAQUE_PARAMETERS_LENGTH = 10 * 1024  # OpaqueParametersMaxLength
 
+REQUEST_POLICY_OPTIONS = 10  # CapacityRequestPolicyDiscreteMaxOptions
+DEVICE_STATUS_DATA_LENGTH = 10 * 1024  # AllocatedDeviceStatusDataMaxLength
 DEVICE_STATUS_CONDITIONS = 8  # AllocatedDeviceStatusMaxConditions
 NETWORK_IPS = 16  # NetworkDeviceDataMaxIPs
 NETWORK_INTERFACE_NAME_LENGTH = 256  # NetworkDeviceDataInterfaceNameMaxLength

@@ -82,11 +82,17 @@ func register(t reflect.Type) string {
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fields = append(fields, map[string]any{
 			"name": name, "go": field.Name, "type": describe(field.Type),
-			"omit": strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero"),
+			"omit": omits(field.Type, options),
 		})
 	}
 	structs[key] = fields
 	return key
+}
+
+// omits tells whether a field is left out when empty; encoding/json never does that with a struct for omitempty alone.
+func omits(t reflect.Type, options string) bool {
+	return strings.Contains(options, "omitzero") ||
+		strings.Contains(options, "omitempty") && t.Kind() != reflect.Struct
 }
 
 func main() {

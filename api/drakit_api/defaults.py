@@ -1,0 +1,56 @@
+"""What an API server fills in: allocation mode, count, operator of tolerations, time of taints.
+
+Source: ``k8s.io/kubernetes`` 1.37.1 ``pkg/apis/resource/v1/defaults.go`` and ``zz_generated.defaults.go`` beside it.
+The allocator takes claims as the server stores them and adds no defaults of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def set_defaults(kind: str, obj: dict[str, Any], now: str) -> None:
+    """Fill in a decoded v1 object, in place. ``now`` is the server's time, such as "2026-01-01T00:00:00Z"."""
+    spec = obj.get("spec") or {}
+    match kind:
+        case "ResourceSlice":
+            for device in spec.get("devices") or ():
+                for taint in device.get("taints") or ():
+                    taint.setdefault("timeAdded", now)
+        case "DeviceTaintRule":
+            # The taint is no pointer in Go: it exists, and gets its time, even if nothing was sent.
+            taint = obj.setdefault("spec", {}).setdefault("taint", {})
+            taint.setdefault("timeAdded", now)
+        case "ResourceClaim":
+            _requests(spec)
+            for result in _results(obj):
+                _tolerations(result)
+        case "ResourceClaimTemplate":
+            _requests(spec.get("spec") or {})
+
+
+def _requests(spec: dict[str, Any]) -> None:
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        exactly = request.get("exactly")
+        for devices in [*([exactly] if exactly is not None else []), *(request.get("firstAvailable") or ())]:
+            _devices(devices)
+
+
+def _devices(devices: dict[str, Any]) -> None:
+    if not devices.get("allocationMode"):
+        devices["allocationMode"] = "ExactCount"
+    if devices["allocationMode"] == "ExactCount" and not devices.get("count"):
+        devices["count"] = 1
+    _tolerations(devices)
+
+
+def _tolerations(owner: dict[str, Any]) -> None:
+    for toleration in owner.get("tolerations") or ():
+        if not toleration.get("operator"):
+            toleration["operator"] = "Equal"
+
+
+def _results(obj: dict[str, Any]) -> list[dict[str, Any]]:
+    allocation = (obj.get("status") or {}).get("allocation") or {}
+    results: list[dict[str, Any]] = (allocation.get("devices") or {}).get("results") or []
+    return results

@@ -1,0 +1,129 @@
+"""What validation finds: one error a field, in the words that kube-apiserver prints.
+
+Sources, ``k8s.io/apimachinery`` v0.37.1: ``pkg/util/validation/field/errors.go`` (kinds of errors and their texts) and
+``pkg/api/errors/errors.go`` (the ``Status`` made of them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from drakit_api.gostrings import quote, to_json
+
+REQUIRED = "FieldValueRequired"
+INVALID = "FieldValueInvalid"
+DUPLICATE = "FieldValueDuplicate"
+NOT_SUPPORTED = "FieldValueNotSupported"
+NOT_FOUND = "FieldValueNotFound"
+FORBIDDEN = "FieldValueForbidden"
+TOO_LONG = "FieldValueTooLong"
+TOO_MANY = "FieldValueTooMany"
+INTERNAL = "InternalError"
+
+_TITLES = {
+    REQUIRED: "Required value",
+    INVALID: "Invalid value",
+    DUPLICATE: "Duplicate value",
+    NOT_SUPPORTED: "Unsupported value",
+    NOT_FOUND: "Not found",
+    FORBIDDEN: "Forbidden",
+    TOO_LONG: "Too long",
+    TOO_MANY: "Too many",
+    INTERNAL: "Internal error",
+}
+
+Errors = Iterator["FieldError"]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One cause of an ``Invalid`` answer: ``reason`` as in ``metav1.CauseType``, path of the field, message."""
+
+    reason: str
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
+
+
+def required(path: str, detail: str = "") -> FieldError:
+    """A value that must be there is not."""
+    return _error(REQUIRED, path, "", detail)
+
+
+def invalid(path: str, value: Any, detail: str) -> FieldError:
+    """A malformed value, which the message shows: strings quoted, other things as JSON."""
+    return _error(INVALID, path, _shown(value), detail)
+
+
+def duplicate(path: str, value: Any) -> FieldError:
+    """A value that must be unique occurred before."""
+    return _error(DUPLICATE, path, _shown(value), "")
+
+
+def not_supported(path: str, value: Any, supported: Sequence[str]) -> FieldError:
+    """A value outside of an enumeration."""
+    return _error(NOT_SUPPORTED, path, _shown(value), "supported values: " + ", ".join(map(quote, supported)))
+
+
+def not_found(path: str, value: Any) -> FieldError:
+    """A reference to something that does not exist."""
+    return _error(NOT_FOUND, path, _shown(value), "")
+
+
+def forbidden(path: str, detail: str) -> FieldError:
+    """A well-formed value that is not permitted here."""
+    return _error(FORBIDDEN, path, "", detail)
+
+
+def too_long(path: str, maximum: int, unit: str = "bytes") -> FieldError:
+    """A string of more than ``maximum`` bytes (or characters); the message does not repeat it."""
+    return _error(TOO_LONG, path, "", f"may not be more than {maximum} {unit}")
+
+
+def too_many(path: str, count: int, maximum: int) -> FieldError:
+    """A list or map with too many items."""
+    return _error(TOO_MANY, path, str(count), f"must have at most {maximum} item{'s' * (maximum != 1)}")
+
+
+def internal(path: str, detail: str) -> FieldError:
+    """Something that is not the user's fault."""
+    return _error(INTERNAL, path, "", detail)
+
+
+def in_order(handwritten: Iterable[FieldError], declared: Iterable[FieldError]) -> list[FieldError]:
+    """As kube-apiserver lists them: handwritten rules without repetition, then the declared ones."""
+    return [*dict.fromkeys(handwritten), *declared]
+
+
+def invalid_status(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> dict[str, Any]:
+    """The ``Status`` that answers an invalid object, with one cause an error."""
+    texts = list(dict.fromkeys(map(str, errors)))
+    listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    qualified = f"{kind}.{group}" if group else kind
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": f"{qualified} {quote(name)} is invalid" + (f": {listed}" if texts else ""),
+        "reason": "Invalid",
+        "details": {
+            "name": name,
+            "group": group,
+            "kind": kind,
+            "causes": [{"reason": error.reason, "message": error.message, "field": error.field} for error in errors],
+        },
+        "code": 422,
+    }
+
+
+def _error(reason: str, path: str, shown: str, detail: str) -> FieldError:
+    return FieldError(reason, path, ": ".join(filter(None, (_TITLES[reason], shown, detail))))
+
+
+def _shown(value: Any) -> str:
+    return quote(value) if isinstance(value, str) else to_json(value)

@@ -1,0 +1,149 @@
+"""Metadata of objects, when created and when updated.
+
+Source: ``k8s.io/apimachinery`` v0.37.1 ``pkg/api/validation/objectmeta.go`` and ``pkg/apis/meta/v1/validation``; the
+fields that an embedding server sets itself (uid, timestamps) are not looked at on creation there either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from drakit_api.equality import semantically_equal
+from drakit_api.validation import formats, names
+from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required, too_long
+
+_PATH = "metadata"
+_ANNOTATIONS_BYTES = 256 * 1024
+_MANAGER_LENGTH = 128
+_SUBRESOURCE_LENGTH = 256
+_ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
+_IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+
+NameFormat = Callable[[str], list[str]]
+
+
+def _object_name(name: str) -> list[str]:
+    return formats.dns_subdomain(name, "characters")
+
+
+def on_create(meta: Mapping[str, Any], *, namespaced: bool, name_format: NameFormat = _object_name) -> Errors:
+    """``ValidateObjectMeta``. The name must have been generated from ``generateName`` before."""
+    prefix, name = meta.get("generateName") or "", meta.get("name") or ""
+    if prefix:
+        masked = prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
+        yield from (invalid(f"{_PATH}.generateName", prefix, problem) for problem in name_format(masked))
+    if not name:
+        yield required(f"{_PATH}.name", "name or generateName is required")
+    else:
+        yield from (invalid(f"{_PATH}.name", name, problem) for problem in name_format(name))
+    yield from _namespace(meta.get("namespace") or "", namespaced)
+    yield from _common(meta)
+    yield from _finalizers(meta.get("finalizers") or [])
+
+
+def on_update(meta: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
+    """``ValidateObjectMetaUpdate``: what may not change."""
+    if old.get("deletionTimestamp"):
+        extra = sorted(set(meta.get("finalizers") or ()) - set(old.get("finalizers") or ()))
+        if extra:
+            listed = ", ".join(f'"{name}"' for name in extra)
+            detail = "no new finalizers can be added if the object is being deleted, found new finalizers"
+            yield forbidden(f"{_PATH}.finalizers", f"{detail} []string{{{listed}}}")
+    if not meta.get("resourceVersion"):
+        yield invalid(f"{_PATH}.resourceVersion", "", "must be specified for an update")
+    if (meta.get("generation") or 0) < (old.get("generation") or 0):
+        yield invalid(f"{_PATH}.generation", meta.get("generation") or 0, "must not be decremented")
+    for field in _IMMUTABLE:
+        if not semantically_equal(meta.get(field), old.get(field)):
+            value = meta.get(field, "" if field in ("name", "namespace", "uid") else None)
+            yield invalid(f"{_PATH}.{field}", value, "field is immutable")
+    yield from _common(meta)
+
+
+def annotation_rules(meta: Mapping[str, Any], path: str) -> Errors:
+    """Keys of annotations, in any case, and the size of all of them."""
+    entries: Mapping[str, str] = meta.get("annotations") or {}
+    for key in entries:
+        yield from (invalid(f"{path}.annotations", key, problem) for problem in formats.label_key(key.lower()))
+    if (
+        sum(formats.byte_length(key) + formats.byte_length(value) for key, value in entries.items())
+        > _ANNOTATIONS_BYTES
+    ):
+        yield too_long(f"{path}.annotations", _ANNOTATIONS_BYTES)
+
+
+def label_rules(meta: Mapping[str, Any], path: str) -> Errors:
+    """Keys and values of labels."""
+    for key, value in (meta.get("labels") or {}).items():
+        yield from names.label_key(key, f"{path}.labels")
+        yield from names.label_value(value, f"{path}.labels")
+
+
+def _common(meta: Mapping[str, Any]) -> Errors:
+    generation = meta.get("generation") or 0
+    if generation < 0:
+        yield invalid(f"{_PATH}.generation", generation, "must be greater than or equal to 0")
+    yield from label_rules(meta, _PATH)
+    yield from annotation_rules(meta, _PATH)
+    yield from _owners(meta.get("ownerReferences") or [])
+    for index, entry in enumerate(meta.get("managedFields") or []):
+        yield from _managed_fields(entry, f"{_PATH}.managedFields[{index}]")
+
+
+def _namespace(namespace: str, namespaced: bool) -> Errors:
+    path = f"{_PATH}.namespace"
+    if namespaced and not namespace:
+        yield required(path)
+    elif namespaced:
+        yield from names.dns_label(namespace, path)
+    elif namespace:
+        yield forbidden(path, "not allowed on this type")
+
+
+def _owners(owners: list[dict[str, Any]]) -> Errors:
+    path = f"{_PATH}.ownerReferences"
+    controller = ""
+    for index, owner in enumerate(owners):
+        yield from _owner(owner, f"{path}[{index}]")
+        if owner.get("controller"):
+            current = f"{owner.get('kind', '')}/{owner.get('name', '')}"
+            if controller:
+                detail = 'Only one reference can have Controller set to true. Found "true" in references for'
+                yield invalid(path, owners, f"{detail} {controller} and {current}")
+            controller = controller or current
+
+
+def _owner(owner: dict[str, Any], path: str) -> Errors:
+    version = owner.get("apiVersion") or ""
+    if not version:
+        yield required(f"{path}.apiVersion", "must not be empty")
+    elif version.count("/") > 1 or version.endswith("/"):
+        yield invalid(f"{path}.apiVersion", version, "must be <group>/<version> or <version>")
+    for field in ("kind", "name", "uid"):
+        if not owner.get(field):
+            yield required(f"{path}.{field}", "must not be empty")
+    if version == "v1" and owner.get("kind") == "Event":
+        yield invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner")
+
+
+def _finalizers(finalizers: list[str]) -> Errors:
+    path = f"{_PATH}.finalizers"
+    for finalizer in finalizers:
+        yield from names.label_key(finalizer, path)
+    if _ORPHAN in finalizers and _FOREGROUND in finalizers:
+        yield invalid(path, finalizers, f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set")
+
+
+def _managed_fields(entry: dict[str, Any], path: str) -> Errors:
+    operation, fields_type = entry.get("operation") or "", entry.get("fieldsType") or ""
+    if not operation:
+        yield required(f"{path}.operation", "must not be empty")
+    elif operation not in ("Apply", "Update"):
+        yield not_supported(f"{path}.operation", operation, ["Apply", "Update"])
+    if fields_type not in ("", "FieldsV1"):
+        yield invalid(f"{path}.fieldsType", fields_type, "must be `FieldsV1`")
+    if formats.byte_length(entry.get("manager") or "") > _MANAGER_LENGTH:
+        yield too_long(f"{path}.manager", _MANAGER_LENGTH)
+    if formats.byte_length(entry.get("subresource") or "") > _SUBRESOURCE_LENGTH:
+        yield too_long(f"{path}.subresource", _SUBRESOURCE_LENGTH)

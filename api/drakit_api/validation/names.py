@@ -1,0 +1,132 @@
+"""Names of the field: drivers, pools, devices, qualified names of attributes and capacities.
+
+Source: ``k8s.io/kubernetes`` 1.37.1 ``pkg/apis/resource/validation/validation.go``; where Kubernetes checks a name
+declaratively (``k8s.io/apimachinery`` v0.37.1 ``pkg/api/validate/strfmt.go``) the wording differs, and so it does here.
+"""
+
+from __future__ import annotations
+
+from drakit_api import limits
+from drakit_api.validation import formats
+from drakit_api.validation.errors import Errors, FieldError, invalid, required, too_long
+
+
+def dns_label(text: str, path: str) -> Errors:
+    """A device, request or counter name."""
+    return (invalid(path, text, problem) for problem in formats.dns_label(text, "characters"))
+
+
+def declared_dns_label(text: str, path: str) -> Errors:
+    """The same where it is checked declaratively."""
+    return (invalid(path, text, problem) for problem in formats.dns_label(text))
+
+
+def dns_subdomain(text: str, path: str) -> Errors:
+    """A class or node name."""
+    return (invalid(path, text, problem) for problem in formats.dns_subdomain(text, "characters"))
+
+
+def declared_dns_subdomain(text: str, path: str) -> Errors:
+    """The same where it is checked declaratively."""
+    return (invalid(path, text, problem) for problem in formats.dns_subdomain(text))
+
+
+def label_key(text: str, path: str) -> Errors:
+    """The key of a label or taint."""
+    return (invalid(path, text, problem) for problem in formats.label_key(text))
+
+
+def label_value(text: str, path: str) -> Errors:
+    """The value of a label or taint."""
+    return (invalid(path, text, problem) for problem in formats.label_value(text))
+
+
+def driver(text: str, path: str) -> Errors:
+    """A driver name: a DNS subdomain of at most 63 bytes in either case."""
+    if not text:
+        yield required(path)
+        return
+    if formats.byte_length(text) > limits.DRIVER_NAME_LENGTH:
+        yield too_long(path, limits.DRIVER_NAME_LENGTH)
+    for problem in formats.dns_subdomain(text.lower(), "characters"):
+        yield invalid(path, text, problem)
+
+
+def declared_driver(text: str, path: str) -> Errors:
+    """A driver name where it is checked declaratively: in opaque parameters and allocation results."""
+    if not text:
+        yield required(path)
+        return
+    for problem in formats.dns_subdomain_caseless(text):
+        yield invalid(path, text, problem)
+    if len(text) > limits.DRIVER_NAME_LENGTH:
+        yield too_long(path, limits.DRIVER_NAME_LENGTH, "characters")
+
+
+def pool(text: str, path: str) -> Errors:
+    """A pool name: DNS subdomains separated by slashes."""
+    if not text:
+        yield required(path)
+        return
+    if formats.byte_length(text) > limits.POOL_NAME_LENGTH:
+        yield too_long(path, limits.POOL_NAME_LENGTH)
+    for part in text.split("/"):
+        yield from dns_subdomain(part, path)
+
+
+def declared_pool(text: str, path: str) -> Errors:
+    """A pool name where it is checked declaratively: in allocation results."""
+    if not text:
+        yield required(path)
+        return
+    if formats.byte_length(text) > limits.POOL_NAME_LENGTH:
+        yield too_long(path, limits.POOL_NAME_LENGTH)
+    for index, part in enumerate(text.split("/")):
+        problems = formats.dns_subdomain(part) if part else ["must not be empty"]
+        shown = part or text
+        yield from (invalid(path, shown, f"segment {index}: {problem}") for problem in problems)
+
+
+def qualified(text: str, path: str) -> Errors:
+    """The key of an attribute or capacity: an identifier, optionally behind a domain. ``a/b/c`` is let through."""
+    parts = text.split("/")
+    if len(parts) == 1:
+        yield from _identifier(text, path)
+    elif len(parts) == 2:
+        domain, name = parts
+        yield from driver(domain, path) if domain else iter([invalid(path, "", "the domain must not be empty")])
+        yield from _identifier(name, path) if name else iter([invalid(path, "", "the name must not be empty")])
+
+
+def fully_qualified(text: str, path: str) -> list[FieldError]:
+    """An attribute that a constraint names: domain and identifier (``ResourceFullyQualifiedName``)."""
+    return [*_declared_qualified(text, path), *_needs_domain(text, path)]
+
+
+def _needs_domain(text: str, path: str) -> Errors:
+    if "/" not in text:
+        yield invalid(path, text, "a fully qualified name must be a domain and a name separated by a slash")
+
+
+def _declared_qualified(text: str, path: str) -> Errors:
+    parts = text.split("/")
+    if len(parts) == 1:
+        yield from _identifier(text, path)
+    elif len(parts) == 2:
+        yield from _prefix(parts[0], path)
+        yield from _identifier(parts[1], path) if parts[1] else iter([invalid(path, "", "name must not be empty")])
+
+
+def _prefix(domain: str, path: str) -> Errors:
+    if not domain:
+        yield invalid(path, "", "prefix must not be empty")
+        return
+    if formats.byte_length(domain) > limits.ATTRIBUTE_DOMAIN_LENGTH:
+        yield too_long(path, limits.ATTRIBUTE_DOMAIN_LENGTH)
+    yield from (invalid(path, domain, f"prefix: {problem}") for problem in formats.dns_subdomain(domain))
+
+
+def _identifier(text: str, path: str) -> Errors:
+    if formats.byte_length(text) > limits.ATTRIBUTE_ID_LENGTH:
+        yield too_long(path, limits.ATTRIBUTE_ID_LENGTH)
+    yield from (invalid(path, text, problem) for problem in formats.c_identifier(text))

@@ -1,0 +1,169 @@
+"""Rules of ResourceSlices.
+
+Source: ``validateResourceSliceSpec`` of ``k8s.io/kubernetes`` 1.37.1 ``pkg/apis/resource/validation/validation.go``,
+and ``pkg/apis/resource/v1/zz_generated.validations.go``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drakit_api import encoding, limits
+from drakit_api.features import FeatureGates
+from drakit_api.validation import metadata, names
+from drakit_api.validation.counters import counter_set, declared_counter_set
+from drakit_api.validation.devices import declared_device, device
+from drakit_api.validation.errors import Errors, duplicate, forbidden, invalid, required, too_many
+from drakit_api.validation.items import declared_objects, each
+from drakit_api.validation.nodeselector import node_selector
+from drakit_api.validation.operations import declared_skipped_operations, skipped_operations
+
+_WAYS = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+_LIST_VALUES = ("bools", "ints", "strings", "versions")
+
+
+def on_create(obj: dict[str, Any], gates: FeatureGates) -> Errors:
+    """``ValidateResourceSlice``."""
+    yield from metadata.on_create(obj.get("metadata") or {}, namespaced=False)
+    yield from _spec(obj.get("spec") or {}, None, gates)
+
+
+def on_update(obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> Errors:
+    """``ValidateResourceSliceUpdate``: a slice stays with its driver, pool and node."""
+    yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
+    yield from _spec(obj.get("spec") or {}, old.get("spec") or {}, gates)
+
+
+def declared(obj: dict[str, Any], gates: FeatureGates) -> Errors:
+    """The declared rules, on creation and update."""
+    spec, path = obj.get("spec") or {}, "spec"
+    yield from each(spec.get("devices"), f"{path}.devices", declared_device)
+    yield from declared_objects(
+        spec.get("sharedCounters"),
+        f"{path}.sharedCounters",
+        "resource/v1.CounterSet",
+        _name,
+        maximum=limits.SLICE_COUNTER_SETS,
+        rule=declared_counter_set,
+    )
+    if (attribute := spec.get("partitionTypeAttribute")) is not None:
+        if gates.enabled("DRAPartitionableDevicesType"):
+            yield from names.fully_qualified(attribute, f"{path}.partitionTypeAttribute")
+        else:
+            yield forbidden(f"{path}.partitionTypeAttribute", "")
+    yield from declared_skipped_operations(spec.get("skipNodeOperations"), f"{path}.skipNodeOperations")
+
+
+def _name(value: dict[str, Any]) -> str:
+    return value.get("name") or ""
+
+
+def _spec(spec: dict[str, Any], old: dict[str, Any] | None, gates: FeatureGates) -> Errors:
+    path, pool = "spec", spec.get("pool") or {}
+    yield from names.driver(spec.get("driver") or "", f"{path}.driver")
+    yield from _pool(pool, f"{path}.pool")
+    if old is not None:
+        yield from _immutable(_name(pool), _name(old.get("pool") or {}), f"{path}.pool.name")
+        yield from _immutable(spec.get("driver") or "", old.get("driver") or "", f"{path}.driver")
+        yield from _immutable(spec.get("nodeName"), old.get("nodeName"), f"{path}.nodeName")
+    yield from _nodes(spec, path)
+    if spec.get("sharedCounters") is not None and spec.get("devices") is not None:
+        yield invalid(path, "", "only one of `sharedCounters` or `devices` is allowed")
+    yield from _devices(spec, old or {}, f"{path}.devices", gates)
+    counters = f"{path}.sharedCounters"
+    yield from each(spec.get("sharedCounters"), counters, counter_set, maximum=limits.SLICE_COUNTER_SETS)
+    if spec.get("partitionTypeAttribute") is not None:
+        yield from _partition_type(spec, path)
+    yield from skipped_operations(spec.get("skipNodeOperations"), f"{path}.skipNodeOperations")
+
+
+def _pool(pool: dict[str, Any], path: str) -> Errors:
+    yield from names.pool(_name(pool), f"{path}.name")
+    count, generation = pool.get("resourceSliceCount") or 0, pool.get("generation") or 0
+    if count <= 0:
+        yield invalid(f"{path}.resourceSliceCount", count, "must be greater than zero")
+    if generation < 0:
+        yield invalid(f"{path}.generation", generation, "must be greater than or equal to zero")
+
+
+def _immutable(value: str | None, old: str | None, path: str) -> Errors:
+    if value != old:
+        yield invalid(path, value, "field is immutable")
+
+
+def _nodes(spec: dict[str, Any], path: str) -> Errors:
+    """Where the slice's devices are: exactly one way to say it."""
+    name, selector = spec.get("nodeName"), spec.get("nodeSelector")
+    if name:
+        yield from names.dns_subdomain(name, f"{path}.nodeName")
+    elif name is not None:
+        yield invalid(f"{path}.nodeName", name, "must be either unset or set to a non-empty string")
+    if selector is not None:
+        yield from node_selector(selector, f"{path}.nodeSelector")
+        terms = selector.get("nodeSelectorTerms")
+        if len(terms or ()) != 1:
+            shown = terms and [encoding.internal_encoder("core/v1.NodeSelectorTerm")(term) for term in terms]
+            yield invalid(f"{path}.nodeSelector.nodeSelectorTerms", shown, "must have exactly one node selector term")
+    for field in ("allNodes", "perDeviceNodeSelection"):
+        if spec.get(field) is False:
+            yield invalid(f"{path}.{field}", False, "must be either unset or set to true")
+    flags = {"allNodes": spec.get("allNodes"), "perDeviceNodeSelection": spec.get("perDeviceNodeSelection")}
+    ways = {"nodeName": name, "nodeSelector": selector is not None, **flags}
+    chosen = [f"`{way}`" for way, given in ways.items() if given]
+    if not chosen:
+        yield required(path, _WAYS)
+    elif len(chosen) > 1:
+        yield invalid(path, f"{{{', '.join(chosen)}}}", f"{_WAYS}, but multiple fields are set")
+
+
+def _devices(spec: dict[str, Any], old: dict[str, Any], path: str, gates: FeatureGates) -> Errors:
+    devices = spec.get("devices") or []
+    maximum = limits.SLICE_DEVICES_WITH_ADVANCED_FEATURES if _advanced(devices) else limits.SLICE_DEVICES
+    if len(devices) > maximum:
+        yield too_many(path, len(devices), maximum)
+        return
+    per_device_nodes = bool(spec.get("perDeviceNodeSelection"))
+    previous: dict[str, dict[str, Any]] = {}
+    for value in old.get("devices") or ():
+        previous.setdefault(_name(value), value)
+    for index, value in enumerate(devices):
+        known = previous.get(_name(value))
+        yield from device(value, known, f"{path}[{index}]", per_device_nodes=per_device_nodes, gates=gates)
+    seen: set[str] = set()
+    for index, value in enumerate(devices):
+        if _name(value) in seen:
+            yield duplicate(f"{path}[{index}]", _name(value))
+        seen.add(_name(value))
+
+
+def _advanced(devices: list[dict[str, Any]]) -> bool:
+    """Whether the lower limit holds: taints, consumed counters or list attributes in any device."""
+    return any(
+        value.get("taints")
+        or value.get("consumesCounters")
+        or any(name in item for item in (value.get("attributes") or {}).values() for name in _LIST_VALUES)
+        for value in devices
+    )
+
+
+def _partition_type(spec: dict[str, Any], path: str) -> Errors:
+    """The attribute that names a partition's type is a string of each device that consumes counters."""
+    name, devices = spec["partitionTypeAttribute"], spec.get("devices") or []
+    if not any(value.get("consumesCounters") for value in devices):
+        detail = "may only be set on a slice which declares devices that consume counters"
+        yield invalid(f"{path}.partitionTypeAttribute", name, detail)
+        return
+    if "/" not in name or next(names.qualified(name, ""), None) is not None:
+        return
+    bare = name.removeprefix(f"{spec.get('driver') or ''}/")
+    for index, value in enumerate(devices):
+        if not value.get("consumesCounters"):
+            continue
+        at, attributes = f"{path}.devices[{index}].attributes[{name}]", value.get("attributes") or {}
+        attribute = attributes.get(name, attributes.get(bare) if bare else None)
+        if attribute is None:
+            detail = "device consumes counters and `partitionTypeAttribute` names this attribute, so it must be set"
+            yield required(at, detail)
+        elif "string" not in attribute:
+            shown = encoding.internal_encoder("resource/v1.DeviceAttribute")(attribute)
+            yield invalid(at, shown, "must be a string value because `partitionTypeAttribute` names this attribute")

@@ -1,0 +1,59 @@
+"""Taints of devices and tolerations of requests.
+
+Source: ``validateDeviceTaint`` and ``validateDeviceToleration`` of ``k8s.io/kubernetes`` 1.37.1
+``pkg/apis/resource/validation/validation.go``, and ``pkg/apis/resource/v1/zz_generated.validations.go``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drakit_api.validation import names
+from drakit_api.validation.errors import Errors, invalid, not_supported, required
+
+EFFECTS = ["NoExecute", "NoSchedule", "None"]
+OPERATORS = ["Equal", "Exists"]
+
+
+def taint(value: dict[str, Any], path: str) -> Errors:
+    """Key and value of a taint."""
+    yield from names.label_key(value.get("key") or "", f"{path}.key")
+    if value.get("value"):
+        yield from names.label_value(value["value"], f"{path}.value")
+
+
+def declared_taint(value: dict[str, Any], path: str, old: dict[str, Any] | None = None) -> Errors:
+    """The effect of a taint, unless it is as before."""
+    effect = value.get("effect") or ""
+    if old is not None and effect == (old.get("effect") or ""):
+        return
+    if not effect:
+        yield required(f"{path}.effect")
+    else:
+        yield from _one_of(effect, EFFECTS, f"{path}.effect")
+
+
+def toleration(value: dict[str, Any], path: str) -> Errors:
+    """The value of a toleration, which depends on the operator."""
+    operator, text = value.get("operator"), value.get("value") or ""
+    if operator == "Exists" and text:
+        yield invalid(f"{path}.value", text, "must be empty for operator `Exists`")
+    if operator == "Equal":
+        yield from names.label_value(text, f"{path}.value")
+
+
+def declared_toleration(value: dict[str, Any], path: str) -> Errors:
+    """Key, operator and effect of a toleration."""
+    if value.get("key"):
+        yield from names.label_key(value["key"], f"{path}.key")
+    if not value.get("operator"):
+        yield required(f"{path}.operator")
+    else:
+        yield from _one_of(value["operator"], OPERATORS, f"{path}.operator")
+    if value.get("effect"):
+        yield from _one_of(value["effect"], EFFECTS, f"{path}.effect")
+
+
+def _one_of(value: str, supported: list[str], path: str) -> Errors:
+    if value not in supported:
+        yield not_supported(path, value, supported)

@@ -1,0 +1,208 @@
+"""Decoding, defaulting, gated fields and validation give the answers that a real kube-apiserver 1.37.1 gave.
+
+Each vector is a create, update or status update; compared are the code, the causes with field, reason and message, the
+message of a bad request, and the object that would be stored. The exceptions are listed in ``not_yet.txt``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drakit_api import encoding, lifecycle, validation
+from drakit_api.decoding import DecodeError, decode
+from drakit_api.features import FeatureGates
+
+VECTORS = Path(__file__).parents[1] / "vectors" / "api"
+NOW = "2026-01-01T00:00:00Z"
+KINDS = {
+    "resourceslices": "ResourceSlice",
+    "resourceclaims": "ResourceClaim",
+    "resourceclaimtemplates": "ResourceClaimTemplate",
+    "deviceclasses": "DeviceClass",
+    "devicetaintrules": "DeviceTaintRule",
+}
+NAMESPACED = {"resourceclaims", "resourceclaimtemplates"}
+ALPHA = [
+    "DRADerivedAttributes",
+    "DRADeviceCompatibilityGroups",
+    "DRAListTypeAttributes",
+    "DRANodeAllocatableResources",
+    "DRAOptionalNodeOperations",
+    "DRAPartitionableDevicesType",
+    "DRAResourcePoolStatus",
+    "DRAWorkloadResourceClaims",
+    "GenericWorkload",
+    "NodeDeclaredFeatures",
+]
+OFF = [
+    "DRAConsumableCapacity",
+    "DRADeviceBindingConditions",
+    "DRADeviceTaints",
+    "DRAExtendedResource",
+    "DRAPartitionableDevices",
+    "DRAPrioritizedList",
+]
+GATES = {
+    "default": FeatureGates(),
+    "alpha": FeatureGates("1.37", dict.fromkeys(ALPHA, True)),
+    "off136": FeatureGates("1.36", dict.fromkeys(OFF, False)),
+}
+CASES = [("create", resource) for resource in KINDS] + [("update", resource) for resource in KINDS]
+CASES.append(("status", "resourceclaims"))
+
+Vector = dict[str, Any]
+Answer = tuple[int, Any]
+
+
+@cache
+def recorded() -> list[Vector]:
+    lines: list[Vector] = []
+    for name in ("create.jsonl.gz", "ops.jsonl.gz"):
+        with gzip.open(VECTORS / name, "rt", encoding="utf-8") as file:
+            lines += map(json.loads, file)
+    return lines
+
+
+@cache
+def not_yet() -> frozenset[str]:
+    lines = (VECTORS / "not_yet.txt").read_text().splitlines()
+    return frozenset(line for line in lines if line and not line.startswith("#"))
+
+
+def vectors(op: str, resource: str) -> Iterator[Vector]:
+    return (vector for vector in recorded() if vector["op"] == op and vector.get("resource") == resource)
+
+
+def key(vector: Vector) -> str:
+    return f"{vector['server']} | {vector['op']} | {vector['name']}"
+
+
+def received(vector: Vector, field: str) -> dict[str, Any]:
+    """A decoded object in the namespace that the request named."""
+    obj = decode(KINDS[vector["resource"]], vector[field])
+    meta = obj.setdefault("metadata", {})
+    if vector["resource"] in NAMESPACED:
+        meta.setdefault("namespace", "default")
+    return obj
+
+
+def stored(vector: Vector, gates: FeatureGates) -> dict[str, Any]:
+    """The object that an update finds."""
+    obj = received(vector, "old")
+    status = obj.get("status")
+    lifecycle.prepare_create(KINDS[vector["resource"]], obj, gates, now=NOW)
+    if status:
+        obj["status"] = status
+    obj["metadata"] |= {"resourceVersion": "1", "uid": "u", "creationTimestamp": NOW}
+    return obj
+
+
+def replay(vector: Vector) -> Answer:
+    """Code, and causes, message or object."""
+    resource, op, gates = vector["resource"], vector["op"], GATES[vector["server"]]
+    kind = KINDS[resource]
+    try:
+        obj = received(vector, "object")
+    except DecodeError as error:
+        return 400, clauses(str(error))
+    admin = obj["metadata"].get("namespace") == "admin"
+    if op == "create":
+        lifecycle.prepare_create(kind, obj, gates, now=NOW)
+        errors = validation.validate_create(resource, obj, gates, admin_namespace=admin)
+    else:
+        old = stored(vector, gates)
+        obj["metadata"]["resourceVersion"] = "1"
+        if op == "update":
+            lifecycle.prepare_update(kind, obj, old, gates, now=NOW)
+            errors = validation.validate_update(resource, obj, old, gates)
+        else:
+            lifecycle.prepare_status_update(kind, obj, old, gates, now=NOW)
+            errors = validation.validate_status_update(resource, obj, old, gates, admin_namespace=admin)
+    if errors:
+        return 422, Counter((error.field, error.reason, error.message) for error in errors)
+    return 201 if op == "create" else 200, comparable(encoding.encode(kind, obj))
+
+
+def answered(vector: Vector) -> Answer:
+    response = vector["response"]
+    match response["code"]:
+        case 422:
+            causes = response["causes"]
+            return 422, Counter((cause["field"], cause["reason"], cause["message"]) for cause in causes)
+        case 200 | 201:
+            return response["code"], comparable(response["object"])
+        case code:
+            return code, clauses(response["message"])
+
+
+def clauses(message: str) -> list[str]:
+    """Several unknown fields come in any order."""
+    return sorted(message.split(", "))
+
+
+def comparable(obj: dict[str, Any]) -> dict[str, Any]:
+    """Without what the server sets."""
+    meta = {name: value for name, value in obj["metadata"].items() if name not in SET_BY_SERVER}
+    return without_times({**obj, "metadata": meta})
+
+
+SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp"}
+
+
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_times(item) for name, item in value.items() if name != "timeAdded"}
+    return [without_times(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize(("op", "resource"), CASES)
+def test_answers_as_kube_apiserver(op: str, resource: str) -> None:
+    compared = 0
+    for vector in vectors(op, resource):
+        if key(vector) not in not_yet():
+            assert replay(vector) == answered(vector), key(vector)
+            compared += 1
+    assert compared
+
+
+def test_what_is_not_yet_right_is_still_wrong() -> None:
+    listed = [vector for vector in recorded() if key(vector) in not_yet()]
+    assert {key(vector) for vector in listed} == not_yet()
+    agreeing = [key(vector) for vector in listed if replay(vector) == answered(vector)]
+    assert not agreeing
+
+
+def test_errors_come_in_the_order_of_kube_apiserver() -> None:
+    """Where Go's maps leave it an order: everywhere but for attributes and capacities."""
+    compared = 0
+    for vector in vectors("create", "resourceclaims"):
+        causes = vector["response"].get("causes", [])
+        if len(causes) > 1 and key(vector) not in not_yet():
+            obj = received(vector, "object")
+            gates = GATES[vector["server"]]
+            lifecycle.prepare_create("ResourceClaim", obj, gates, now=NOW)
+            errors = validation.validate_create("resourceclaims", obj, gates)
+            assert [error.field for error in errors] == [cause["field"] for cause in causes], key(vector)
+            compared += 1
+    assert compared
+
+
+def test_the_status_of_an_invalid_object() -> None:
+    """Its message names the object and lists each error once."""
+    for vector in vectors("create", "deviceclasses"):
+        response = vector["response"]
+        if response["code"] == 422 and key(vector) not in not_yet():
+            obj, gates = received(vector, "object"), GATES[vector["server"]]
+            errors = validation.validate_create("deviceclasses", obj, gates)
+            name = obj["metadata"].get("name", "")
+            status = validation.invalid_status("DeviceClass", "resource.k8s.io", name, errors)
+            assert (status["message"], status["code"]) == (response["message"], 422)
+            assert status["details"]["causes"] == response["causes"]
