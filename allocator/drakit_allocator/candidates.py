@@ -7,6 +7,7 @@ as a fault: as with upstream, it fails the allocation only if the search comes t
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,15 @@ from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
 from drakit_allocator.taints import first_untolerated
 
 _OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+
+
+class Obstacle(enum.Enum):
+    """Why nobody can get a device that the selectors let through; the values complete "2 devices ..."."""
+
+    NODE_OPERATIONS = "need node operations that are not offered"
+    PARTITIONS = "consume counters, which is disabled"
+    COUNTERS = "lack counters"
+    TAINTS = "have taints that are not tolerated"
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +81,7 @@ class Situation:
         for device, fault in self._selected(request, skips_allocated=not request.has_admin_access):
             if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
                 faults[device] = fault
-            elif not self._has_capacity(request, device) or self.obstacle(request, device) is not None:
+            elif not self.has_capacity(request, device) or self.obstacle(request, device) is not None:
                 continue
             devices.append(device)
         return Candidates(request, devices, faults, frozenset(), request.count)
@@ -88,7 +98,7 @@ class Situation:
         for device, fault in self._selected(request, skips_allocated=False):
             if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
                 raise fault
-            if self._has_capacity(request, device, counts_consumed=False):
+            if self.has_capacity(request, device, counts_consumed=False):
                 devices.append(device)
         unusable = frozenset(
             device
@@ -128,7 +138,7 @@ class Situation:
         name = device.id[2] if request.wants_all else device.name
         return AllocationError(f"{request.label}: checking capacity for device {name}: {amounts}")
 
-    def _has_capacity(self, request: Request, device: Device, *, counts_consumed: bool = True) -> bool:
+    def has_capacity(self, request: Request, device: Device, *, counts_consumed: bool = True) -> bool:
         if not self.features.consumable_capacity:
             return True
         amounts = request.amounts(device.content)
@@ -137,34 +147,31 @@ class Situation:
         taken = self.allocated.consumed(device.id) if counts_consumed else {}
         return fits(device.content.limits, amounts, taken)
 
-    def obstacle(self, request: Request, device: Device) -> str | None:
+    def obstacle(self, request: Request, device: Device) -> Obstacle | None:
         """Why the request cannot get the selected device whatever else is chosen, or None."""
         if device.slice.skip_node_operations and self.features.variant == "experimental":
             if not self.features.optional_node_operations:
-                return "needs optional node operations"
+                return Obstacle.NODE_OPERATIONS
             if _OPTIONAL_NODE_OPERATIONS not in self.node.declared_features:
-                return "needs optional node operations, which the node does not declare"
+                return Obstacle.NODE_OPERATIONS
         if device.content.consumption:
             if not self.features.partitionable_devices:
-                return "consumes counters"
-            if (short := self.shortage(device)) is not None:
-                return short
+                return Obstacle.PARTITIONS
+            if self._is_short(device):
+                return Obstacle.COUNTERS
         if self.features.device_taints and (device.content.taints or device.rule_taints):
-            taint = first_untolerated(device, request.spec.get("tolerations") or ())
-            if taint is not None:
-                return f"untolerated taint {taint.get('key')}"
+            tolerations = request.spec.get("tolerations") or ()
+            if first_untolerated(device, tolerations) is not None:
+                return Obstacle.TAINTS
         return None
 
-    def shortage(self, device: Device) -> str | None:
-        """Which counter has too little for the device, or None. Further shares of a shared device need no counters."""
+    def _is_short(self, device: Device) -> bool:
+        """Whether counters lack what the device needs. Further shares of a shared device need none."""
         if self.charges_once(device) and self.allocated.is_shared(device.id):
-            return None
+            return False
         pool = self.pool(device.slice.pool)
         availability, layout = pool.availability(self.allocated), pool.counters.layout
-        if availability.overdrawn:
-            return "counters of the pool are overdrawn"
-        number = availability.shortage(device.content.needs(layout))
-        return None if number is None else "lacks counters"
+        return availability.overdrawn or availability.shortage(device.content.needs(layout)) is not None
 
     def pool(self, pool_id: PoolID) -> PoolView:
         """The pool of one of the candidates."""
