@@ -17,7 +17,11 @@ _COMMANDS = {
     "scheduler": ("drakit_allocator.cli", "scheduler", "Run the bundled scheduler against any API server."),
     "allocate": ("drakit_allocator.allocate_command", "allocate", "Answer allocation problems without a cluster."),
     "apiserver": ("drakit_embedded.cli", "apiserver", "Run the embedded API server and its controllers alone."),
-    "kubelet": ("drakit_embedded.kubelet_command", "kubelet", "Simulate kubelets for any number of nodes of any cluster."),
+    "kubelet": (
+        "drakit_embedded.kubelet_command",
+        "kubelet",
+        "Simulate kubelets for any number of nodes of any cluster.",
+    ),
 }
 
 
