@@ -107,8 +107,8 @@ class Preparer:
 
     async def prepare(self, references: Sequence[ClaimReference]) -> dict[str, PreparedClaim | PrepareError]:
         """Prepare claims; the result of each by UID. Claims that are prepared already are answered the same again."""
-        read = await asyncio.gather(*(self._read_for(reference) for reference in references))
-        labels = await self._node_labels() if references else {}
+        reads = asyncio.gather(*(self._read_for(reference) for reference in references))
+        labels, read = await asyncio.gather(self._node_labels(), reads)
         results: dict[str, PreparedClaim | PrepareError] = {}
         async with self._lock:
             fresh: list[PreparedClaim] = []

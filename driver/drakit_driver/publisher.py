@@ -14,19 +14,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
 from drakit_client.connection import Connection
-from drakit_client.errors import ApiError, Conflict, NotFound
+from drakit_client.errors import ApiError, Conflict, Invalid, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Reflector
 from drakit_client.resources import NODES, RESOURCE_SLICES, Resource
 from drakit_driver import slice_versions
 from drakit_driver.pool_plan import Desired, Plan, comparable, generate_name, plan
-from drakit_driver.slice_comparison import dropped_fields, suspected_gates
+from drakit_driver.pool_slices import has_mixins, pool_name, wanted, with_taint_times
+from drakit_driver.slice_comparison import Spec, dropped_fields, suspected_gates
 from drakit_driver.sync_queue import SyncQueue
 from drakit_driver.written_slices import WrittenSlices
 
@@ -81,7 +81,13 @@ class Publisher:
         self._events = EventRecorder(connection, driver, host=node_name or "")
         self._desired: dict[str, list[Desired]] = {}
         self._dropped: dict[str, list[str]] = {}
+        # Pools with mixins, to be published as they are; those the server takes only without; and not asked yet.
+        self._with_mixins: dict[str, Pool] = {}
+        self._flattened: set[str] = set()
+        self._unasked: set[str] = set()
         self._synced: set[str] = set()
+        # Pools of which nothing has changed since their last sync began.
+        self._unchanged: set[str] = set()
         self._progress = asyncio.Condition()
         self._queue = SyncQueue()
         self._written = WrittenSlices(_UNSEEN_SECONDS)
@@ -94,23 +100,26 @@ class Publisher:
         names = [pool.name for pool in pools]
         if len(set(names)) != len(names):
             raise ValueError(f"driver {self.driver}: pool names must be unique: {', '.join(sorted(names))}")
-        fresh = {pool.name: self._wanted(pool) for pool in pools}
+        self._with_mixins = {pool.name: pool for pool in pools if has_mixins(pool, self._gates)}
+        self._unasked = self._with_mixins.keys() - self._flattened
+        self._flattened &= self._with_mixins.keys()
+        fresh = {pool.name: wanted(pool, self._gates, flat=pool.name in self._flattened) for pool in pools}
         for name in self._desired.keys() - fresh.keys():
             fresh[name] = []
         for name, desired in fresh.items():
             before = self._desired.get(name)
-            if before is not None and [item.spec for item in before] == [item.spec for item in desired]:
-                continue
-            self._desired[name] = desired
-            self._synced.discard(name)
-            self._dropped.pop(name, None)
-            self._queue.add(name)
+            if before is None or [item.spec for item in before] != [item.spec for item in desired]:
+                self._dropped.pop(name, None)
+                self._replace(name, desired)
 
-    def _wanted(self, pool: Pool) -> list[Desired]:
-        # Imported here: the module brings the splitting rules, which a plugin that does not publish has no use for.
-        from drakit_api.slices import split
+    def _replace(self, name: str, desired: list[Desired]) -> None:
+        self._desired[name] = desired
+        self._touch(name)
 
-        return [Desired.of(slice_["spec"]) for slice_ in split(pool, generation=1, gates=self._gates)]
+    def _touch(self, name: str, delay: float = 0.0) -> None:
+        self._synced.discard(name)
+        self._unchanged.discard(name)
+        self._queue.add(name, delay)
 
     def dropped(self) -> dict[str, list[str]]:
         """By pool: the fields that the API server does not keep."""
@@ -159,6 +168,10 @@ class Publisher:
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, 5.0)
 
+    @property
+    def _version(self) -> str:
+        return self._resource.version
+
     def _field_selector(self) -> str:
         # An empty nodeName selects the slices of no node, as upstream's controller does for network-attached devices.
         return f"spec.driver={self.driver},spec.nodeName={self.node_name or ''}"
@@ -180,8 +193,7 @@ class Publisher:
         if slice_ is None:
             return
         if not self._written.seen(old, new) and self._owns(slice_):
-            self._synced.discard(pool_name(slice_))
-            self._queue.add(pool_name(slice_), self._repair_seconds)
+            self._touch(pool_name(slice_), self._repair_seconds)
 
     def _owns(self, slice_: Object) -> bool:
         if slice_["spec"].get("driver") != self.driver or (slice_["spec"].get("nodeName") or None) != self.node_name:
@@ -191,7 +203,7 @@ class Publisher:
     def _owned(self) -> list[Object]:
         assert self._reflector is not None
         stored = self._written.over(self._reflector.store)
-        return [slice_versions.from_version(item, self._resource.version) for item in stored if self._owns(item)]
+        return [slice_versions.from_version(item, self._version) for item in stored if self._owns(item)]
 
     async def _work(self) -> None:
         while True:
@@ -216,6 +228,9 @@ class Publisher:
             self._events.event(self._regarding(), "Warning", "PublishFailed", f"pool {name}: {message}")
 
     async def _sync(self, name: str) -> None:
+        if name in self._unasked:
+            await self._choose_form(name)
+        self._unchanged.add(name)
         desired = self._desired.get(name, [])
         existing = [slice_ for slice_ in self._owned() if pool_name(slice_) == name]
         planned = plan(desired, existing)
@@ -225,9 +240,12 @@ class Publisher:
             action = f"published with generation {planned.generation}" if desired else "removed"
             self._report(f"pool {name}: {action}, {len(desired)} slices ({_counts(planned)})")
             self._report_dropped(name, desired)
-        async with self._progress:
-            self._synced.add(name)
-            self._progress.notify_all()
+            # Look again when a slice that the watch never shows, as it was deleted at once, is no longer believed in.
+            asyncio.get_running_loop().call_later(_UNSEEN_SECONDS, self._queue.add, name)
+        if name in self._unchanged:
+            async with self._progress:
+                self._synced.add(name)
+                self._progress.notify_all()
 
     async def _delete(self, slices: Sequence[Object]) -> None:
         for slice_ in slices:
@@ -247,21 +265,21 @@ class Publisher:
         pool = {"name": name, "generation": planned.generation, "resourceSliceCount": len(desired)}
         owners = await self._owner_references() if planned.create else []
         for index, slice_ in planned.update:
-            spec = {**_with_taint_times(desired[index].spec, slice_["spec"]), "pool": pool}
-            body = slice_versions.to_version({**slice_, "spec": spec}, self._resource.version)
+            spec = {**with_taint_times(desired[index].spec, slice_["spec"]), "pool": pool}
+            body = slice_versions.to_version({**slice_, "spec": spec}, self._version)
             self._keep(desired, index, await self._connection.replace(self._resource, body))
         for index in planned.create:
             metadata: Object = {"generateName": generate_name(index, len(desired), self.driver, self.node_name)}
             if owners:
                 metadata["ownerReferences"] = owners
             body = {"metadata": metadata, "spec": {**desired[index].spec, "pool": pool}}
-            body = slice_versions.to_version(body, self._resource.version)
+            body = slice_versions.to_version(body, self._version)
             self._keep(desired, index, await self._connection.create(self._resource, body))
 
     def _keep(self, desired: list[Desired], index: int, answer: Object) -> None:
         """Remember what the server stored, so that dropped fields do not look like somebody's change for ever."""
         self._written.stored(answer)
-        stored = comparable(slice_versions.from_version(answer, self._resource.version)["spec"])
+        stored = comparable(slice_versions.from_version(answer, self._version)["spec"])
         desired[index] = Desired(desired[index].spec, stored)
 
     def _report_dropped(self, name: str, desired: list[Desired]) -> None:
@@ -295,64 +313,56 @@ class Publisher:
         return [{**owner, "controller": True}]
 
     async def _probe(self) -> None:
-        """Where fields were dropped, ask by dry run whether they would be kept now, and republish if so."""
+        """Where something was not kept, ask by dry run whether it would be now, and republish if so."""
         while True:
             await asyncio.sleep(self._probe_seconds)
-            for name in list(self._dropped):
+            for name in {*self._dropped, *self._flattened}:
                 try:
-                    if await self._would_keep_more(name):
-                        self._desired[name] = [Desired.of(item.spec) for item in self._desired[name]]
-                        self._synced.discard(name)
-                        self._queue.add(name)
+                    if name in self._flattened:
+                        await self._choose_form(name)
+                    elif await self._would_keep_more(name):
+                        self._replace(name, [Desired.of(item.spec) for item in self._desired[name]])
                 except _FAILURES as error:
                     log.debug("pool %s: dry run failed: %s", name, error)
 
     async def _would_keep_more(self, name: str) -> bool:
         for index, item in enumerate(self._desired.get(name, [])):
-            if comparable(item.spec) == item.stored_as:
-                continue
-            pool = {"name": name, "generation": 1, "resourceSliceCount": len(self._desired[name])}
-            body = {
-                "metadata": {"generateName": generate_name(index, index + 1, self.driver, self.node_name)},
-                "spec": {**item.spec, "pool": pool},
-            }
-            answer = await self._connection.json(
-                "POST",
-                self._resource.path(),
-                slice_versions.to_version(body, self._resource.version),
-                params={"dryRun": "All"},
-            )
-            kept = comparable(slice_versions.from_version(answer, self._resource.version)["spec"])
-            if kept != item.stored_as:
+            if comparable(item.spec) != item.stored_as and await self._dry_run(name, item, index) != item.stored_as:
                 return True
         return False
 
+    async def _choose_form(self, name: str) -> None:
+        """Publish a pool with mixins as it is if the server keeps them all, else flattened.
 
-def pool_name(slice_: Object) -> str:
-    """The name of the pool that a slice belongs to."""
-    name: str = slice_["spec"]["pool"]["name"]
-    return name
+        Asked before and not found out after: a device without the consumption that its mixin has would be allocated.
+        """
+        pool = self._with_mixins[name]
+        native = wanted(pool, self._gates)
+        kept = True
+        for index, item in enumerate(native):
+            try:
+                kept = kept and await self._dry_run(name, item, index) == item.stored_as
+            except Invalid:
+                kept = False
+        self._unasked.discard(name)
+        if kept and name in self._flattened:
+            self._flattened.discard(name)
+            self._report(f"pool {name}: the API server keeps mixins now")
+            self._replace(name, native)
+        elif not kept and name not in self._flattened:
+            self._flattened.add(name)
+            self._report(f"pool {name}: the API server does not keep mixins, publishing the pool flattened")
+            self._replace(name, wanted(pool, self._gates, flat=True))
+
+    async def _dry_run(self, name: str, item: Desired, index: int) -> Spec:
+        """What the server would store of a slice that it is sent now (canonical)."""
+        pool = {"name": name, "generation": 1, "resourceSliceCount": index + 1}
+        metadata = {"generateName": generate_name(index, index + 1, self.driver, self.node_name)}
+        body = slice_versions.to_version({"metadata": metadata, "spec": {**item.spec, "pool": pool}}, self._version)
+        answer = await self._connection.json("POST", self._resource.path(), body, params={"dryRun": "All"})
+        return comparable(slice_versions.from_version(answer, self._version)["spec"])
 
 
 def _counts(planned: Plan) -> str:
     done = {"deleted": len(planned.delete), "updated": len(planned.update), "created": len(planned.create)}
     return ", ".join(f"{count} {verb}" for verb, count in done.items() if count)
-
-
-def _with_taint_times(spec: Object, stored: Object) -> Object:
-    """``spec`` with ``timeAdded`` of taints that are stored already: an update must not restart their clocks."""
-    times = {
-        (device["name"], taint.get("key"), taint.get("value"), taint.get("effect")): taint["timeAdded"]
-        for device in stored.get("devices") or []
-        for taint in device.get("taints") or []
-        if "timeAdded" in taint
-    }
-    if not times:
-        return spec
-    spec = deepcopy(spec)
-    for device in spec.get("devices") or []:
-        for taint in device.get("taints") or []:
-            known = times.get((device["name"], taint.get("key"), taint.get("value"), taint.get("effect")))
-            if known and "timeAdded" not in taint:
-                taint["timeAdded"] = known
-    return spec

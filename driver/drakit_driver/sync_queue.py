@@ -10,7 +10,7 @@ import asyncio
 import time
 
 _FIRST_RETRY = 0.1
-_LONGEST_RETRY = 30.0
+_LONGEST_RETRY = 10.0
 # Repairs of one pool closer together than this are a quarrel and wait longer each time.
 _QUARREL_SECONDS = 5.0
 

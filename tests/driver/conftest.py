@@ -30,6 +30,7 @@ class TinyApi:
         self.url = ""
         self.versions = ["v1"]
         self.writes: list[tuple[str, str, Object]] = []
+        self.verbs: set[tuple[str, str, str]] = set()
         # Called with each written slice; may change it (dropped fields) or raise web.HTTPException (refusals).
         self.admit: Callable[[Object], None] = lambda obj: None
         self._revision = itertools.count(1)
@@ -87,6 +88,12 @@ class TinyApi:
         return web.json_response({"kind": "APIGroup", "name": "resource.k8s.io", "versions": versions})
 
     def _check_version(self, request: web.Request) -> None:
+        info = request.match_info
+        group, collection = info.get("group", ""), "name" not in info
+        verb = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}.get(request.method, "get")
+        if verb == "get" and collection:
+            verb = "watch" if request.query.get("watch") else "list"
+        self.verbs.add((verb, group, info["plural"]))
         if request.match_info.get("group") == "resource.k8s.io" and request.match_info["version"] not in self.versions:
             raise _failure(404, "NotFound", "the server could not find the requested resource")
 

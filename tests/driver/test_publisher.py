@@ -42,10 +42,8 @@ async def publishing(
     connection: Connection, pools: list[Pool], *, node: str | None = NODE, **options: Any
 ) -> AsyncIterator[tuple[Publisher, list[str]]]:
     lines: list[str] = []
-    options = {"repair_seconds": 0.01, "probe_seconds": 0.05, **options}
-    publisher = Publisher(
-        connection, DRIVER, pools, node_name=node, gates=FeatureGates(), report=lines.append, **options
-    )
+    options = {"repair_seconds": 0.01, "probe_seconds": 0.05, "gates": FeatureGates(), **options}
+    publisher = Publisher(connection, DRIVER, pools, node_name=node, report=lines.append, **options)
     task = asyncio.create_task(publisher.run())
     try:
         yield publisher, lines
@@ -328,3 +326,49 @@ async def test_newest_served_version_is_used(api: Any, connection: Connection, n
 async def test_pools_of_one_name_are_refused(connection: Connection) -> None:
     with pytest.raises(ValueError, match="pool names must be unique: node-1, node-1"):
         Publisher(connection, DRIVER, [partitions(1), partitions(2)], node_name=NODE, gates=FeatureGates())
+
+
+def with_mixins() -> Pool:
+    consumes = [{"counterSet": "gpu-0", "includes": ["slice"]}]
+    return Pool(
+        driver=DRIVER,
+        name="node-1",
+        node_name=NODE,
+        shared_counters=[{"name": "gpu-0", "counters": {"memory": {"value": "40Gi"}}}],
+        devices=[{"name": f"part-{index}", "consumesCounters": consumes} for index in range(2)],
+        mixins={"deviceCounterConsumption": [{"name": "slice", "counters": {"memory": {"value": "5Gi"}}}]},
+    )
+
+
+def without_mixins(obj: Object) -> None:
+    """What an API server does that has never heard of them."""
+    obj["spec"].pop("mixins", None)
+    for device in obj["spec"].get("devices", []):
+        for consumption in device.get("consumesCounters", []):
+            consumption.pop("includes", None)
+
+
+async def test_mixins_are_flattened_for_a_server_that_does_not_keep_them(
+    api: Any, connection: Connection, node: Object
+) -> None:
+    """And never published half: a device without its consumption could be allocated as often as one likes."""
+    stored: list[Object] = []
+
+    def admit(obj: Object) -> None:
+        without_mixins(obj)
+        stored.append(obj)
+
+    api.admit = admit
+    gates = FeatureGates(overrides={"DRAResourceSliceMixins": True})
+    async with publishing(connection, [with_mixins()], gates=gates) as (publisher, lines):
+        await publisher.published(5)
+        assert "pool node-1: the API server does not keep mixins, publishing the pool flattened" in lines
+        flat = api.slices()[1]["spec"]["devices"][0]["consumesCounters"]
+        assert flat == [{"counterSet": "gpu-0", "counters": {"memory": {"value": "5Gi"}}}]
+        assert {verb for verb, plural, _ in api.writes if plural == "resourceslices"} == {"create"}
+        assert publisher.dropped() == {}
+        api.admit = lambda obj: None
+        await api.wait(lambda: any("mixins" in item["spec"] for item in api.slices()))
+        await publisher.published(5)
+    assert "pool node-1: the API server keeps mixins now" in lines
+    assert complete(api, "node-1")

@@ -1,0 +1,52 @@
+"""The slices that a pool becomes, and what of the stored ones must live on in them."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+
+from drakit_api.mixins import flatten
+from drakit_api.slices import MIXINS_GATE, split
+from drakit_driver.pool_plan import Desired
+
+if TYPE_CHECKING:
+    from drakit_api.features import FeatureGates
+    from drakit_api.pools import Pool
+
+Object = dict[str, Any]
+
+
+def has_mixins(pool: Pool, gates: FeatureGates) -> bool:
+    """Whether the pool is to be published with its mixins."""
+    return pool.mixins is not None and gates.enabled(MIXINS_GATE)
+
+
+def wanted(pool: Pool, gates: FeatureGates, *, flat: bool = False) -> list[Desired]:
+    """The slices of a pool; raises ``PoolError``."""
+    slices = split(flatten(pool) if flat else pool, generation=1, gates=gates)
+    return [Desired.of(slice_["spec"]) for slice_ in slices]
+
+
+def pool_name(slice_: Object) -> str:
+    """The name of the pool that a slice belongs to."""
+    name: str = slice_["spec"]["pool"]["name"]
+    return name
+
+
+def with_taint_times(spec: Object, stored: Object) -> Object:
+    """``spec`` with ``timeAdded`` of taints that are stored already: an update must not restart their clocks."""
+    times = {
+        (device["name"], taint.get("key"), taint.get("value"), taint.get("effect")): taint["timeAdded"]
+        for device in stored.get("devices") or []
+        for taint in device.get("taints") or []
+        if "timeAdded" in taint
+    }
+    if not times:
+        return spec
+    spec = deepcopy(spec)
+    for device in spec.get("devices") or []:
+        for taint in device.get("taints") or []:
+            known = times.get((device["name"], taint.get("key"), taint.get("value"), taint.get("effect")))
+            if known and "timeAdded" not in taint:
+                taint["timeAdded"] = known
+    return spec
