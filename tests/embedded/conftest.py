@@ -271,3 +271,20 @@ async def plugins() -> AsyncIterator[Callable[..., FakePlugin]]:
     yield make
     for plugin in made:
         await plugin.stop()
+
+
+@pytest.fixture
+async def controllers(connection: Connection) -> AsyncIterator[None]:
+    """All controllers, on a connection of their own."""
+    from drakit_embedded import controllers as package
+
+    ready = asyncio.Event()
+    async with Connection(connection.server, token=TOKEN) as own:
+        task = asyncio.create_task(package.run(own, ready=ready))
+        waiting = asyncio.create_task(ready.wait())
+        await asyncio.wait([task, waiting], timeout=BOUND, return_when=asyncio.FIRST_COMPLETED)
+        assert ready.is_set(), task
+        yield
+        assert not task.done(), task
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
