@@ -52,8 +52,9 @@ def pools(documents: Iterable[Any], *, driver: str | None = None, node_names: Se
 def _objects(documents: Iterable[Any]) -> Iterator[Any]:
     """The documents, with the items of Lists instead of the Lists."""
     for document in documents:
-        if isinstance(document, dict) and str(document.get("kind", "")).endswith("List"):
-            yield from document.get("items") or []
+        items = document.get("items") if isinstance(document, dict) else None
+        if isinstance(items, list) and str(document.get("kind")).endswith("List"):
+            yield from items
         elif document is not None:
             yield document
 

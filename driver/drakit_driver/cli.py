@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -160,19 +161,17 @@ def classes(profile: str, driver_name: str | None, output: str) -> None:
     click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
 
 
-class _reported_errors:
+@contextlib.contextmanager
+def _reported_errors() -> Iterator[None]:
     """Turn a ``PoolError`` into lines on stderr and exit status 1."""
+    from drakit_api.pools import PoolError
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        from drakit_api.pools import PoolError
-
-        if isinstance(error, PoolError):
-            for line in error.errors:
-                click.echo(f"error: {line}", err=True)
-            raise SystemExit(1)
+    try:
+        yield
+    except PoolError as error:
+        for line in error.errors:
+            click.echo(f"error: {line}", err=True)
+        raise SystemExit(1) from None
 
 
 def parse_gate_options(emulated_version: str, feature_gates: str) -> FeatureGates:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from drakit_api import layout
 from drakit_api.pools import Pool, PoolError
@@ -263,6 +266,26 @@ def test_whole_objects_and_lists_are_layouts() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["", "---\n", "- a\n", "plain text", "42"])
+@pytest.mark.parametrize("text", ["", "---\n", "- a\n", "plain text", "42", "{kind: List, items: 5}", "{kind: List}"])
 def test_what_is_no_layout_is_refused(text: str) -> None:
     assert _errors(text)
+
+
+_FIELDS = [
+    *("driver", "pool", "name", "sharedCounters", "counters", "value", "mixins", "device", "devices", "includes"),
+    *("counterSet", "deviceCounterConsumption", "consumesCounters", "consumesCapacity", "counter", "quantity"),
+    *("basic", "composite", "attributes", "capacity", "string", "int", "nodeSelector", "nodeSelectorTerms", "taints"),
+    *("apiVersion", "kind", "spec", "items", "allNodes", "x"),
+]
+_scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from([*_FIELDS, "40Gi", "List", "1.2"])
+_anything = st.recursive(
+    _scalars,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(_FIELDS), inner, max_size=4),
+    max_leaves=30,
+)
+
+
+@given(st.lists(_anything, max_size=2))
+def test_whatever_a_file_holds_is_read_or_refused(documents: list[Any]) -> None:
+    with suppress(PoolError):
+        assert layout.pools(documents, driver="d.example.com", node_names=["n"])
