@@ -23,6 +23,16 @@ _BUILD = r"[0-9a-zA-Z-]+"
 _VERSION = re.compile(rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(-{_PRERELEASE}(\.{_PRERELEASE})*)?(\+{_BUILD}(\.{_BUILD})*)?")
 
 
+def is_plain(value: dict[str, Any]) -> bool:
+    """One number, boolean or short text: what nearly every attribute is, and no rule objects to."""
+    if len(value) != 1:
+        return False
+    text = value.get("string")
+    if text is None:
+        return "int" in value or "bool" in value
+    return len(text) <= limits.ATTRIBUTE_VALUE_LENGTH and text.isascii()
+
+
 def value_count(value: dict[str, Any]) -> int:
     """How many values an attribute counts for: each element of a list is one, and so is anything else."""
     return sum(len(value.get(name) or ()) for name in _LISTS) or 1

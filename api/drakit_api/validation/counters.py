@@ -49,9 +49,7 @@ def _limited(value: dict[str, Any], maximum: int, path: str) -> Errors:
 
 def _named_counters(value: dict[str, Any], name_field: str, path: str) -> Errors:
     name, counters = value.get(name_field) or "", value.get("counters")
-    yield from (
-        names.declared_dns_label(name, f"{path}.{name_field}") if name else iter([required(f"{path}.{name_field}")])
-    )
+    yield from (names.declared_dns_label(name, f"{path}.{name_field}") if name else [required(f"{path}.{name_field}")])
     if not counters:
         yield required(f"{path}.counters")
     for counter in counters or ():

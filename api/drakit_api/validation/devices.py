@@ -12,7 +12,7 @@ from drakit_api import limits
 from drakit_api.equality import semantically_equal
 from drakit_api.features import FeatureGates
 from drakit_api.validation import names
-from drakit_api.validation.attributes import attribute, declared_attribute, value_count
+from drakit_api.validation.attributes import attribute, declared_attribute, is_plain, value_count
 from drakit_api.validation.binding import binding_conditions, declared_binding_conditions
 from drakit_api.validation.capacity import exclusive_capacity, shared_capacity
 from drakit_api.validation.counters import consumption, declared_consumption
@@ -33,7 +33,8 @@ def device(
     yield from _sizes(value, path)
     for name, item in (value.get("attributes") or {}).items():
         yield from names.qualified(name, f"{path}.attributes")
-        yield from attribute(item, f"{path}.attributes[{map_key(name, _KEY_LENGTH)}]")
+        if not is_plain(item):
+            yield from attribute(item, f"{path}.attributes[{map_key(name, _KEY_LENGTH)}]")
     if old is None or not semantically_equal(value.get("capacity"), old.get("capacity")):
         yield from _capacities(value, f"{path}.capacity", gates)
     if old is None or not semantically_equal(value.get("taints"), old.get("taints")):
@@ -50,7 +51,8 @@ def device(
 def declared_device(value: dict[str, Any], path: str) -> Errors:
     """The declared rules of a device."""
     for name, item in (value.get("attributes") or {}).items():
-        yield from declared_attribute(item, f"{path}.attributes[{name}]")
+        if not is_plain(item):
+            yield from declared_attribute(item, f"{path}.attributes[{name}]")
     yield from declared_objects(
         value.get("consumesCounters"),
         f"{path}.consumesCounters",

@@ -6,7 +6,7 @@ Sources, ``k8s.io/apimachinery`` v0.37.1: ``pkg/util/validation/field/errors.go`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,7 @@ _TITLES = {
     INTERNAL: "Internal error",
 }
 
-Errors = Iterator["FieldError"]
+Errors = Iterable["FieldError"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def byte_length(text: str) -> int:
 
 def dns_label(text: str, unit: Unit = "bytes") -> list[str]:
     """A lowercase RFC 1123 label of at most 63 bytes: names of devices, requests, counters."""
-    if byte_length(text) <= limits.DNS_LABEL_LENGTH and _IS_LABEL.fullmatch(text):
+    if len(text) <= limits.DNS_LABEL_LENGTH and _IS_LABEL.fullmatch(text):
         return []
     found = _length(text, limits.DNS_LABEL_LENGTH, unit)
     if _IS_LABEL.fullmatch(text):

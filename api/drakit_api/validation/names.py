@@ -11,34 +11,38 @@ from drakit_api.validation import formats
 from drakit_api.validation.errors import Errors, FieldError, invalid, required, too_long
 
 
+def _complaints(problems: list[str], text: str, path: str) -> Errors:
+    return [invalid(path, text, problem) for problem in problems] if problems else ()
+
+
 def dns_label(text: str, path: str) -> Errors:
     """A device, request or counter name."""
-    return (invalid(path, text, problem) for problem in formats.dns_label(text, "characters"))
+    return _complaints(formats.dns_label(text, "characters"), text, path)
 
 
 def declared_dns_label(text: str, path: str) -> Errors:
     """The same where it is checked declaratively."""
-    return (invalid(path, text, problem) for problem in formats.dns_label(text))
+    return _complaints(formats.dns_label(text), text, path)
 
 
 def dns_subdomain(text: str, path: str) -> Errors:
     """A class or node name."""
-    return (invalid(path, text, problem) for problem in formats.dns_subdomain(text, "characters"))
+    return _complaints(formats.dns_subdomain(text, "characters"), text, path)
 
 
 def declared_dns_subdomain(text: str, path: str) -> Errors:
     """The same where it is checked declaratively."""
-    return (invalid(path, text, problem) for problem in formats.dns_subdomain(text))
+    return _complaints(formats.dns_subdomain(text), text, path)
 
 
 def label_key(text: str, path: str) -> Errors:
     """The key of a label or taint."""
-    return (invalid(path, text, problem) for problem in formats.label_key(text))
+    return _complaints(formats.label_key(text), text, path)
 
 
 def label_value(text: str, path: str) -> Errors:
     """The value of a label or taint."""
-    return (invalid(path, text, problem) for problem in formats.label_value(text))
+    return _complaints(formats.label_value(text), text, path)
 
 
 def driver(text: str, path: str) -> Errors:
@@ -89,13 +93,19 @@ def declared_pool(text: str, path: str) -> Errors:
 
 def qualified(text: str, path: str) -> Errors:
     """The key of an attribute or capacity: an identifier, optionally behind a domain. ``a/b/c`` is let through."""
+    if len(text) <= limits.ATTRIBUTE_ID_LENGTH and not formats.c_identifier(text):
+        return ()
+    return _qualified(text, path)
+
+
+def _qualified(text: str, path: str) -> Errors:
     parts = text.split("/")
     if len(parts) == 1:
         yield from _identifier(text, path)
     elif len(parts) == 2:
         domain, name = parts
-        yield from driver(domain, path) if domain else iter([invalid(path, "", "the domain must not be empty")])
-        yield from _identifier(name, path) if name else iter([invalid(path, "", "the name must not be empty")])
+        yield from driver(domain, path) if domain else [invalid(path, "", "the domain must not be empty")]
+        yield from _identifier(name, path) if name else [invalid(path, "", "the name must not be empty")]
 
 
 def fully_qualified(text: str, path: str) -> list[FieldError]:
@@ -114,7 +124,7 @@ def _declared_qualified(text: str, path: str) -> Errors:
         yield from _identifier(text, path)
     elif len(parts) == 2:
         yield from _prefix(parts[0], path)
-        yield from _identifier(parts[1], path) if parts[1] else iter([invalid(path, "", "name must not be empty")])
+        yield from _identifier(parts[1], path) if parts[1] else [invalid(path, "", "name must not be empty")]
 
 
 def _prefix(domain: str, path: str) -> Errors:
@@ -129,4 +139,4 @@ def _prefix(domain: str, path: str) -> Errors:
 def _identifier(text: str, path: str) -> Errors:
     if formats.byte_length(text) > limits.ATTRIBUTE_ID_LENGTH:
         yield too_long(path, limits.ATTRIBUTE_ID_LENGTH)
-    yield from (invalid(path, text, problem) for problem in formats.c_identifier(text))
+    yield from _complaints(formats.c_identifier(text), text, path)

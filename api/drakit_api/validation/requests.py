@@ -144,7 +144,7 @@ def _devices(value: dict[str, Any], path: str, name: str, used: ConstraintAttrib
 
 def _device_class(value: dict[str, Any], path: str, name_rule: Rule) -> Errors:
     name = value.get("deviceClassName") or ""
-    yield from name_rule(name, path) if name else iter([required(path)])
+    yield from name_rule(name, path) if name else [required(path)]
 
 
 def _declared_request(value: dict[str, Any], path: str) -> Errors:

@@ -153,7 +153,7 @@ def _partition_type(spec: dict[str, Any], path: str) -> Errors:
         detail = "may only be set on a slice which declares devices that consume counters"
         yield invalid(f"{path}.partitionTypeAttribute", name, detail)
         return
-    if "/" not in name or next(names.qualified(name, ""), None) is not None:
+    if "/" not in name or any(True for _ in names.qualified(name, "")):
         return
     bare = name.removeprefix(f"{spec.get('driver') or ''}/")
     for index, value in enumerate(devices):
