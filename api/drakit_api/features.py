@@ -137,8 +137,8 @@ _ALL_SPECS = _SPECS | _KIT_SPECS
 class FeatureGates:
     """Which gates are on, for an emulated version ("1.34" to "1.37") and overrides by name.
 
-    ``min_compatibility_version`` is one minor version below the emulated one unless given. Raises ``FeatureGateError``
-    for a version outside of that range, and for overrides that a Kubernetes component would refuse.
+    ``min_compatibility_version`` is one minor version below the emulated one unless given, but not below "1.34". Raises
+    ``FeatureGateError`` for versions out of range, and for overrides that a Kubernetes component would refuse.
     """
 
     def __init__(
@@ -149,9 +149,7 @@ class FeatureGates:
         min_compatibility_version: str | None = None,
     ) -> None:
         self._emulated = _emulated_version(emulated_version)
-        major, minor = self._emulated
-        compatible = min_compatibility_version
-        self._compatible = (major, minor - 1) if compatible is None else _parse_version(compatible)
+        self._compatible = _compatible_version(min_compatibility_version, self._emulated)
         self._overrides = dict(overrides or {})
         self._specs = {name: self._spec(specs) for name, specs in _ALL_SPECS.items()}
         self._enabled = self._resolve()
@@ -251,6 +249,17 @@ def _emulated_version(text: str) -> Version:
     version = _parse_version(text)
     if not _parse_version(OLDEST_EMULATED) <= version <= _parse_version(NEWEST_EMULATED):
         raise FeatureGateError(f"emulation version {text} is not between [{OLDEST_EMULATED}, {NEWEST_EMULATED}.0]")
+    return version
+
+
+def _compatible_version(text: str | None, emulated: Version) -> Version:
+    oldest = _parse_version(OLDEST_EMULATED)
+    if text is None:
+        return max(oldest, (emulated[0], emulated[1] - 1))
+    version = _parse_version(text)
+    if not oldest <= version <= emulated:
+        allowed = f"[{OLDEST_EMULATED}, {_text(emulated)}]"
+        raise FeatureGateError(f"minCompatibilityVersion version {text} is not between {allowed}")
     return version
 
 

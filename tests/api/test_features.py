@@ -114,6 +114,14 @@ def test_refuses_in_the_words_of_kubernetes(version: str, overrides: dict[str, b
     assert str(refused.value) == message
 
 
+def test_the_minimum_compatibility_version_has_a_floor_and_a_ceiling() -> None:
+    with pytest.raises(FeatureGateError, match=r"emulated version 1\.34, min compatibility version 1\.34$"):
+        FeatureGates("1.34", {"DRADerivedAttributes": True})
+    with pytest.raises(FeatureGateError) as refused:
+        FeatureGates("1.36", min_compatibility_version="1.37")
+    assert str(refused.value) == "minCompatibilityVersion version 1.37 is not between [1.34, 1.36]"
+
+
 def test_a_locked_gate_may_be_set_to_its_default() -> None:
     assert FeatureGates("1.37", {"DRAPrioritizedList": True}).enabled("DRAPrioritizedList")
 
