@@ -1,0 +1,182 @@
+"""Request bodies: bytes to a checked object of the expected kind, or the refusal that kube-apiserver would give.
+
+k8s.io/apimachinery/pkg/runtime/serializer decodes in this order: format, type, structure. Types of the fields that the
+server itself reads are checked here once, so that no rule behind it meets a number where it expects a list.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+import yaml
+
+from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.statuses import Object, StatusError
+
+_JSON = ("application/json", "")
+_YAML = ("application/yaml", "text/yaml", "application/x-yaml")
+_decode = msgspec.json.Decoder().decode
+Labels = dict[str, str]
+
+
+class OwnerShape(msgspec.Struct):
+    """metadata.ownerReferences[]."""
+
+    apiVersion: str | None = None
+    kind: str | None = None
+    name: str | None = None
+    uid: str | None = None
+    controller: bool | None = None
+    blockOwnerDeletion: bool | None = None
+
+
+class MetadataShape(msgspec.Struct):
+    """The types of ObjectMeta."""
+
+    name: str | None = None
+    generateName: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    resourceVersion: str | None = None
+    generation: int | None = None
+    creationTimestamp: str | None = None
+    deletionTimestamp: str | None = None
+    deletionGracePeriodSeconds: int | None = None
+    labels: Labels | None = None
+    annotations: Labels | None = None
+    finalizers: list[str] | None = None
+    ownerReferences: list[OwnerShape] | None = None
+    managedFields: list[dict[str, Any]] | None = None
+
+
+class ObjectShape(msgspec.Struct):
+    """What all objects have in common."""
+
+    metadata: MetadataShape | None = None
+
+
+_GO_TYPES = {
+    "str": "string",
+    "int": "int64",
+    "bool": "bool",
+    "array": "[]interface {}",
+    "object": "map[string]interface {}",
+}
+_GOT = {
+    "str": "string",
+    "int": "number",
+    "float": "number",
+    "bool": "bool",
+    "array": "array",
+    "object": "object",
+    "null": "null",
+}
+_MISMATCH = re.compile(r"Expected `([a-z]+)[^`]*`, got `([a-z]+)`(?: - at `(?:key in )?\$\.?(.*)`)?")
+
+
+def parse(raw: bytes, content_type: str, kind: str) -> Object:
+    """The object in a body; 400 if it is none, 415 if the format is not read here."""
+    media = content_type.partition(";")[0].strip().lower()
+    if media in _JSON:
+        return _parse_json(raw, kind)
+    if media in _YAML:
+        return _parse_yaml(raw, kind)
+    raise statuses.unsupported_body()
+
+
+def _parse_json(raw: bytes, kind: str) -> Object:
+    try:
+        obj = _decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        why = "unexpected end of JSON input" if "truncated" in str(error) else str(error)
+        raise _unrecognized(raw, kind, why) from None
+    if not isinstance(obj, dict):
+        raise _unrecognized(
+            raw, kind, f"json: cannot unmarshal {_go_type(obj)} into Go value of type map[string]interface {{}}"
+        )
+    return obj
+
+
+def _parse_yaml(raw: bytes, kind: str) -> Object:
+    try:
+        if b"*" in raw and any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(raw, Loader=_Loader)):
+            # A few lines of them can stand for gigabytes.
+            raise statuses.bad_request("aliases in YAML bodies are not read here: write the value out")
+        obj = yaml.load(raw, Loader=_Loader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise _unrecognized(raw, kind, f"yaml: {str(error).splitlines()[0]}") from None
+    if not isinstance(obj, dict):
+        raise _unrecognized(
+            raw, kind, f"json: cannot unmarshal {_go_type(obj)} into Go value of type map[string]interface {{}}"
+        )
+    return obj
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML as JSON: dates are strings, and so are all keys."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        return {str(key): value for key, value in super().construct_mapping(node, deep=deep).items()}
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _unrecognized(raw: bytes, kind: str, why: str) -> StatusError:
+    shown = raw[:1024].decode(errors="replace")
+    return statuses.bad_request(
+        f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; "
+        f"json parse error: {why} ({shown})"
+    )
+
+
+def typed(obj: Object, kind: Kind) -> Object:
+    """Check and take off ``kind`` and ``apiVersion``; a body without them is taken for what the path says."""
+    found_kind, found_version = obj.pop("kind", None) or kind.kind, obj.pop("apiVersion", None) or kind.api_version
+    if found_version != kind.api_version:
+        raise statuses.bad_request(
+            f"the API version in the data ({found_version}) does not match the expected API version "
+            f"({kind.api_version})"
+        )
+    if found_kind != kind.kind:
+        version, group = kind.version, kind.group.partition(".")[0] or "core"
+        raise statuses.bad_request(
+            f'{found_kind} in version "{version}" cannot be handled as a {kind.kind}: converting '
+            f"({version}.{found_kind}) to ({group}.{kind.kind}): unknown conversion"
+        )
+    return obj
+
+
+def check_shape(obj: Object, shape: type[msgspec.Struct], kind: Kind) -> None:
+    """400 in the words of Go's JSON decoder if a field that the server reads has the wrong type."""
+    try:
+        msgspec.convert(obj, shape)
+    except msgspec.ValidationError as error:
+        match = _MISMATCH.match(str(error))
+        expected, got, path = match.groups() if match else ("object", "object", "")
+        why = (
+            f"json: cannot unmarshal {_GOT.get(got, got)} into Go struct field "
+            f"{_struct(path or '', kind)}.{path} of type {_GO_TYPES.get(expected, expected)}"
+        )
+        raise statuses.bad_request(
+            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}'
+        ) from None
+
+
+def _struct(path: str, kind: Kind) -> str:
+    """The Go type that holds the field, as far as it can be told."""
+    if path.startswith("metadata."):
+        return "ObjectMeta"
+    return f"{kind.kind}Spec" if path.startswith("spec.") else kind.kind
+
+
+def _go_type(value: object) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    return {list: "array", str: "string", int: "number", float: "number"}.get(type(value), "null")

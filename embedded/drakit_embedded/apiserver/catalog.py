@@ -1,0 +1,143 @@
+"""The kinds of one server: which versions its gates and runtime configuration serve, and where each is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from drakit_embedded.apiserver.forms import Plain
+from drakit_embedded.apiserver.registry import conversion, kinds, rules
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.registry.strategies import Strategy
+from drakit_embedded.apiserver.store import Collection, Object, Record, Store
+
+if TYPE_CHECKING:
+    from drakit_api.features import FeatureGates
+
+_DRA = "resource.k8s.io"
+_METADATA_FIELDS = ("metadata.name", "metadata.namespace")
+
+
+@dataclass(slots=True, eq=False)
+class Served:
+    """One kind in one API version, with its rules and its collection."""
+
+    kind: Kind
+    strategy: Strategy
+    collection: Collection
+    converter: conversion.Converter | None = None
+    plain: Plain = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.plain = Plain(self)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What field selectors may name."""
+        return (*_METADATA_FIELDS, *self.strategy.fields)
+
+    def body(self, record: Record) -> bytes:
+        """The object in this version, encoded, without kind and apiVersion."""
+        if self.converter is None:
+            return record.body
+        version = self.kind.api_version
+        made = record.converted.get(version)
+        if made is None:
+            made = record.converted[version] = conversion.encode(self.converter.from_storage(record.object()))
+        return made
+
+    def object(self, record: Record) -> Object:
+        """The object in this version, decoded, with kind and apiVersion."""
+        obj = record.object()
+        if self.converter is not None:
+            obj = self.converter.from_storage(obj)
+        return {"kind": self.kind.kind, "apiVersion": self.kind.api_version, **obj}
+
+
+class Catalog:
+    """Lookup of served kinds by group, version and plural."""
+
+    def __init__(self, store: Store, gates: FeatureGates, runtime_config: Mapping[str, str]) -> None:
+        self._versions: dict[tuple[str, str], dict[str, Served]] = {}
+        strategies = rules.strategies(gates)
+        for kind in kinds.all_kinds():
+            strategy = strategies.get((kind.group, kind.plural), Strategy())
+            fields = (*_METADATA_FIELDS, *strategy.fields)
+            collection = store.collection(kind.storage, _field_values(fields))
+            self._add(Served(kind, strategy, collection, conversion.between(kind, kind.version)), runtime_config)
+            if kind.group == _DRA:
+                self._add_older(kind, strategy, collection, runtime_config)
+
+    def _add_older(
+        self, kind: Kind, strategy: Strategy, collection: Collection, runtime_config: Mapping[str, str]
+    ) -> None:
+        for version, plurals in kinds.older_versions().items():
+            if kind.plural in plurals and conversion.known(kind, version):
+                older = replace(kind, version=version)
+                self._add(Served(older, strategy, collection, conversion.between(kind, version)), runtime_config)
+
+    def _add(self, served: Served, runtime_config: Mapping[str, str]) -> None:
+        kind = served.kind
+        if _enabled(kind, runtime_config):
+            self._versions.setdefault((kind.group, kind.version), {})[kind.plural] = served
+
+    def find(self, group: str, version: str, plural: str) -> Served | None:
+        """One served kind, or None."""
+        return self._versions.get((group, version), {}).get(plural)
+
+    def in_version(self, group: str, version: str) -> list[Served]:
+        """All kinds of a version, by plural; empty if it is not served."""
+        return sorted(self._versions.get((group, version), {}).values(), key=lambda served: served.kind.plural)
+
+    def groups(self) -> dict[str, list[str]]:
+        """The versions of each named group, preferred first."""
+        found: dict[str, list[str]] = {}
+        for group, version in self._versions:
+            if group:
+                found.setdefault(group, []).append(version)
+        return {group: sorted(versions, key=_preference, reverse=True) for group, versions in found.items()}
+
+
+def _preference(version: str) -> tuple[int, int, int]:
+    """GA before beta before alpha, higher before lower (k8s.io/apimachinery/pkg/version/helpers.go)."""
+    digits = version.removeprefix("v")
+    for rank, stage in ((1, "beta"), (0, "alpha")):
+        major, found, minor = digits.partition(stage)
+        if found:
+            return rank, int(major), int(minor)
+    return 2, int(digits), 0
+
+
+def _enabled(kind: Kind, runtime_config: Mapping[str, str]) -> bool:
+    """``--runtime-config``: the most specific entry decides; only GA versions are served by default."""
+    stage = (
+        "ga" if kind.version.isalnum() and kind.version[1:].isdigit() else "beta" if "beta" in kind.version else "alpha"
+    )
+    enabled = stage == "ga"
+    for key in ("api/all", f"api/{stage}", kind.api_version, f"{kind.api_version}/{kind.plural}"):
+        if key in runtime_config:
+            enabled = runtime_config[key].lower() not in ("false", "0")
+    return enabled
+
+
+def _field_values(paths: tuple[str, ...]) -> Callable[[Object], dict[str, str]]:
+    readers = [(path, path.split(".")) for path in paths]
+
+    def values(obj: Object) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for path, keys in readers:
+            value: Any = obj
+            for key in keys:
+                value = value.get(key) if isinstance(value, dict) else None
+            if value is not None:
+                found[path] = _text(value)
+        return found
+
+    return values
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)

@@ -1,0 +1,30 @@
+"""How one API server is set up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drakit_api.features import FeatureGates
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """All options have defaults: an empty one is a server in memory, on a free port, with a token of its own."""
+
+    # 0 takes any free port; the server binds to 127.0.0.1 only.
+    port: int = 0
+    # Clients' bearer token; None makes a random one, which ``Server.token`` tells.
+    token: str | None = None
+    # SQLite file; None keeps everything in memory.
+    data_file: Path | None = None
+    gates: FeatureGates = field(default_factory=FeatureGates)
+    # As --runtime-config: {"resource.k8s.io/v1beta1": "true"}.
+    runtime_config: Mapping[str, str] = field(default_factory=dict)
+    # HTTPS: with the given certificate and key, or without them with a self-signed certificate.
+    tls: bool = False
+    tls_cert_file: Path | None = None
+    tls_key_file: Path | None = None
+    # The token with which container logs are fetched from kubelets; None uses the clients' token.
+    kubelet_token: str | None = None

@@ -1,0 +1,110 @@
+"""``pods/log``: fetched from the kubelet that runs the pod, and passed through as it comes.
+
+The node says where its kubelet listens (``status.addresses``, ``status.daemonEndpoints.kubeletEndpoint.Port``); server
+and kubelets share a token. After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go (LogLocation).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import quote
+
+import aiohttp
+from aiohttp import web
+
+from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.requests import Query
+from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.store import Record
+
+_PARAMETERS = ("follow", "tailLines", "limitBytes", "sinceSeconds", "sinceTime", "timestamps", "previous", "stream")
+_CONNECT_SECONDS = 5.0
+_IDLE_SECONDS = 600.0
+
+
+async def stream(api: Api, pod: Record, query: Query, request: web.BaseRequest) -> web.StreamResponse:
+    """The log of one container, as text."""
+    obj = pod.object()
+    container = _container(obj, query.text("container"))
+    node = obj["spec"].get("nodeName")
+    if not node:
+        return _text(b"")
+    url = f"{_kubelet(api, node)}/containerLogs/{quote(pod.key[0])}/{quote(pod.key[1])}/{quote(container)}"
+    parameters = {key: query.text(key) for key in _PARAMETERS if query.text(key)}
+    headers = {"Authorization": f"Bearer {api.kubelet_token}"}
+    timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS, sock_read=_IDLE_SECONDS)
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.get(url, params=parameters, headers=headers) as upstream,
+        ):
+            if upstream.status != 200:
+                raise _refused(node, upstream.status, (await upstream.content.read(1024)).decode(errors="replace"))
+            return await _pass_through(upstream, request)
+    except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        raise _unreachable(url, error) from None
+
+
+async def _pass_through(upstream: aiohttp.ClientResponse, request: web.BaseRequest) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+    response.enable_chunked_encoding()
+    await response.prepare(request)
+    try:
+        async for chunk in upstream.content.iter_any():
+            await response.write(chunk)
+    except (aiohttp.ClientError, TimeoutError):
+        # The head is out: all that can be done about a kubelet that goes away now is to end the stream.
+        return response
+    await response.write_eof()
+    return response
+
+
+def _text(body: bytes) -> web.Response:
+    return web.Response(body=body, headers={"Content-Type": "text/plain"})
+
+
+def _container(pod: Object, asked: str) -> str:
+    spec, name = pod["spec"], pod["metadata"]["name"]
+    listed = {key: [c["name"] for c in spec.get(key) or ()] for key in ("initContainers", "containers")}
+    everything = [*listed["initContainers"], *listed["containers"]]
+    if asked:
+        if asked not in everything:
+            raise statuses.bad_request(f"container {asked} is not valid for pod {name}")
+        return asked
+    if len(listed["containers"]) == 1 and not listed["initContainers"]:
+        return str(listed["containers"][0])
+    choice = " ".join(listed["containers"])
+    raise statuses.bad_request(f"a container name must be specified for pod {name}, choose one of: [{choice}]")
+
+
+def _kubelet(api: Api, node: str) -> str:
+    """``http://ADDRESS:PORT`` of a node's kubelet; loopback only, as everything here is."""
+    obj = api.find("nodes", "", node)
+    if obj is None:
+        raise statuses.not_found("nodes", "", node)
+    status = obj.get("status") or {}
+    try:
+        port = int(status["daemonEndpoints"]["kubeletEndpoint"]["Port"])
+        addresses = {entry["type"]: entry["address"] for entry in reversed(status["addresses"])}
+        address = ipaddress.ip_address(addresses["InternalIP"])
+    except (KeyError, TypeError, ValueError):
+        raise StatusError(
+            500, "InternalError", f"Internal error occurred: node {node} does not say where its kubelet listens"
+        ) from None
+    if not address.is_loopback:
+        raise statuses.forbidden("nodes", "", node, f"its kubelet is at {address}, which is not on this machine")
+    host = f"[{address}]" if address.version == 6 else str(address)
+    return f"http://{host}:{port}"
+
+
+def _refused(node: str, code: int, text: str) -> StatusError:
+    if code == 404:
+        return StatusError(404, "NotFound", f"the kubelet of node {node} does not know this container: {text.strip()}")
+    if code == 400:
+        return statuses.bad_request(text.strip())
+    return StatusError(502, "InternalError", f"the kubelet of node {node} answered {code}: {text.strip()}")
+
+
+def _unreachable(url: str, error: Exception) -> StatusError:
+    return StatusError(502, "InternalError", f"Internal error occurred: Get {statuses.quote(url)}: {error}")

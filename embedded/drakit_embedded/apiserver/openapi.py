@@ -1,0 +1,107 @@
+"""OpenAPI documents, as far as clients need them before they write.
+
+kubectl looks in them for one thing: whether a kind's PATCH takes ``fieldValidation``, in which case it leaves
+validation to the server instead of downloading schemas. So each document lists the paths with that parameter.
+(k8s.io/kubectl/pkg/.../query_param_verifier_v3.go, k8s.io/cli-runtime/pkg/resource)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import msgspec
+from aiohttp import web
+
+from drakit_embedded.apiserver import discovery, statuses
+from drakit_embedded.apiserver.catalog import Catalog, Served
+from drakit_embedded.apiserver.statuses import Object
+
+_encode = msgspec.json.Encoder().encode
+_INFO = {"title": "Kubernetes", "version": "unversioned"}
+_JSON = {"Content-Type": "application/json"}
+_QUERY = ("dryRun", "fieldManager", "fieldValidation", "force", "pretty")
+_PATCH_TYPES = (
+    "application/apply-patch+yaml",
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+)
+
+
+def answer(catalog: Catalog, segments: list[str], headers: Mapping[str, str]) -> web.StreamResponse:
+    """``/openapi/v2``, ``/openapi/v3`` and ``/openapi/v3/PATH``."""
+    match segments:
+        case ["v2"]:
+            accept = headers.get("Accept", "")
+            if accept and not any(form in accept for form in ("application/json", "*/*", "application/*")):
+                # kubectl asks for protobuf alone and takes 406 for "no schema here".
+                raise statuses.not_acceptable(["application/json"])
+            return web.Response(body=_encode(_swagger(catalog)), headers=_JSON)
+        case ["v3"]:
+            return web.Response(body=_encode(_index(catalog)), headers=_JSON)
+        case ["v3", "api", version]:
+            return _document(catalog, "", version)
+        case ["v3", "apis", group, version]:
+            return _document(catalog, group, version)
+    raise statuses.unknown_resource()
+
+
+def _versions(catalog: Catalog) -> list[tuple[str, str]]:
+    return [("", "v1"), *((group, version) for group, found in catalog.groups().items() for version in found)]
+
+
+def _root(group: str, version: str) -> str:
+    return f"apis/{group}/{version}" if group else f"api/{version}"
+
+
+def _index(catalog: Catalog) -> Object:
+    paths: Object = {}
+    for group, version in _versions(catalog):
+        content = _encode(_paths(catalog, group, version, v3=True))
+        digest = hashlib.sha256(content).hexdigest()[:32].upper()
+        root = _root(group, version)
+        paths[root] = {"serverRelativeURL": f"/openapi/v3/{root}?hash={digest}"}
+    return {"paths": paths}
+
+
+def _document(catalog: Catalog, group: str, version: str) -> web.StreamResponse:
+    paths = _paths(catalog, group, version, v3=True)
+    if not paths:
+        raise statuses.unknown_resource()
+    document = {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": {}}}
+    return web.Response(body=_encode(document), headers=_JSON)
+
+
+def _swagger(catalog: Catalog) -> Object:
+    paths: Object = {}
+    for group, version in _versions(catalog):
+        paths |= _paths(catalog, group, version, v3=False)
+    return {"swagger": "2.0", "info": _INFO, "paths": paths, "definitions": {}}
+
+
+def _paths(catalog: Catalog, group: str, version: str, *, v3: bool) -> Object:
+    paths: Object = {}
+    for served in catalog.in_version(group, version):
+        if "patch" in discovery.verbs(served):
+            namespace = "/namespaces/{namespace}" if served.kind.namespaced else ""
+            path = f"/{_root(group, version)}{namespace}/{served.kind.plural}/{{name}}"
+            paths[path] = {"patch": _operation(served, v3=v3)}
+    return paths
+
+
+def _operation(served: Served, *, v3: bool) -> Object:
+    kind = served.kind
+    typed = {"schema": {"type": "string", "uniqueItems": True}} if v3 else {"type": "string", "uniqueItems": True}
+    operation: Object = {
+        "operationId": f"patch{kind.kind}",
+        "x-kubernetes-action": "patch",
+        "x-kubernetes-group-version-kind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
+        "parameters": [{"name": name, "in": "query", **typed} for name in _QUERY],
+        "responses": {"200": {"description": "OK"}},
+    }
+    if v3:
+        operation["requestBody"] = {"content": {media: {"schema": {"type": "object"}} for media in _PATCH_TYPES}}
+    else:
+        operation["consumes"] = list(_PATCH_TYPES)
+    return operation

@@ -1,0 +1,133 @@
+"""PATCH in its four types, each turning the stored object into the wanted one; the write itself is an update.
+
+After k8s.io/apiserver/pkg/endpoints/handlers/patch.go. A patch is applied to the object in the version of the path.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NamedTuple
+
+import jsonpatch
+import jsonpointer
+import msgspec
+
+from drakit_embedded.apiserver import applies, bodies, merge_keys, statuses, strategic, writes
+from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.requests import Query
+from drakit_embedded.apiserver.statuses import Object
+from drakit_embedded.apiserver.store import Key
+
+PatchType = Literal["merge", "strategic", "json", "apply"]
+_TYPES: dict[str, PatchType] = {
+    "application/merge-patch+json": "merge",
+    "application/strategic-merge-patch+json": "strategic",
+    "application/json-patch+json": "json",
+    "application/apply-patch+yaml": "apply",
+}
+_decode = msgspec.json.Decoder().decode
+# k8s.io/apiserver/pkg/endpoints/handlers/patch.go maxJSONPatchOperations
+_MOST_OPERATIONS = 10_000
+
+
+class Patch(NamedTuple):
+    """A decoded patch: an object, or for JSON patch a list of operations."""
+
+    type: PatchType
+    content: Any
+
+
+def parse(raw: bytes, content_type: str) -> Patch:
+    """Read a patch; 415 for an unknown type, 400 for one that is not of its type."""
+    kind = _TYPES.get(content_type.partition(";")[0].strip().lower())
+    if kind is None:
+        raise statuses.unsupported_patch()
+    if kind == "apply":
+        return Patch(kind, bodies.parse(raw, "application/yaml", "patch"))
+    try:
+        content = _decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise statuses.bad_request(f"error decoding patch: {error}") from None
+    if kind == "json":
+        _check_operations(content)
+    elif not isinstance(content, dict):
+        raise statuses.bad_request("error decoding patch: a JSON object is expected")
+    return Patch(kind, content)
+
+
+def _check_operations(content: Any) -> None:
+    if not isinstance(content, list) or not all(isinstance(operation, dict) for operation in content):
+        raise statuses.bad_request("error decoding patch: a JSON array of operations is expected")
+    if len(content) > _MOST_OPERATIONS:
+        message = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(content)}"
+        raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
+
+
+def merge(target: Any, patch: Any) -> Any:
+    """RFC 7386; ``target`` may be changed and must not be used afterwards."""
+    if not isinstance(patch, dict):
+        return patch
+    if not isinstance(target, dict):
+        target = {}
+    for key, value in patch.items():
+        if value is None:
+            target.pop(key, None)
+        elif isinstance(value, dict):
+            target[key] = merge(target.get(key), value)
+        else:
+            target[key] = value
+    return target
+
+
+def plain(obj: Object, patch: Patch, node: merge_keys.Node | None = None) -> Object:
+    """The patched object (not for apply); 422 for a JSON patch that does not fit."""
+    if patch.type == "merge":
+        return _object(merge(obj, patch.content))
+    if patch.type == "strategic":
+        return strategic.merge(obj, patch.content, node or merge_keys.Node())
+    if patch.type == "json":
+        return _object(_operate(obj, patch.content))
+    raise statuses.unsupported_patch()
+
+
+def _operate(obj: Object, operations: Any) -> Any:
+    try:
+        return jsonpatch.apply_patch(obj, operations, in_place=True)
+    except (
+        jsonpatch.JsonPatchException,
+        jsonpointer.JsonPointerException,
+        TypeError,
+        ValueError,
+        KeyError,
+        IndexError,
+    ):
+        # The library raises whatever an operation of the wrong shape runs into.
+        raise statuses.rejected() from None
+
+
+def _object(value: Any) -> Object:
+    if not isinstance(value, dict) or not isinstance(value.get("metadata", {}), dict):
+        raise statuses.rejected()
+    return value
+
+
+def apply(
+    api: Api, served: Served, key: Key, patch: Patch, query: Query, *, subresource: str | None, dry_run: bool
+) -> writes.Written:
+    """Patch the stored object, or with an apply patch create it."""
+    if patch.type == "apply":
+        return applies.apply(api, served, key, patch.content, query, subresource=subresource, dry_run=dry_run)
+    node = merge_keys.of(served.kind.group, served.kind.plural)
+
+    def change(stored: Object) -> Object:
+        if not stored:
+            kind = served.kind
+            raise statuses.not_found(kind.plural, kind.group, key[1])
+        typed = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **_in_version(served, stored)}
+        return writes.incoming(served, plain(typed, patch, node), key[0] or None)
+
+    return writes.update(api, served, key, change, subresource=subresource, dry_run=dry_run)
+
+
+def _in_version(served: Served, stored: Object) -> Object:
+    return served.converter.from_storage(stored) if served.converter is not None else stored

@@ -1,0 +1,129 @@
+"""Binding and eviction of pods (k8s.io/kubernetes/pkg/registry/core/pod/storage/{storage,eviction}.go)."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from drakit_embedded.apiserver import deletes, metadata, statuses, writes
+from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.registry.pods import scheduled_condition
+from drakit_embedded.apiserver.statuses import Cause, Object
+from drakit_embedded.apiserver.store import Key
+
+Shape = TypeVar("Shape", bound=msgspec.Struct)
+SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+class _MetadataShape(msgspec.Struct):
+    name: str | None = None
+    namespace: str | None = None
+    uid: str | None = None
+    resourceVersion: str | None = None
+    annotations: dict[str, str] | None = None
+    labels: dict[str, str] | None = None
+
+
+class _TargetShape(msgspec.Struct):
+    kind: str | None = None
+    name: str | None = None
+
+
+class BindingShape(msgspec.Struct):
+    """core/v1 Binding."""
+
+    metadata: _MetadataShape = msgspec.field(default_factory=_MetadataShape)
+    target: _TargetShape | None = None
+
+
+class EvictionShape(msgspec.Struct):
+    """policy/v1 Eviction."""
+
+    metadata: _MetadataShape = msgspec.field(default_factory=_MetadataShape)
+    deleteOptions: dict[str, Any] | None = None
+
+
+def bind(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = False) -> None:
+    """Assign a pod to a node, once; 409 if it has one, is being deleted, or is still gated."""
+    binding = _read(obj, BindingShape, "Binding")
+    name = key[1]
+    if binding.metadata.name not in (name, None):
+        raise statuses.bad_request("name in URL does not match name in Binding object")
+    node = binding.target.name if binding.target else None
+    if not node:
+        cause = Cause("FieldValueRequired", "target.name", "Required value")
+        raise statuses.invalid("Binding", "", name, [cause])
+    if binding.target and binding.target.kind not in (None, "", "Node"):
+        message = f'Unsupported value: "{binding.target.kind}": supported values: "Node", "<empty>"'
+        raise statuses.invalid("Binding", "", name, [Cause("FieldValueNotSupported", "target.kind", message)])
+
+    def assign(pod: Object) -> Object:
+        _check_bindable(pod, binding, name)
+        pod["spec"]["nodeName"] = node
+        meta, status = pod["metadata"], pod.setdefault("status", {})
+        for field, added in (("annotations", binding.metadata.annotations), ("labels", binding.metadata.labels)):
+            if added:
+                meta[field] = {**(meta.get(field) or {}), **added}
+        status.pop("nominatedNodeName", None)
+        others = [c for c in status.get("conditions") or [] if c.get("type") != "PodScheduled"]
+        status["conditions"] = [*others, scheduled_condition()]
+        return pod
+
+    writes.update(api, served, key, assign, subresource="binding", dry_run=dry_run)
+
+
+def _check_bindable(pod: Object, binding: BindingShape, name: str) -> None:
+    meta, spec = pod["metadata"], pod["spec"]
+    if binding.metadata.uid and binding.metadata.uid != meta["uid"]:
+        why = f"Precondition failed: UID in precondition: {binding.metadata.uid}, UID in object meta: {meta['uid']}"
+        raise statuses.conflict("pods", "", name, why)
+    if binding.metadata.resourceVersion and binding.metadata.resourceVersion != meta["resourceVersion"]:
+        raise statuses.conflict("pods", "", name, statuses.MODIFIED)
+    why = ""
+    if meta.get("deletionTimestamp"):
+        why = f"pod {name} is being deleted, cannot be assigned to a host"
+    elif spec.get("nodeName"):
+        why = f"pod {name} is already assigned to node {statuses.quote(spec['nodeName'])}"
+    elif spec.get("schedulingGates"):
+        why = f"pod {name} has non-empty .spec.schedulingGates"
+    if why:
+        raise statuses.conflict("pods/binding", "", name, why)
+
+
+def evict(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = False) -> None:
+    """Delete a pod with a reason that says so; disruption budgets are not kept here, so every eviction is granted."""
+    eviction = _read(obj, EvictionShape, "Eviction")
+    if eviction.metadata.name not in (key[1], None):
+        raise statuses.bad_request("name in URL does not match name in Eviction object")
+    options = _read(eviction.deleteOptions or {}, deletes.Options, "DeleteOptions")
+    if dry_run:
+        options.dryRun = ["All"]
+
+    def mark(pod: Object) -> Object:
+        status = pod.setdefault("status", {})
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "lastProbeTime": None,
+            "lastTransitionTime": metadata.timestamp(),
+            "reason": "EvictionByEvictionAPI",
+            "message": "Eviction API: evicting",
+        }
+        others = [c for c in status.get("conditions") or [] if c.get("type") != "DisruptionTarget"]
+        status["conditions"] = [*others, condition]
+        return pod
+
+    if not options.dryRun:
+        writes.update(api, served, key, mark, subresource="eviction")
+        if options.preconditions is not None:
+            options.preconditions.resourceVersion = None
+    deletes.delete(api, served, key, options)
+
+
+def _read(obj: Object, shape: type[Shape], kind: str) -> Shape:
+    try:
+        return msgspec.convert(obj, shape)
+    except msgspec.ValidationError as error:
+        raise statuses.bad_request(f"{kind} cannot be read: {error}") from None

@@ -1,0 +1,266 @@
+"""Namespaces, nodes, events and the small kinds of the core groups.
+
+After k8s.io/kubernetes/pkg/registry/core/{namespace,node,event,secret,...}/strategy.go.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.bodies import MetadataShape
+from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.statuses import Cause, FieldFault
+
+_NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+class _NamespaceSpec(msgspec.Struct):
+    finalizers: list[str] | None = None
+
+
+class _Phase(msgspec.Struct):
+    phase: str | None = None
+
+
+class NamespaceShape(msgspec.Struct):
+    """The fields of a Namespace that rules read."""
+
+    metadata: MetadataShape | None = None
+    spec: _NamespaceSpec | None = None
+    status: _Phase | None = None
+
+
+class SpecShape(msgspec.Struct):
+    """A kind with a spec and a status of any content."""
+
+    metadata: MetadataShape | None = None
+    spec: dict[str, Any] | None = None
+    status: dict[str, Any] | None = None
+
+
+class DataShape(msgspec.Struct):
+    """ConfigMap and Secret."""
+
+    metadata: MetadataShape | None = None
+    data: dict[str, str] | None = None
+    binaryData: dict[str, str] | None = None
+    stringData: dict[str, str] | None = None
+    type: str | None = None
+    immutable: bool | None = None
+
+
+class _Reference(msgspec.Struct):
+    kind: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    uid: str | None = None
+    apiVersion: str | None = None
+    resourceVersion: str | None = None
+    fieldPath: str | None = None
+
+
+class EventShape(msgspec.Struct):
+    """The fields of an Event that selectors and tables read."""
+
+    metadata: MetadataShape | None = None
+    involvedObject: _Reference | None = None
+    reason: str | None = None
+    message: str | None = None
+    type: str | None = None
+    source: dict[str, str] | None = None
+    firstTimestamp: str | None = None
+    lastTimestamp: str | None = None
+    eventTime: str | None = None
+    count: int | None = None
+    series: dict[str, Any] | None = None
+    reportingComponent: str | None = None
+    reportingInstance: str | None = None
+
+
+def _create_namespace(obj: Object, cluster: Cluster) -> None:
+    obj["spec"] = {"finalizers": ["kubernetes"]}
+    obj["status"] = {"phase": "Active"}
+    _name_label(obj)
+
+
+def _name_label(obj: Object) -> None:
+    meta = obj["metadata"]
+    if meta.get("name"):
+        meta["labels"] = {**(meta.get("labels") or {}), _NAME_LABEL: meta["name"]}
+
+
+def _update_namespace(new: Object, old: Object, cluster: Cluster) -> None:
+    # spec.finalizers changes only through the finalize subresource.
+    new["spec"] = old.get("spec") or {}
+    _name_label(new)
+
+
+def _terminate(obj: Object) -> None:
+    obj.setdefault("status", {})["phase"] = "Terminating"
+
+
+def _default_node(obj: Object, cluster: Cluster) -> None:
+    """SetDefaults_NodeStatus: what is not reserved can be allocated."""
+    obj.setdefault("spec", {})
+    status = obj.setdefault("status", {})
+    if status.get("capacity") and not status.get("allocatable"):
+        status["allocatable"] = dict(status["capacity"])
+
+
+def _create_secret(obj: Object, cluster: Cluster) -> None:
+    _merge_string_data(obj)
+    obj["type"] = obj.get("type") or "Opaque"
+
+
+def _merge_string_data(obj: Object) -> None:
+    plain = obj.pop("stringData", None)
+    if plain:
+        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in plain.items()}
+        obj["data"] = {**(obj.get("data") or {}), **encoded}
+
+
+def _update_secret(new: Object, old: Object, cluster: Cluster) -> None:
+    _merge_string_data(new)
+    new["type"] = new.get("type") or old.get("type", "Opaque")
+
+
+def _validate_secret(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    faults = _key_faults(obj.get("data") or {}, "data")
+    for key, value in (obj.get("data") or {}).items():
+        try:
+            base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError):
+            faults.append(Cause("FieldValueInvalid", f"data[{key}]", f"Invalid value: {value!r}: must be base64"))
+    return faults
+
+
+def _validate_config_map(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
+    faults = _key_faults(data, "data") + _key_faults(binary, "binaryData")
+    both = [key for key in binary if key in data]
+    faults += [
+        Cause("FieldValueInvalid", "binaryData", f'Invalid value: "{key}": duplicate of key present in data')
+        for key in both
+    ]
+    return faults
+
+
+def _key_faults(data: dict[str, Any], path: str) -> list[Cause]:
+    rule = (
+        "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',"
+        "  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+    )
+    allowed = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._")
+    return [
+        Cause("FieldValueInvalid", f"{path}[{key}]", f'Invalid value: "{key}": {rule}')
+        for key in data
+        if not key or len(key) > 253 or not allowed.issuperset(key)
+    ]
+
+
+def _keep_immutable(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    """ValidateConfigMapUpdate and ValidateSecretUpdate."""
+    faults: list[FieldFault] = []
+    if old.get("immutable"):
+        if not new.get("immutable"):
+            message = "Forbidden: field is immutable when `immutable` is set"
+            faults.append(Cause("FieldValueForbidden", "immutable", message))
+        for field in ("data", "binaryData"):
+            if new.get(field) != old.get(field):
+                message = "Forbidden: field is immutable when `immutable` is set"
+                faults.append(Cause("FieldValueForbidden", field, message))
+    if new.get("type") != old.get("type"):
+        faults.append(Cause("FieldValueInvalid", "type", f'Invalid value: "{new.get("type")}": field is immutable'))
+    return faults
+
+
+def _validate_config_map_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    return [*_validate_config_map(new, cluster), *_keep_immutable(new, old, cluster)]
+
+
+def _validate_secret_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    return [*_validate_secret(new, cluster), *_keep_immutable(new, old, cluster)]
+
+
+def _validate_priority_class(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    value = obj.get("value", 0)
+    if isinstance(value, int) and value > 1_000_000_000 and not obj["metadata"].get("name", "").startswith("system-"):
+        message = "Forbidden: maximum allowed value of a user defined priority is 1000000000"
+        return [Cause("FieldValueForbidden", "value", message)]
+    return []
+
+
+def _default_priority_class(obj: Object, cluster: Cluster) -> None:
+    obj.setdefault("value", 0)
+    obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
+
+
+_EVENT = Strategy(
+    shape=EventShape,
+    fields=(
+        "involvedObject.kind",
+        "involvedObject.namespace",
+        "involvedObject.name",
+        "involvedObject.uid",
+        "involvedObject.apiVersion",
+        "involvedObject.resourceVersion",
+        "involvedObject.fieldPath",
+        "reason",
+        "reportingComponent",
+        "source",
+        "type",
+    ),
+    create_on_update=True,
+)
+_RBAC = Strategy(name_rule=metadata.path_segment, create_on_update=True)
+
+STRATEGIES: dict[tuple[str, str], Strategy] = {
+    ("", "namespaces"): Strategy(
+        shape=NamespaceShape,
+        fields=("status.phase",),
+        name_rule=metadata.dns_label,
+        prepare_create=_create_namespace,
+        prepare_update=_update_namespace,
+        on_deletion=_terminate,
+        returns_deleted=True,
+    ),
+    ("", "nodes"): Strategy(
+        shape=SpecShape,
+        fields=("spec.unschedulable",),
+        default=_default_node,
+        status_on_create=True,
+    ),
+    ("", "events"): _EVENT,
+    ("events.k8s.io", "events"): _EVENT,
+    ("", "configmaps"): Strategy(
+        shape=DataShape, validate_create=_validate_config_map, validate_update=_validate_config_map_update
+    ),
+    ("", "secrets"): Strategy(
+        shape=DataShape,
+        fields=("type",),
+        prepare_create=_create_secret,
+        prepare_update=_update_secret,
+        validate_create=_validate_secret,
+        validate_update=_validate_secret_update,
+    ),
+    ("", "serviceaccounts"): Strategy(returns_deleted=True),
+    ("", "services"): Strategy(shape=SpecShape, fields=("spec.type",), create_on_update=True, returns_deleted=True),
+    ("coordination.k8s.io", "leases"): Strategy(shape=SpecShape, create_on_update=True, unconditional_update=False),
+    ("scheduling.k8s.io", "priorityclasses"): Strategy(
+        default=_default_priority_class, validate_create=_validate_priority_class
+    ),
+    ("rbac.authorization.k8s.io", "roles"): _RBAC,
+    ("rbac.authorization.k8s.io", "rolebindings"): _RBAC,
+    ("rbac.authorization.k8s.io", "clusterroles"): _RBAC,
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): _RBAC,
+    ("node.k8s.io", "runtimeclasses"): Strategy(create_on_update=True),
+    ("certificates.k8s.io", "certificatesigningrequests"): Strategy(fields=("spec.signerName",)),
+    ("batch", "jobs"): Strategy(shape=SpecShape, fields=("status.successful",), generation=True),
+    ("policy", "poddisruptionbudgets"): Strategy(shape=SpecShape, generation=True),
+}

@@ -1,0 +1,175 @@
+"""The table of kinds: everything that discovery, routing and storage need to know about each.
+
+Kinds beyond those that drakit gives behaviour are there because real clients (kube-scheduler, kube-controller-manager,
+kubectl) list and watch them at start: they are stored and served like any other, without rules of their own. Names are
+those of k8s.io/kubernetes/api/discovery.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind as served in one group; ``storage`` names its collection (two kinds may share one, as Events do)."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    namespaced: bool
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    subresources: tuple[str, ...] = ()
+    storage: str = ""
+
+    @property
+    def singular(self) -> str:
+        """As discovery gives it."""
+        return self.kind.lower()
+
+    @property
+    def api_version(self) -> str:
+        """``v1`` or ``group/version``."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def list_kind(self) -> str:
+        """The kind of a list of it."""
+        return self.kind + "List"
+
+
+# group/version: rows of `plural Kind scope [options]`; options are short=, cat=, sub= (subresources), store=.
+_TABLE = """
+v1
+  bindings Binding namespaced
+  componentstatuses ComponentStatus cluster short=cs
+  configmaps ConfigMap namespaced short=cm
+  endpoints Endpoints namespaced short=ep
+  events Event namespaced short=ev
+  limitranges LimitRange namespaced short=limits
+  namespaces Namespace cluster short=ns sub=finalize,status
+  nodes Node cluster short=no sub=status
+  persistentvolumeclaims PersistentVolumeClaim namespaced short=pvc sub=status
+  persistentvolumes PersistentVolume cluster short=pv sub=status
+  pods Pod namespaced short=po cat=all sub=binding,ephemeralcontainers,eviction,log,resize,status
+  podtemplates PodTemplate namespaced
+  replicationcontrollers ReplicationController namespaced short=rc cat=all sub=scale,status
+  resourcequotas ResourceQuota namespaced short=quota sub=status
+  secrets Secret namespaced
+  serviceaccounts ServiceAccount namespaced short=sa sub=token
+  services Service namespaced short=svc cat=all sub=status
+apps/v1
+  controllerrevisions ControllerRevision namespaced
+  daemonsets DaemonSet namespaced short=ds cat=all sub=status
+  deployments Deployment namespaced short=deploy cat=all sub=scale,status
+  replicasets ReplicaSet namespaced short=rs cat=all sub=scale,status
+  statefulsets StatefulSet namespaced short=sts cat=all sub=scale,status
+events.k8s.io/v1
+  events Event namespaced short=ev store=events
+authentication.k8s.io/v1
+  selfsubjectreviews SelfSubjectReview cluster
+  tokenreviews TokenReview cluster
+authorization.k8s.io/v1
+  selfsubjectaccessreviews SelfSubjectAccessReview cluster
+  subjectaccessreviews SubjectAccessReview cluster
+autoscaling/v2
+  horizontalpodautoscalers HorizontalPodAutoscaler namespaced short=hpa cat=all sub=status
+batch/v1
+  cronjobs CronJob namespaced short=cj cat=all sub=status
+  jobs Job namespaced cat=all sub=status
+certificates.k8s.io/v1
+  certificatesigningrequests CertificateSigningRequest cluster short=csr sub=approval,status
+networking.k8s.io/v1
+  ingressclasses IngressClass cluster
+  ingresses Ingress namespaced short=ing sub=status
+  ipaddresses IPAddress cluster short=ip
+  networkpolicies NetworkPolicy namespaced short=netpol
+  servicecidrs ServiceCIDR cluster sub=status
+policy/v1
+  poddisruptionbudgets PodDisruptionBudget namespaced short=pdb sub=status
+rbac.authorization.k8s.io/v1
+  clusterrolebindings ClusterRoleBinding cluster
+  clusterroles ClusterRole cluster
+  rolebindings RoleBinding namespaced
+  roles Role namespaced
+storage.k8s.io/v1
+  csidrivers CSIDriver cluster
+  csinodes CSINode cluster
+  csistoragecapacities CSIStorageCapacity namespaced
+  storageclasses StorageClass cluster short=sc
+  volumeattachments VolumeAttachment cluster sub=status
+  volumeattributesclasses VolumeAttributesClass cluster short=vac
+admissionregistration.k8s.io/v1
+  mutatingadmissionpolicies MutatingAdmissionPolicy cluster cat=api-extensions
+  mutatingadmissionpolicybindings MutatingAdmissionPolicyBinding cluster cat=api-extensions
+  mutatingwebhookconfigurations MutatingWebhookConfiguration cluster cat=api-extensions
+  validatingadmissionpolicies ValidatingAdmissionPolicy cluster cat=api-extensions sub=status
+  validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding cluster cat=api-extensions
+  validatingwebhookconfigurations ValidatingWebhookConfiguration cluster cat=api-extensions
+scheduling.k8s.io/v1
+  priorityclasses PriorityClass cluster short=pc
+coordination.k8s.io/v1
+  leases Lease namespaced
+node.k8s.io/v1
+  runtimeclasses RuntimeClass cluster
+discovery.k8s.io/v1
+  endpointslices EndpointSlice namespaced
+resource.k8s.io/v1
+  deviceclasses DeviceClass cluster
+  devicetaintrules DeviceTaintRule cluster sub=status
+  resourceclaims ResourceClaim namespaced sub=status
+  resourceclaimtemplates ResourceClaimTemplate namespaced
+  resourceslices ResourceSlice cluster
+flowcontrol.apiserver.k8s.io/v1
+  flowschemas FlowSchema cluster sub=status
+  prioritylevelconfigurations PriorityLevelConfiguration cluster sub=status
+"""
+# Older versions of resource.k8s.io, which the same collections are served in; conversion is `conversion`'s.
+_OLDER = {
+    "v1beta2": ("deviceclasses", "devicetaintrules", "resourceclaims", "resourceclaimtemplates", "resourceslices"),
+    "v1beta1": ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices"),
+    "v1alpha3": ("devicetaintrules",),
+}
+# Answered, never stored.
+REVIEWS = frozenset(
+    {"bindings", "selfsubjectreviews", "tokenreviews", "selfsubjectaccessreviews", "subjectaccessreviews"}
+)
+
+
+@cache
+def all_kinds() -> tuple[Kind, ...]:
+    """Every kind in its preferred version, in the order of the table."""
+    kinds: list[Kind] = []
+    group = version = ""
+    for line in _TABLE.splitlines():
+        if line.startswith(" "):
+            kinds.append(_row(group, version, line.split()))
+        elif line:
+            group, _, version = line.rpartition("/")
+    return tuple(kinds)
+
+
+def _row(group: str, version: str, words: list[str]) -> Kind:
+    plural, kind, scope, *options = words
+    given = dict(option.split("=") for option in options)
+    several = {key: tuple(value.split(",")) for key, value in given.items()}
+    return Kind(
+        group=group,
+        version=version,
+        plural=plural,
+        kind=kind,
+        namespaced=scope == "namespaced",
+        short_names=several.get("short", ()),
+        categories=several.get("cat", ()),
+        subresources=several.get("sub", ()),
+        storage=given.get("store") or (f"{plural}.{group}" if group else plural),
+    )
+
+
+@cache
+def older_versions() -> dict[str, tuple[str, ...]]:
+    """Versions of resource.k8s.io before v1, newest first, with the plurals that each has."""
+    return dict(_OLDER)

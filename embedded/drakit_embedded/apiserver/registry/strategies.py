@@ -1,0 +1,84 @@
+"""What a rule set of a kind consists of.
+
+The steps are those of k8s.io/apiserver/pkg/registry/rest (create.go, update.go, delete.go): defaults, preparation
+(which fields a request may set at all), validation. A kind without an entry has no rules and is a plain document.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.statuses import FieldFault
+
+if TYPE_CHECKING:
+    from drakit_api.features import FeatureGates
+
+Object = dict[str, Any]
+
+
+class Cluster(Protocol):
+    """What rules may know of the rest: the gates, and other objects (decoded, a copy)."""
+
+    @property
+    def gates(self) -> FeatureGates: ...
+
+    def find(self, storage: str, namespace: str, name: str) -> Object | None: ...
+
+
+def nothing(obj: Object, cluster: Cluster) -> None:
+    """A step that changes nothing."""
+
+
+def keep(new: Object, old: Object, cluster: Cluster) -> None:
+    """An update that may set every field."""
+
+
+def fine(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    """A validation without rules."""
+    return ()
+
+
+def fine_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    """An update validation without rules."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """The rules of one kind; every member can be left at "no rule"."""
+
+    # Types of the fields that the rules below read, so that they need not check each time.
+    shape: type[msgspec.Struct] | None = None
+    # Fields for field selectors besides metadata.name and metadata.namespace, as dotted paths.
+    fields: tuple[str, ...] = ()
+    name_rule: metadata.NameRule = metadata.subdomain
+    # Defaults of the API version; run whenever an object comes in.
+    default: Callable[[Object, Cluster], None] = nothing
+    prepare_create: Callable[[Object, Cluster], None] = nothing
+    prepare_update: Callable[[Object, Object, Cluster], None] = keep
+    validate_create: Callable[[Object, Cluster], Sequence[FieldFault]] = fine
+    validate_update: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
+    prepare_status: Callable[[Object, Object, Cluster], None] = keep
+    validate_status: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
+    # metadata.generation counts changes of the spec.
+    generation: bool = False
+    # Nodes register with their status; all other kinds with a status subresource start without.
+    status_on_create: bool = False
+    # Whether a status write leaves labels, annotations, finalizers and owners alone.
+    status_keeps_metadata: bool = False
+    create_on_update: bool = False
+    unconditional_update: bool = True
+    # Seconds of grace of a DELETE that asks for so many (or None); 0 is at once.
+    grace: Callable[[Object, int | None], int] | None = None
+    # Called on an object whose deletion has begun but has to wait.
+    on_deletion: Callable[[Object], None] | None = None
+    # Whether DELETE answers with the object rather than with a Status.
+    returns_deleted: bool = False
+
+
+PLAIN = Strategy()

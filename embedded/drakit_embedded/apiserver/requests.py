@@ -1,0 +1,104 @@
+"""What a client asks for, read from method, path and query before anything else is looked at.
+
+Paths are taken apart by hand: they have one fixed form (k8s.io/apiserver/pkg/endpoints/request/requestinfo.go), and a
+routing table with a pattern for each kind, verb and subresource would be slower than all the rest of a small request.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote
+
+from drakit_embedded.apiserver.statuses import Cause, bad_request, invalid
+
+_BOOLEANS = {"": False, "0": False, "f": False, "false": False, "1": True, "t": True, "true": True}
+_FIELD_VALIDATION = ("", "Ignore", "Strict", "Warn")
+_NAMESPACE_SUBRESOURCES = ("status", "finalize")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A path below a group and version: a collection, an object or a subresource."""
+
+    group: str
+    version: str
+    namespace: str | None
+    plural: str
+    name: str | None = None
+    subresource: str | None = None
+
+
+def split_path(path: str) -> list[str]:
+    """The unescaped segments of a URL path; a trailing slash counts for nothing."""
+    segments = path.strip("/").split("/")
+    return [unquote(segment) for segment in segments] if "%" in path else segments
+
+
+def target(group: str, version: str, rest: list[str]) -> Target | None:
+    """Read what stands behind the version, or None if it is no path of a resource."""
+    namespace = None
+    if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in _NAMESPACE_SUBRESOURCES:
+        namespace, rest = rest[1], rest[2:]
+    if not 1 <= len(rest) <= 3 or not all(rest):
+        return None
+    return Target(group, version, namespace, *rest)
+
+
+class Query:
+    """The parameters of a request, typed; a value that cannot be read is a 400 in the words of Go's strconv."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, query: str) -> None:
+        self._values: dict[str, str] = {}
+        if query:
+            for key, value in parse_qsl(query, keep_blank_values=True, max_num_fields=100):
+                self._values.setdefault(key, value)
+
+    def text(self, key: str) -> str:
+        """The first value, or the empty string."""
+        return self._values.get(key, "")
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """``true``, ``false``, ``1``, ``0``; anything else counts as true, as in the real server's conversion."""
+        if key not in self._values:
+            return default
+        return _BOOLEANS.get(self._values[key].lower(), True)
+
+    def number(self, key: str) -> int | None:
+        """A decimal int64, or None if absent."""
+        text = self._values.get(key)
+        if text is None or text == "":
+            return None
+        digits = text[1:] if text[0] in "+-" else text
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
+            raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+        return int(text)
+
+    def dry_run(self, options: str) -> bool:
+        """Whether nothing is to be stored. Checks ``fieldValidation`` too; ``options`` names the options' kind."""
+        if not self._values:
+            return False
+        faults: list[Cause] = []
+        dry_run = self._values.get("dryRun")
+        if dry_run not in (None, "All"):
+            message = f'Unsupported value: ["{dry_run}"]: supported values: "All"'
+            faults.append(Cause("FieldValueNotSupported", "dryRun", message))
+        validation = self._values.get("fieldValidation", "")
+        if validation not in _FIELD_VALIDATION:
+            supported = ", ".join(f'"{value}"' for value in _FIELD_VALIDATION)
+            message = f'Unsupported value: "{validation}": supported values: {supported}'
+            faults.append(Cause("FieldValueNotSupported", "fieldValidation", message))
+        if faults:
+            raise invalid(options, "meta.k8s.io", "", faults)
+        return dry_run == "All"
+
+
+def resource_version(text: str) -> int | None:
+    """The number in a ``resourceVersion`` parameter, or None for "any"."""
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 19):
+        why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise bad_request(f"invalid resource version: {why}")
+    return int(text)

@@ -1,0 +1,142 @@
+"""One API server: store, listener and the objects that every cluster has.
+
+``start`` returns when requests are answered; ``stop`` ends watches and closes the data file. Several servers fit into
+one process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import ssl
+
+from aiohttp import StreamReader, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http_parser import RawRequestMessage
+
+from drakit_embedded.apiserver import certificates, writes
+from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.catalog import Catalog
+from drakit_embedded.apiserver.config import ServerConfig
+from drakit_embedded.apiserver.http import BODY_BYTES, Handler
+from drakit_embedded.apiserver.store import Store
+from drakit_embedded.apiserver.watching import Watches
+
+_HOST = "127.0.0.1"
+_SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_SHUTDOWN_SECONDS = 1.0
+
+
+class ServerError(Exception):
+    """The server cannot be started; the message says why and what to do."""
+
+
+class Server:
+    """An API server that is started and stopped; ``config.token`` or a random token opens it."""
+
+    def __init__(self, config: ServerConfig | None = None) -> None:
+        self.config = config or ServerConfig()
+        self.token = self.config.token or secrets.token_urlsafe(32)
+        self.url = ""
+        # PEM of the certificate that clients have to trust, once started with TLS.
+        self.ca_certificate: bytes | None = None
+        self._store: Store | None = None
+        self._runner: web.ServerRunner | None = None
+        self._watches = Watches()
+
+    async def start(self) -> str:
+        """Open the store and listen; the URL, e.g. ``http://127.0.0.1:41235``.
+
+        Raises ``JournalError`` (data file), ``ServerError`` (port, certificate) or ``FeatureGateError``.
+        """
+        config = self.config
+        context = self._tls()
+        store = Store(config.data_file)
+        try:
+            catalog = Catalog(store, config.gates, config.runtime_config)
+            store.load()
+            api = Api(store, catalog, config.gates, config.kubelet_token or self.token)
+            _create_system_namespaces(api)
+            handler = Handler(
+                api,
+                self._watches,
+                token=self.token,
+                version=config.gates.emulated_version,
+                address=lambda: self.url.partition("://")[2],
+            )
+            await self._listen(handler, context)
+        except BaseException:
+            store.close()
+            raise
+        self._store = store
+        return self.url
+
+    def _tls(self) -> ssl.SSLContext | None:
+        config = self.config
+        if not (config.tls or config.tls_cert_file or config.tls_key_file):
+            return None
+        try:
+            context, self.ca_certificate = certificates.context(config.tls_cert_file, config.tls_key_file, _HOST)
+        except (OSError, ValueError) as error:
+            raise ServerError(f"certificate {config.tls_cert_file}, key {config.tls_key_file}: {error}") from None
+        return context
+
+    async def _listen(self, handler: Handler, context: ssl.SSLContext | None) -> None:
+        loop = asyncio.get_running_loop()
+
+        def request(
+            message: RawRequestMessage,
+            payload: StreamReader,
+            protocol: web.RequestHandler,
+            writer: AbstractStreamWriter,
+            task: asyncio.Task[None],
+        ) -> web.BaseRequest:
+            return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=BODY_BYTES)
+
+        server = web.Server(
+            handler,
+            request_factory=request,
+            access_log=None,
+            handler_cancellation=True,
+            keepalive_timeout=120.0,
+            tcp_keepalive=True,
+        )
+        runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, _HOST, self.config.port, ssl_context=context)
+            await site.start()
+        except OSError as error:
+            await runner.cleanup()
+            raise ServerError(
+                f"cannot listen on {_HOST}:{self.config.port}: {error.strerror}; give another port, or 0 for any"
+            ) from None
+        self._runner = runner
+        port = runner.addresses[0][1]
+        self.url = f"{'https' if context else 'http'}://{_HOST}:{port}"
+
+    async def stop(self) -> None:
+        """End watches, finish requests, and close the data file. Does nothing if not started."""
+        runner, self._runner = self._runner, None
+        store, self._store = self._store, None
+        if runner is not None:
+            self._watches.end_all()
+            await asyncio.sleep(0)
+            await runner.cleanup()
+        if store is not None:
+            store.close()
+
+    async def __aenter__(self) -> Server:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.stop()
+
+
+def _create_system_namespaces(api: Api) -> None:
+    served = api.catalog.find("", "v1", "namespaces")
+    assert served is not None
+    for name in _SYSTEM_NAMESPACES:
+        if ("", name) not in served.collection.records:
+            writes.create(api, served, None, {"metadata": {"name": name}}, dry_run=False)

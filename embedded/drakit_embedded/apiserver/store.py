@@ -1,0 +1,271 @@
+"""What the server knows: every object once as encoded bytes, and the recent changes that watches resume from.
+
+An object is encoded when it changes and never again: answers, lists and watch events are made of the same bytes.
+Decoded objects are not kept, because a slice of 40 KB takes a third of a megabyte as Python objects and decodes in
+0.2 ms; whoever needs one decodes a copy of its own and may change it freely.
+
+All methods are synchronous and called from one event loop, so a read-check-write sequence between two awaits is a
+transaction. Versions are numbers here and strings in objects.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from drakit_embedded.apiserver.journal import Change, Journal
+
+Object = dict[str, Any]
+Key = tuple[str, str]
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+# The values that field selectors of a kind can ask for.
+FieldValues = Callable[[Object], dict[str, str]]
+
+HISTORY_EVENTS = 10_000
+HISTORY_BYTES = 64 * 1024 * 1024
+_COMPACT_BATCH = 512
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    """One version of one object. ``body`` is its JSON without kind and apiVersion, which are the API version's."""
+
+    key: Key
+    version: int
+    body: bytes
+    uid: str
+    labels: dict[str, str]
+    fields: dict[str, str]
+    # Bodies in other API versions, made when first asked for.
+    converted: dict[str, bytes] = field(default_factory=dict)
+
+    def object(self) -> Object:
+        """A decoded copy, without kind and apiVersion."""
+        decoded: Object = _decode(self.body)
+        return decoded
+
+
+@dataclass(slots=True, eq=False)
+class Event:
+    """One change: ``record`` is the new state (the last one if deleted), ``previous`` the one that it replaced."""
+
+    version: int
+    type: EventType
+    record: Record
+    previous: Record | None
+    collection: Collection
+
+
+class Collection:
+    """All objects of one kind, in the order of their keys, and the recent changes to them."""
+
+    def __init__(self, kind: str, fields: FieldValues) -> None:
+        self.kind = kind
+        self.fields = fields
+        self.records: dict[Key, Record] = {}
+        # Changes up to this version are no longer in the history.
+        self.forgotten = 0
+        # Event lines, shared by the watchers that are woken together; keyed by (version, form).
+        self.lines: dict[tuple[int, str], bytes] = {}
+        self._keys: list[Key] = []
+        self._events: list[Event] = []
+        self._dropped = 0
+        self._wakers: set[Callable[[], None]] = set()
+
+    def get(self, namespace: str, name: str) -> Record | None:
+        """The current version of an object."""
+        return self.records.get((namespace, name))
+
+    def select(self, namespace: str | None, after: Key | None = None) -> list[Record]:
+        """Current records in key order: of one namespace, or (None) of all; only those after a key, if given."""
+        keys, records = self._keys, self.records
+        start, end = _key_range(keys, namespace, after)
+        return [records[key] for key in keys[start:end]]
+
+    def select_at(self, version: int, namespace: str | None, after: Key | None) -> list[Record] | None:
+        """The same as of an older version, or None if the history does not reach back to it."""
+        if version < self.forgotten:
+            return None
+        past: dict[Key, Record | None] = {}
+        for event in reversed(self.events_after(version)):
+            past[event.record.key] = event.previous
+        if not past:
+            return self.select(namespace, after)
+        then = {**self.records, **past}
+        keys = sorted(key for key, record in then.items() if record is not None)
+        start, end = _key_range(keys, namespace, after)
+        return [record for key in keys[start:end] if (record := then[key]) is not None]
+
+    def events_after(self, version: int) -> list[Event]:
+        """Events newer than a version that is still known."""
+        start = bisect_right(self._events, version, key=lambda event: event.version)
+        return self._events[start:]
+
+    def position(self, version: int) -> int | None:
+        """Where a watch from ``version`` starts reading, or None if events since then have been forgotten."""
+        if version < self.forgotten:
+            return None
+        return self._dropped + bisect_right(self._events, version, key=lambda event: event.version)
+
+    def read(self, position: int) -> list[Event] | None:
+        """Events from a position on, or None if some of them have been forgotten."""
+        if position < self._dropped:
+            return None
+        return self._events[position - self._dropped :]
+
+    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call ``wake`` after each change; the result ends that."""
+        self._wakers.add(wake)
+        return lambda: self._wakers.discard(wake)
+
+    def apply(self, event: Event) -> None:
+        """Make a change visible."""
+        key = event.record.key
+        if event.type == "DELETED":
+            del self.records[key]
+            del self._keys[bisect_left(self._keys, key)]
+        else:
+            if key not in self.records:
+                insort(self._keys, key)
+            self.records[key] = event.record
+        self._events.append(event)
+        if len(self.lines) > 64:
+            self.lines.clear()
+        for wake in self._wakers:
+            wake()
+
+    def forget_oldest(self) -> None:
+        """Drop the oldest event from the history."""
+        self.forgotten = max(self.forgotten, self._events[0].version)
+        del self._events[0]
+        self._dropped += 1
+
+
+def _key_range(keys: list[Key], namespace: str | None, after: Key | None) -> tuple[int, int]:
+    start, end = 0, len(keys)
+    if namespace is not None:
+        start = bisect_left(keys, (namespace, ""))
+        end = bisect_left(keys, (namespace + "\0", ""))
+    if after is not None:
+        start = max(start, bisect_right(keys, after))
+    return start, end
+
+
+class Store:
+    """All collections, one version counter, and the journal that outlives the process (if there is a file)."""
+
+    def __init__(
+        self, data_file: Path | None = None, *, events: int = HISTORY_EVENTS, size: int = HISTORY_BYTES
+    ) -> None:
+        self.version = 0
+        self._collections: dict[str, Collection] = {}
+        self._journal = Journal(data_file) if data_file is not None else None
+        self._limit_events, self._limit_bytes = events, size
+        self._history: deque[Event] = deque()
+        self._history_bytes = 0
+        self._compacted = 0
+        self._superseded: list[int] = []
+
+    def collection(self, kind: str, fields: FieldValues) -> Collection:
+        """Declare a kind; all are declared before ``load``."""
+        return self._collections.setdefault(kind, Collection(kind, fields))
+
+    def named(self, kind: str) -> Collection:
+        """A declared kind's collection."""
+        return self._collections[kind]
+
+    def load(self) -> None:
+        """Read the journal: afterwards everything is as it was when the last server wrote its last change."""
+        if self._journal is None:
+            self.version = 1
+            return
+        self._compacted = self._journal.compacted()
+        for change in self._journal.changes():
+            collection = self._collections.get(change.kind) or self.collection(change.kind, lambda _: {})
+            self._replay(collection, change)
+        self.version = max(self._journal.last_version(), 1)
+        for collection in self._collections.values():
+            collection.forgotten = max(collection.forgotten, self._compacted)
+
+    def _replay(self, collection: Collection, change: Change) -> None:
+        key = (change.namespace, change.name)
+        record = _record(collection, key, change.version, _decode(change.body), change.body)
+        previous = collection.records.get(key)
+        if change.deleted and previous is None:
+            return
+        kind: EventType = "DELETED" if change.deleted else "MODIFIED" if previous else "ADDED"
+        self._remember(Event(change.version, kind, record, previous, collection))
+
+    def close(self) -> None:
+        """Release the file."""
+        if self._journal is not None:
+            self._compact()
+            self._journal.close()
+
+    def put(self, collection: Collection, key: Key, obj: Object) -> Record:
+        """Create or replace an object. ``metadata.resourceVersion`` is set in it; kind and apiVersion must be gone."""
+        previous = collection.records.get(key)
+        return self._commit(collection, key, obj, "MODIFIED" if previous else "ADDED", previous)
+
+    def draft(self, collection: Collection, key: Key, obj: Object) -> Record:
+        """What ``put`` would have stored, for a dry run; the version stays that of the stored object, if any."""
+        version = int(obj["metadata"].get("resourceVersion") or 0)
+        return _record(collection, key, version, obj, _encode(obj))
+
+    def delete(self, collection: Collection, key: Key, obj: Object) -> Record:
+        """Remove an object; ``obj`` is its last state, which watchers get with the version of the deletion."""
+        return self._commit(collection, key, obj, "DELETED", collection.records[key])
+
+    def _commit(
+        self, collection: Collection, key: Key, obj: Object, kind: EventType, previous: Record | None
+    ) -> Record:
+        version = self.version + 1
+        obj["metadata"]["resourceVersion"] = str(version)
+        record = _record(collection, key, version, obj, _encode(obj))
+        if self._journal is not None:
+            self._journal.append(Change(version, collection.kind, *key, kind == "DELETED", record.body))
+        self.version = version
+        self._remember(Event(version, kind, record, previous, collection))
+        return record
+
+    def _remember(self, event: Event) -> None:
+        event.collection.apply(event)
+        self._history.append(event)
+        self._history_bytes += len(event.record.body)
+        previous = event.previous
+        if previous is not None and previous.version <= self._compacted:
+            self._superseded.append(previous.version)
+        while len(self._history) > self._limit_events or self._history_bytes > self._limit_bytes:
+            self._forget(self._history.popleft())
+        if len(self._superseded) >= _COMPACT_BATCH:
+            self._compact()
+
+    def _forget(self, event: Event) -> None:
+        self._history_bytes -= len(event.record.body)
+        collection = event.collection
+        collection.forget_oldest()
+        self._compacted = max(self._compacted, event.version)
+        if collection.records.get(event.record.key) is not event.record:
+            self._superseded.append(event.version)
+
+    def _compact(self) -> None:
+        if self._journal is not None and self._superseded:
+            self._journal.compact(self._superseded, self._compacted, self.version)
+        self._superseded.clear()
+
+    def collections(self) -> Iterator[Collection]:
+        """All declared kinds."""
+        return iter(self._collections.values())
+
+
+def _record(collection: Collection, key: Key, version: int, obj: Object, body: bytes) -> Record:
+    metadata = obj["metadata"]
+    return Record(key, version, body, metadata.get("uid", ""), metadata.get("labels") or {}, collection.fields(obj))

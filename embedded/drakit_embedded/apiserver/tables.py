@@ -1,0 +1,44 @@
+"""What ``kubectl get`` shows of each kind: columns and cells, made by the server (``as=Table``).
+
+Columns and their order are those of k8s.io/kubernetes/pkg/printers/internalversion/printers.go; kinds without an entry
+have the name and the age, as kinds without a printer have in the real server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from drakit_embedded.apiserver import columns
+from drakit_embedded.apiserver.statuses import Object
+
+Cells = Callable[[Object], list[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Printer:
+    """Column definitions of a kind, and how to fill a row."""
+
+    columns: list[Object]
+    cells: Cells
+
+
+@cache
+def printer(group: str, plural: str) -> Printer:
+    """The printer of a kind."""
+    names, cells = columns.PRINTERS.get((group, plural), columns.DEFAULT)
+    return Printer([_column(name) for name in names], cells)
+
+
+def _column(text: str) -> Object:
+    """``Name``; ``-Name`` is shown by ``-o wide`` only; ``Name#`` is an integer."""
+    name = text.strip("-#")
+    return {
+        "name": name,
+        "type": "integer" if text.endswith("#") else "string",
+        "format": "name" if name == "Name" else "",
+        "description": "",
+        "priority": 1 if text.startswith("-") else 0,
+    }

@@ -1,0 +1,262 @@
+"""From a target and a method to an answer: the verbs of the API.
+
+Reads and writes are synchronous once the body is there; only watches and container logs take time.
+"""
+
+from __future__ import annotations
+
+import msgspec
+from aiohttp import web
+
+from drakit_embedded.apiserver import (
+    bodies,
+    deletes,
+    forms,
+    lists,
+    logs,
+    patches,
+    podverbs,
+    reviews,
+    scales,
+    statuses,
+    writes,
+)
+from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.registry.kinds import REVIEWS
+from drakit_embedded.apiserver.requests import Query, Target
+from drakit_embedded.apiserver.statuses import Object
+from drakit_embedded.apiserver.store import Key, Record
+from drakit_embedded.apiserver.watching import Watch, Watches
+
+_encode = msgspec.json.Encoder().encode
+_JSON_HEADERS = {"Content-Type": "application/json"}
+
+
+def answer(body: bytes, status: int = 200) -> web.Response:
+    """A JSON answer."""
+    return web.Response(body=body, status=status, headers=_JSON_HEADERS)
+
+
+class Call:
+    """One request for a resource."""
+
+    __slots__ = ("accept", "api", "query", "request", "served", "target", "watches")
+
+    def __init__(
+        self, api: Api, watches: Watches, served: Served, target: Target, request: web.BaseRequest, query: Query
+    ) -> None:
+        self.api, self.watches, self.served = api, watches, served
+        self.target, self.request, self.query = target, request, query
+        self.accept = request.headers.get("Accept", "")
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name."""
+        return self.target.namespace or "", self.target.name or ""
+
+    def form(self, *, listing: bool = False) -> forms.Form:
+        """What the client takes."""
+        return forms.negotiate(self.accept, self.served, self.query.text("includeObject"), listing=listing)
+
+    def record(self) -> Record:
+        """The object that the path names; 404 if it does not exist."""
+        record = self.served.collection.records.get(self.key)
+        if record is None:
+            kind = self.served.kind
+            raise statuses.not_found(kind.plural, kind.group, self.key[1])
+        return record
+
+    async def body(self) -> Object:
+        """The object in the body, checked as far as is common to all writes."""
+        obj = await self.raw_object(self.served.kind.kind)
+        return writes.incoming(self.served, obj, self.target.namespace)
+
+    async def raw_object(self, kind: str) -> Object:
+        """The object in the body, as it came."""
+        raw = await self.request.read()
+        return bodies.parse(raw, self.request.headers.get("Content-Type", ""), kind)
+
+
+async def serve(call: Call) -> web.StreamResponse:
+    """Answer a request for a collection, an object or a subresource."""
+    target, method = call.target, call.request.method
+    _check_scope(call)
+    if call.served.kind.plural in REVIEWS:
+        if method != "POST" or target.name:
+            raise statuses.method_not_allowed()
+        return answer(_encode(await reviews.review(call.api, call.served, call)), 201)
+    if target.name is None:
+        handler = _COLLECTION.get(method)
+    elif target.subresource is None:
+        handler = _OBJECT.get(method)
+    elif target.subresource not in call.served.kind.subresources:
+        raise statuses.unknown_resource()
+    else:
+        handler = _SUBRESOURCES.get(target.subresource, _STATUS).get(method)
+    if handler is None:
+        raise statuses.method_not_allowed()
+    return await handler(call)
+
+
+def _check_scope(call: Call) -> None:
+    target, namespaced = call.target, call.served.kind.namespaced
+    if not namespaced and target.namespace is not None:
+        raise statuses.unknown_resource()
+    if namespaced and target.namespace is None:
+        if target.name is not None:
+            raise statuses.unknown_resource()
+        if call.request.method != "GET" and call.served.kind.plural not in REVIEWS:
+            raise statuses.method_not_allowed()
+
+
+async def _list(call: Call) -> web.StreamResponse:
+    form = call.form(listing=True)
+    if call.query.flag("watch"):
+        return await _watch(call)
+    return answer(lists.listed(call.api.store, call.served, call.target.namespace, call.query, form))
+
+
+async def _watch(call: Call) -> web.StreamResponse:
+    watch = Watch(call.api.store, call.served, call.target.namespace, call.query, call.form())
+    response = web.StreamResponse(headers=_JSON_HEADERS)
+    response.enable_chunked_encoding()
+    await response.prepare(call.request)
+    await call.watches.run(watch, response)
+    return response
+
+
+async def _create(call: Call) -> web.StreamResponse:
+    dry_run = call.query.dry_run("CreateOptions")
+    form = call.form()
+    written = writes.create(call.api, call.served, call.target.namespace, await call.body(), dry_run=dry_run)
+    return answer(form.one(written.record), 201)
+
+
+async def _delete_collection(call: Call) -> web.StreamResponse:
+    wanted = deletes.options(await call.request.read(), call.request.headers.get("Content-Type", ""), call.query)
+    chosen = lists.selection(call.served, call.query)
+    selected = [record for record in call.served.collection.select(call.target.namespace) if chosen.matches(record)]
+    gone = [deletes.delete(call.api, call.served, record.key, wanted).record for record in selected]
+    metadata = {"resourceVersion": str(call.api.store.version)}
+    return answer(call.served.plain.many(gone, metadata))
+
+
+async def _get(call: Call) -> web.StreamResponse:
+    return answer(call.form().one(call.record()))
+
+
+async def _put(call: Call) -> web.StreamResponse:
+    return await _write(call, None)
+
+
+async def _patch(call: Call) -> web.StreamResponse:
+    return await _change(call, None)
+
+
+async def _write(call: Call, subresource: str | None) -> web.StreamResponse:
+    dry_run = call.query.dry_run("UpdateOptions")
+    form = call.form()
+    obj = await call.body()
+    named = obj["metadata"].get("name")
+    if named and named != call.key[1]:
+        raise statuses.bad_request(
+            f"the name of the object ({named}) does not match the name on the URL ({call.key[1]})"
+        )
+    written = writes.update(call.api, call.served, call.key, lambda _: obj, subresource=subresource, dry_run=dry_run)
+    return answer(form.one(written.record), 201 if written.created else 200)
+
+
+async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
+    dry_run = call.query.dry_run("PatchOptions")
+    form = call.form()
+    raw = await call.request.read()
+    patch = patches.parse(raw, call.request.headers.get("Content-Type", ""))
+    written = patches.apply(
+        call.api, call.served, call.key, patch, call.query, subresource=subresource, dry_run=dry_run
+    )
+    return answer(form.one(written.record), 201 if written.created else 200)
+
+
+async def _delete(call: Call) -> web.StreamResponse:
+    wanted = deletes.options(await call.request.read(), call.request.headers.get("Content-Type", ""), call.query)
+    form = call.form()
+    done = deletes.delete(call.api, call.served, call.key, wanted)
+    kind = call.served.kind
+    if done.gone and not call.served.strategy.returns_deleted:
+        return answer(_encode(statuses.success(kind.plural, kind.group, call.key[1], done.record.uid)))
+    waits = not done.gone and (wanted.propagationPolicy == "Foreground" or wanted.orphanDependents is False)
+    return answer(form.one(done.record), 202 if waits else 200)
+
+
+async def _get_status(call: Call) -> web.StreamResponse:
+    return await _get(call)
+
+
+async def _put_status(call: Call) -> web.StreamResponse:
+    return await _write(call, "status")
+
+
+async def _patch_status(call: Call) -> web.StreamResponse:
+    return await _change(call, "status")
+
+
+async def _get_scale(call: Call) -> web.StreamResponse:
+    return answer(_encode(scales.scale(call.served, call.record())))
+
+
+async def _put_scale(call: Call) -> web.StreamResponse:
+    obj = await call.raw_object("Scale")
+    dry_run = call.query.dry_run("UpdateOptions")
+    return answer(_encode(scales.replace(call.api, call.served, call.key, obj, dry_run=dry_run)))
+
+
+async def _patch_scale(call: Call) -> web.StreamResponse:
+    raw = await call.request.read()
+    patch = patches.parse(raw, call.request.headers.get("Content-Type", ""))
+    wanted = patches.plain(scales.scale(call.served, call.record()), patch)
+    dry_run = call.query.dry_run("PatchOptions")
+    return answer(_encode(scales.replace(call.api, call.served, call.key, wanted, dry_run=dry_run)))
+
+
+async def _bind(call: Call) -> web.StreamResponse:
+    obj = await call.raw_object("Binding")
+    dry_run = call.query.dry_run("CreateOptions")
+    podverbs.bind(call.api, call.served, call.key, obj, dry_run=dry_run)
+    return answer(_encode(podverbs.SUCCESS), 201)
+
+
+async def _evict(call: Call) -> web.StreamResponse:
+    obj = await call.raw_object("Eviction")
+    dry_run = call.query.dry_run("CreateOptions")
+    podverbs.evict(call.api, call.served, call.key, obj, dry_run=dry_run)
+    return answer(_encode(podverbs.SUCCESS), 201)
+
+
+async def _finalize(call: Call) -> web.StreamResponse:
+    obj = await call.body()
+    written = writes.finalize(call.api, call.served, call.key, obj)
+    return answer(call.served.plain.one(written.record))
+
+
+async def _log(call: Call) -> web.StreamResponse:
+    return await logs.stream(call.api, call.record(), call.query, call.request)
+
+
+async def _token(call: Call) -> web.StreamResponse:
+    obj = await call.raw_object("TokenRequest")
+    return answer(_encode(reviews.token_request(call.record(), obj)), 201)
+
+
+_COLLECTION = {"GET": _list, "POST": _create, "DELETE": _delete_collection}
+_OBJECT = {"GET": _get, "PUT": _put, "PATCH": _patch, "DELETE": _delete}
+_STATUS = {"GET": _get_status, "PUT": _put_status, "PATCH": _patch_status}
+_SUBRESOURCES = {
+    "status": _STATUS,
+    "scale": {"GET": _get_scale, "PUT": _put_scale, "PATCH": _patch_scale},
+    "binding": {"POST": _bind},
+    "eviction": {"POST": _evict},
+    "finalize": {"PUT": _finalize},
+    "log": {"GET": _log},
+    "token": {"POST": _token},
+}

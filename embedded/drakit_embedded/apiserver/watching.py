@@ -1,0 +1,197 @@
+"""Watches: each reads the history of its collection at its own pace, so a slow client costs nothing but its connection.
+
+There are no queues. A change wakes the watchers of its collection; each writes the lines that it has not written yet,
+and the lines are encoded once for all watchers of the same form. A watcher that falls behind the history is told so
+(410) and lists again. Protocol: k8s.io/apiserver/pkg/endpoints/handlers/watch.go and pkg/storage/cacher.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+
+import msgspec
+from aiohttp import web
+
+from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.forms import Form
+from drakit_embedded.apiserver.lists import selection
+from drakit_embedded.apiserver.requests import Query, resource_version
+from drakit_embedded.apiserver.statuses import Cause, Object, StatusError
+from drakit_embedded.apiserver.store import Event, Record, Store
+
+_INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+_SHORTEST_SECONDS = 1800
+_BOOKMARK_SECONDS = 55.0
+_encode = msgspec.json.Encoder().encode
+
+
+class Watch:
+    """One watch request, checked and ready to be streamed."""
+
+    def __init__(self, store: Store, served: Served, namespace: str | None, query: Query, form: Form) -> None:
+        self._store, self._collection, self._form = store, served.collection, form
+        self._served, self._namespace = served, namespace
+        self._selection = selection(served, query)
+        self._plain = namespace is None and not self._selection
+        self._bookmarks = query.flag("allowWatchBookmarks")
+        seconds = query.number("timeoutSeconds")
+        self._seconds = seconds if seconds else _SHORTEST_SECONDS * random.uniform(1, 2)  # noqa: S311
+        self._initial = _initial_events(query)
+        self._end_marked = query.flag("sendInitialEvents") and self._bookmarks
+        self._position = self._start(resource_version(query.text("resourceVersion")))
+        self._wake = asyncio.Event()
+        self._bookmark_due = False
+        self._ended = False
+
+    def _start(self, version: int | None) -> int:
+        if version is not None and version > self._store.version:
+            raise statuses.too_large_version(version, self._store.version)
+        position = self._collection.position(self._store.version if self._initial else version or self._store.version)
+        if position is None:
+            raise statuses.expired(f"too old resource version: {version} ({self._collection.forgotten})")
+        return position
+
+    def end(self) -> None:
+        """Let the stream finish after what it is writing now."""
+        self._ended = True
+        self._wake.set()
+
+    def _mark(self) -> None:
+        self._bookmark_due = True
+        self._wake.set()
+
+    async def stream(self, response: web.StreamResponse) -> None:
+        """Write events until the time is over, the client has gone or ``end`` is called."""
+        loop = asyncio.get_running_loop()
+        unsubscribe = self._collection.subscribe(self._wake.set)
+        timer = loop.call_later(self._seconds, self.end)
+        ticker = loop.call_later(_BOOKMARK_SECONDS, self._mark) if self._bookmarks else None
+        try:
+            if self._initial:
+                await self._write_initial(response)
+            while True:
+                self._wake.clear()
+                if not await self._write_changes(response):
+                    return
+                if self._bookmark_due:
+                    self._bookmark_due = False
+                    await response.write(self._bookmark())
+                    ticker = loop.call_later(_BOOKMARK_SECONDS, self._mark)
+                if self._ended:
+                    return
+                await self._wake.wait()
+        finally:
+            unsubscribe()
+            timer.cancel()
+            if ticker is not None:
+                ticker.cancel()
+
+    async def _write_initial(self, response: web.StreamResponse) -> None:
+        records = [record for record in self._collection.select(self._namespace) if self._selection.matches(record)]
+        version = self._store.version
+        for record in records:
+            await response.write(self._line("ADDED", record))
+        if self._end_marked:
+            await response.write(self._bookmark({_INITIAL_EVENTS_END: "true"}, version))
+
+    async def _write_changes(self, response: web.StreamResponse) -> bool:
+        """Write what has happened since; False ends the watch."""
+        events = self._collection.read(self._position)
+        if events is None:
+            gone = statuses.expired("too old resource version: the watch fell behind the history that is kept")
+            await response.write(error_line(gone))
+            return False
+        self._position += len(events)
+        for line in self._lines(events):
+            await response.write(line)
+        return True
+
+    def _lines(self, events: list[Event]) -> Iterator[bytes]:
+        for event in events:
+            if self._plain:
+                yield self._shared(event, event.type, event.record)
+            else:
+                yield from self._selected(event)
+
+    def _selected(self, event: Event) -> Iterator[bytes]:
+        """An object that starts or stops being selected is added or deleted for this watcher."""
+        if self._namespace is not None and event.record.key[0] != self._namespace:
+            return
+        before = event.previous is not None and self._selection.matches(event.previous)
+        now = event.type != "DELETED" and self._selection.matches(event.record)
+        if now:
+            yield self._shared(event, "MODIFIED" if before else "ADDED", event.record)
+        elif before and event.type == "DELETED":
+            yield self._shared(event, "DELETED", event.record)
+        elif before and event.previous is not None:
+            yield self._line("DELETED", _at_version(event.previous, event.version))
+
+    def _shared(self, event: Event, kind: str, record: Record) -> bytes:
+        lines, key = self._collection.lines, (event.version, f"{kind} {self._form.key}")
+        line = lines.get(key)
+        if line is None:
+            line = lines[key] = self._line(kind, record)
+        return line
+
+    def _line(self, kind: str, record: Record) -> bytes:
+        return b'{"type":"%b","object":%b}\n' % (kind.encode(), self._form.one(record))
+
+    def _bookmark(self, annotations: Object | None = None, version: int | None = None) -> bytes:
+        metadata: Object = {"resourceVersion": str(version or self._store.version), "creationTimestamp": None}
+        if annotations:
+            metadata["annotations"] = annotations
+        kind = self._served.kind
+        obj = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+        return _encode({"type": "BOOKMARK", "object": obj}) + b"\n"
+
+
+def _at_version(record: Record, version: int) -> Record:
+    """The state of an object as it left a selection, with the version of the change that took it out."""
+    obj = record.object()
+    obj["metadata"]["resourceVersion"] = str(version)
+    return Record(record.key, version, _encode(obj), record.uid, record.labels, record.fields)
+
+
+def _initial_events(query: Query) -> bool:
+    """Whether the current objects come first, as ADDED: when asked for, or when no version to start from is given."""
+    if query.text("sendInitialEvents"):
+        if query.text("resourceVersionMatch") != "NotOlderThan":
+            message = "Forbidden: resourceVersionMatch must be set to NotOlderThan if sendInitialEvents is provided"
+            raise statuses.invalid(
+                "ListOptions", "meta.k8s.io", "", [Cause("FieldValueForbidden", "resourceVersionMatch", message)]
+            )
+        return query.flag("sendInitialEvents")
+    if query.text("resourceVersionMatch"):
+        message = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        raise statuses.invalid(
+            "ListOptions", "meta.k8s.io", "", [Cause("FieldValueForbidden", "resourceVersionMatch", message)]
+        )
+    return query.text("resourceVersion") in ("", "0")
+
+
+def error_line(error: StatusError) -> bytes:
+    """The ERROR event that ends a watch."""
+    return _encode({"type": "ERROR", "object": error.status()}) + b"\n"
+
+
+class Watches:
+    """The watches under way, so that a stopping server can end them."""
+
+    def __init__(self) -> None:
+        self._active: set[Watch] = set()
+
+    async def run(self, watch: Watch, response: web.StreamResponse) -> None:
+        """Stream one watch."""
+        self._active.add(watch)
+        try:
+            await watch.stream(response)
+        finally:
+            self._active.discard(watch)
+
+    def end_all(self) -> None:
+        """End every watch under way."""
+        for watch in list(self._active):
+            watch.end()

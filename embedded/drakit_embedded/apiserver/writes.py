@@ -1,0 +1,214 @@
+"""Create and update: the steps that every write goes through, whatever the kind.
+
+The order is that of k8s.io/apiserver/pkg/registry/generic/registry/store.go and registry/rest/{create,update}.go. All
+of it is synchronous between reading the stored object and committing the new one: updates need no locks, no retries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from drakit_embedded.apiserver import bodies, deletes, metadata, statuses
+from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
+from drakit_embedded.apiserver.store import Key, Record
+
+# How a request turns the stored object (a private copy, or None) into the one it wants.
+Change = Callable[[Object], Object]
+_SYSTEM_FIELDS = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+)
+_NEVER_SET = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+# metav1.ResetObjectMetaForStatus
+_KEPT_BY_STATUS = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation")
+
+
+class Written(NamedTuple):
+    """The outcome of a write, stored or (dry run) only made."""
+
+    record: Record
+    created: bool
+
+
+def incoming(served: Served, obj: Object, namespace: str | None) -> Object:
+    """A decoded body in the form of the storage version, checked for type, namespace and the fields that rules read."""
+    bodies.typed(obj, served.kind)
+    bodies.check_shape(obj, bodies.ObjectShape, served.kind)
+    meta = obj.get("metadata") or {}
+    obj = {"metadata": meta, **{key: value for key, value in obj.items() if key != "metadata"}}
+    if namespace is not None:
+        if meta.get("namespace", namespace) not in (namespace, "", None):
+            raise statuses.bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request"
+            )
+        meta["namespace"] = namespace
+    if served.converter is not None:
+        obj = served.converter.to_storage(obj)
+    if served.strategy.shape is not None:
+        bodies.check_shape(obj, served.strategy.shape, served.kind)
+    return obj
+
+
+def create(api: Api, served: Served, namespace: str | None, obj: Object, *, dry_run: bool) -> Written:
+    """POST to a collection. ``obj`` is as ``incoming`` returned it."""
+    kind, strategy = served.kind, served.strategy
+    meta = obj["metadata"]
+    if meta.get("resourceVersion"):
+        raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
+    if namespace is not None:
+        _check_namespace(api, served, namespace, meta)
+    for field in _NEVER_SET:
+        meta.pop(field, None)
+    if not meta.get("name") and meta.get("generateName"):
+        meta["name"] = metadata.generated_name(meta["generateName"])
+    meta["uid"] = metadata.new_uid()
+    meta["creationTimestamp"] = metadata.timestamp()
+    if strategy.generation:
+        meta["generation"] = 1
+    else:
+        meta.pop("generation", None)
+    if "status" in kind.subresources and not strategy.status_on_create:
+        obj.pop("status", None)
+    strategy.default(obj, api)
+    strategy.prepare_create(obj, api)
+    faults: list[FieldFault] = [*metadata.validate(meta, strategy.name_rule, namespaced=kind.namespaced)]
+    faults += strategy.validate_create(obj, api)
+    if faults:
+        raise statuses.invalid(kind.kind, kind.group, meta.get("name", ""), faults)
+    key: Key = (namespace or "", meta["name"])
+    if key in served.collection.records:
+        raise statuses.already_exists(kind.plural, kind.group, meta["name"])
+    return Written(_commit(api, served, key, obj, dry_run), True)
+
+
+def _check_namespace(api: Api, served: Served, namespace: str, meta: Object) -> None:
+    """NamespaceLifecycle admission."""
+    found = api.store.named("namespaces").get("", namespace)
+    if found is None:
+        raise statuses.not_found("namespaces", "", namespace)
+    if found.fields.get("status.phase") == "Terminating":
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        raise statuses.forbidden(served.kind.plural, served.kind.group, meta.get("name", ""), why)
+
+
+def update(
+    api: Api, served: Served, key: Key, change: Change, *, subresource: str | None = None, dry_run: bool = False
+) -> Written:
+    """PUT or PATCH of an object or its status; ``change`` gets a copy of the stored one and returns the wanted one."""
+    kind = served.kind
+    record = served.collection.records.get(key)
+    if record is None:
+        if served.strategy.create_on_update and subresource is None:
+            return create(api, served, key[0] or None, change({}), dry_run=dry_run)
+        raise statuses.not_found(kind.plural, kind.group, key[1])
+    old = record.object()
+    new = change(record.object())
+    _check_identity(served, new, old)
+    if subresource == "status":
+        new = _with_status(served, new, old, api)
+    elif subresource is None:
+        _with_spec(served, new, old, api)
+    _validate(served, new, old, api, subresource)
+    if new == old:
+        return Written(record, False)
+    if deletes.done(new):
+        return Written(deletes.remove(api, served, key, new, dry_run=dry_run), False)
+    return Written(_commit(api, served, key, new, dry_run), False)
+
+
+def finalize(api: Api, served: Served, key: Key, obj: Object) -> Written:
+    """PUT of a namespace's finalize subresource, through which its finalizers go away."""
+
+    def change(stored: Object) -> Object:
+        finalizers = (obj.get("spec") or {}).get("finalizers") or []
+        return {**obj, "spec": {"finalizers": finalizers} if finalizers else {}, "status": stored.get("status", {})}
+
+    return update(api, served, key, change, subresource="finalize")
+
+
+def _check_identity(served: Served, new: Object, old: Object) -> None:
+    """Optimistic concurrency, and the fields that are the server's own."""
+    kind, meta, was = served.kind, new["metadata"], old["metadata"]
+    name = was["name"]
+    if meta.setdefault("name", name) != name:
+        raise statuses.bad_request(
+            f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
+        )
+    uid = meta.get("uid")
+    if uid and uid != was.get("uid"):
+        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was.get('uid')}"
+        raise statuses.conflict(kind.plural, kind.group, name, why)
+    version = meta.get("resourceVersion")
+    if version and version != was["resourceVersion"]:
+        raise statuses.conflict(kind.plural, kind.group, name, MODIFIED)
+    if not version and not served.strategy.unconditional_update:
+        message = "Invalid value: 0: must be specified for an update"
+        fault = statuses.Cause("FieldValueInvalid", "metadata.resourceVersion", message)
+        raise statuses.invalid(kind.kind, kind.group, name, [fault])
+    meta["resourceVersion"] = was["resourceVersion"]
+    for field in _SYSTEM_FIELDS:
+        if field in was:
+            meta[field] = meta.get(field) or was[field]
+        elif not meta.get(field):
+            meta.pop(field, None)
+    if "generation" in was:
+        meta["generation"] = was["generation"]
+
+
+def _with_status(served: Served, new: Object, old: Object, api: Api) -> Object:
+    """A status write: everything but the status (and, for most kinds, metadata) stays as it was."""
+    wanted = {**old, "metadata": new["metadata"]}
+    wanted.pop("status", None)
+    if new.get("status") is not None:
+        wanted["status"] = new["status"]
+    if served.strategy.status_keeps_metadata:
+        for field in _KEPT_BY_STATUS:
+            _restore(wanted["metadata"], old["metadata"], field)
+    served.strategy.default(wanted, api)
+    served.strategy.prepare_status(wanted, old, api)
+    return wanted
+
+
+def _with_spec(served: Served, new: Object, old: Object, api: Api) -> None:
+    """A write of the object itself: the status stays as it was, and a changed spec counts."""
+    strategy = served.strategy
+    if "status" in served.kind.subresources:
+        _restore(new, old, "status")
+    strategy.default(new, api)
+    strategy.prepare_update(new, old, api)
+    if strategy.generation and new.get("spec") != old.get("spec"):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _restore(new: Object, old: Object, field: str) -> None:
+    if field in old:
+        new[field] = old[field]
+    else:
+        new.pop(field, None)
+
+
+def _validate(served: Served, new: Object, old: Object, api: Api, subresource: str | None) -> None:
+    strategy, kind = served.strategy, served.kind
+    meta = new["metadata"]
+    faults: list[FieldFault] = [*metadata.validate_update(meta, old["metadata"])]
+    if meta != old["metadata"]:
+        faults += metadata.validate(meta, strategy.name_rule, namespaced=kind.namespaced)
+    if subresource == "status":
+        faults += strategy.validate_status(new, old, api)
+    elif subresource is None:
+        faults += strategy.validate_update(new, old, api)
+    if faults:
+        raise statuses.invalid(kind.kind, kind.group, meta["name"], faults)
+
+
+def _commit(api: Api, served: Served, key: Key, obj: Object, dry_run: bool) -> Record:
+    if dry_run:
+        return api.store.draft(served.collection, key, obj)
+    return api.store.put(served.collection, key, obj)
