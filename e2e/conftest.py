@@ -40,7 +40,7 @@ class Gpus:
     @property
     def mig_class(self) -> str:
         """DeviceClass of the partitions."""
-        return f"mig.{self.name}"
+        return "mig." + self.name.removeprefix("gpu.")
 
     @property
     def gpu_class(self) -> str:

@@ -45,13 +45,14 @@ class ClusterSpec:
     version: str = KUBERNETES_VERSION
     emulated_version: str = "1.37"
     gates: Mapping[str, bool] = field(default_factory=dict)
-    runtime_config: Mapping[str, bool] = field(default_factory=dict)
+    runtime_config: Mapping[str, str] = field(default_factory=dict)
     nodes: Sequence[str] = ()
     drivers: Sequence[DriverSpec] = ()
     scheduler: bool = True
     port: int = 0
     token: str | None = None
-    tls: bool = False
+    # kubectl and client-go send no bearer token over plain HTTP.
+    tls: bool = True
 
 
 class Driver(Protocol):

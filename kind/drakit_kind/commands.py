@@ -54,7 +54,13 @@ def cluster() -> None:
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1.  [default: a free one]")
 @click.option("--token", help="Bearer token of the API server.  [default: a random one]")
-@click.option("--tls", is_flag=True, help="Serve https with a self-signed certificate, trusted by the kubeconfig.")
+@click.option(
+    "--tls/--no-tls",
+    default=True,
+    show_default=True,
+    help="Serve https with a self-signed certificate, which the kubeconfig trusts. Without it Python clients work, but "
+    "kubectl sends its token over https only.",
+)
 @click.option(
     "--emulated-version", default="1.37", show_default=True, metavar="V", help="Behave as 1.34, 1.35, 1.36 or 1.37."
 )
@@ -122,7 +128,7 @@ def up(
             tls=tls,
             emulated_version=emulated_version,
             gates=parse_gates(feature_gates),
-            runtime_config=parse_gates(runtime_config),
+            runtime_config=dict(part.split("=", 1) for part in runtime_config.split(",") if part),
             scheduler=not no_scheduler,
             drivers=[] if no_driver else wanted,
         )

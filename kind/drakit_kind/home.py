@@ -19,19 +19,17 @@ import msgspec
 from drakit_kind.cluster import ClusterError, ClusterSpec
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
-# sun_path of AF_UNIX holds 108 bytes with the final NUL; the longest socket is a registration socket of a driver.
+# sun_path of AF_UNIX holds 108 bytes with the final NUL; the longest path is that of a driver's registration socket.
 _SOCKET_BYTES = 107
 _LOCK_ATTEMPTS = 10
 _LOCK_PAUSE = 0.02  # seconds
-_LONGEST_SOCKET = "/nodes/node-999/plugins_registry/" + "x" * 40 + "-reg.sock"
+_TYPICAL_SOCKET = "/n/node-999/plugins_registry/test-abcdef.gpu.nvidia.com-reg.sock"
 
 
 def base_directory() -> Path:
-    """``$DRAKIT_HOME``, else ``$XDG_STATE_HOME/drakit``, else ``~/.local/state/drakit``."""
-    if home := os.environ.get("DRAKIT_HOME"):
-        return Path(home)
-    state = os.environ.get("XDG_STATE_HOME")
-    return (Path(state) if state else Path.home() / ".local" / "state") / "drakit"
+    """``$DRAKIT_HOME``, else ``~/.drakit``: unix sockets lie below it, so every directory more would cost users."""
+    home = os.environ.get("DRAKIT_HOME")
+    return Path(home) if home else Path.home() / ".drakit"
 
 
 def checked_name(name: str) -> str:
@@ -77,8 +75,8 @@ class ClusterHome:
 
     @property
     def nodes(self) -> Path:
-        """One kubelet directory for each node."""
-        return self.directory / "nodes"
+        """One kubelet directory for each node; a short name, because sockets lie below it."""
+        return self.directory / "n"
 
     @property
     def control(self) -> Path:
@@ -87,7 +85,7 @@ class ClusterHome:
 
     def make(self) -> None:
         """Create the directory, private to the user; raises ``ClusterError`` where sockets would not fit."""
-        longest = len(os.fsencode(self.directory.absolute())) + len(_LONGEST_SOCKET)
+        longest = len(os.fsencode(self.directory.absolute())) + len(_TYPICAL_SOCKET)
         if longest > _SOCKET_BYTES:
             raise ClusterError(
                 f"{self.directory}: this path is {longest - _SOCKET_BYTES} bytes too long for the unix sockets "

@@ -11,10 +11,12 @@ import logging
 import os
 import secrets
 import signal
+import ssl
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, cast, get_args
 
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
@@ -24,28 +26,35 @@ from drakit_kind.cluster import ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.drivers import pools_of
 from drakit_kind.home import ClusterHome
 
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver import Server
+
 log = logging.getLogger("drakit")
 
 
 class _Slot(Protocol):
     """What every component looks like from here."""
 
-    async def start(self) -> Any: ...
+    async def start(self) -> object: ...
 
     async def stop(self) -> None: ...
 
 
 class _Loop:
-    """A component that is one coroutine, run until it is stopped."""
+    """A component that is one coroutine, run until it is stopped; ``ready`` is set when it has its caches."""
 
-    def __init__(self, name: str, connection: Connection, run: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, name: str, connection: Connection, run: Callable[[], Coroutine[None, None, None]], ready: asyncio.Event
+    ) -> None:
         self._name = name
         self._connection = connection
         self._run = run
+        self._ready = ready
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         self._task = asyncio.create_task(self._guarded(), name=self._name)
+        await self._ready.wait()
 
     async def _guarded(self) -> None:
         try:
@@ -68,33 +77,29 @@ class Host:
     def __init__(self, spec: ClusterSpec, home: ClusterHome) -> None:
         self._spec = spec
         self._home = home
-        self._gates: dict[str, FeatureGates] = {}
         self._slots: dict[str, _Slot] = {}
-        self._url = f"{'https' if spec.tls else 'http'}://127.0.0.1:{spec.port}"
+        self._url = ""
+        self._certificate: bytes | None = None
         self._kubelet_token = secrets.token_urlsafe(32)
-        for component in get_args(Component):
-            self._configure(component, spec.gates, spec.emulated_version)
-
-    def _configure(self, component: str, gates: Mapping[str, bool], emulated_version: str) -> None:
-        self._gates[component] = FeatureGates(emulated_version, gates)
-
-    def _connect(self, component: str) -> Connection:
-        return Connection(self._url, token=self._spec.token, tls=self._tls_context(), user_agent=f"drakit-{component}")
+        gates = FeatureGates(spec.emulated_version, spec.gates)
+        self._gates: dict[str, FeatureGates] = dict.fromkeys(get_args(Component), gates)
+        self._make: dict[str, Callable[[], _Slot]] = {
+            "apiserver": self._apiserver,
+            "controllers": self._controllers,
+            "scheduler": self._scheduler,
+            "kubelet": self._kubelet,
+        }
 
     async def start(self) -> None:
         """Start everything; returns when nodes are Ready and drivers are registered."""
-        await self._start("apiserver")
-        self._write_kubeconfig()
-        parts: list[str] = ["controllers"]
-        parts += ["kubelet"] if self._spec.nodes else []
-        parts += ["scheduler"] if self._spec.scheduler else []
-        await asyncio.gather(*(self._start(part) for part in parts))
-        await asyncio.gather(*(self._start_driver(index, driver) for index, driver in enumerate(self._spec.drivers)))
-
-    def _write_kubeconfig(self) -> None:
-        assert self._spec.token is not None
-        config = kubeconfig.entry(f"drakit-{self._spec.name}", self._url, self._spec.token, self._certificate())
+        await self._start_apiserver()
+        config = kubeconfig.entry(f"drakit-{self._spec.name}", self._url, self._spec.token or "", self._certificate)
         kubeconfig.write(self._home.kubeconfig, config)
+        parts = ["controllers"]
+        parts += ["scheduler"] if self._spec.scheduler else []
+        parts += ["kubelet"] if self._spec.nodes else []
+        await asyncio.gather(*map(self._start, parts))
+        await asyncio.gather(*(self._start_driver(index, driver) for index, driver in enumerate(self._spec.drivers)))
 
     async def stop(self) -> None:
         """Stop in the opposite order, so that drivers and kubelets can still say goodbye."""
@@ -105,65 +110,74 @@ class Host:
             except Exception:
                 log.exception("%s did not stop cleanly", name)
 
-    async def _start(self, component: str) -> None:
-        slot = getattr(self, f"_{component}")()
-        self._slots[component] = slot
-        await slot.start()
-        log.info("%s started", component)
-
     async def restart(self, request: dict[str, Any]) -> dict[str, Any]:
-        """``{component, gates, emulated_version}``: gates and version None keep what the component has."""
+        """``{component, gates, emulated_version}``; what is None stays as the cluster was started."""
         component = request["component"]
         if component not in self._slots:
             raise ClusterError(f"this cluster runs no {component}; it runs {', '.join(self._slots)}")
-        gates = request["gates"] if request["gates"] is not None else self._spec.gates
-        self._configure(component, gates, request["emulated_version"] or self._spec.emulated_version)
-        # The slot keeps its place in the order of stopping.
-        slot = self._slots[component]
-        await slot.stop()
-        self._slots[component] = slot = getattr(self, f"_{component}")()
-        await slot.start()
+        gates = self._spec.gates if request["gates"] is None else request["gates"]
+        # Made first: gates that Kubernetes refuses must not cost a running component.
+        self._gates[component] = FeatureGates(request["emulated_version"] or self._spec.emulated_version, gates)
+        await self._slots[component].stop()
+        await (self._start_apiserver() if component == "apiserver" else self._start(component))
         log.info("%s restarted", component)
         return {}
+
+    async def _start(self, component: str) -> None:
+        slot = self._make[component]()
+        self._slots[component] = slot  # a restarted one keeps its place in the order of stopping
+        await slot.start()
+        log.info("%s started", component)
+
+    async def _start_apiserver(self) -> None:
+        await self._start("apiserver")
+        server = cast("Server", self._slots["apiserver"])
+        self._url, self._certificate = server.url, server.ca_certificate
+
+    def _connect(self, component: str) -> Connection:
+        tls = None
+        if self._certificate is not None:
+            tls = ssl.create_default_context(cadata=self._certificate.decode())
+        return Connection(self._url, token=self._spec.token, tls=tls, user_agent=f"drakit-{component}")
 
     def _apiserver(self) -> _Slot:
         from drakit_embedded.apiserver import Server, ServerConfig
 
-        return Server(
-            ServerConfig(
-                port=self._spec.port,
-                token=self._spec.token,
-                data_file=self._home.store,
-                gates=self._gates["apiserver"],
-                runtime_config=dict(self._spec.runtime_config),
-                kubelet_token=self._kubelet_token,
-            )
+        config = ServerConfig(
+            port=self._spec.port,
+            token=self._spec.token,
+            data_file=self._home.store,
+            gates=self._gates["apiserver"],
+            runtime_config=self._spec.runtime_config,
+            tls=self._spec.tls,
+            kubelet_token=self._kubelet_token,
         )
+        return Server(config)
 
     def _controllers(self) -> _Slot:
         from drakit_embedded import controllers
 
         connection = self._connect("controllers")
-        return _Loop("controllers", connection, lambda: controllers.run(connection, gates=self._gates["controllers"]))
+        ready = asyncio.Event()
+        gates, root_ca = self._gates["controllers"], (self._certificate or b"").decode()
+        run = partial(controllers.run, connection, gates=gates, root_ca=root_ca, ready=ready)
+        return _Loop("controllers", connection, run, ready)
 
     def _scheduler(self) -> _Slot:
         from drakit_allocator.scheduler import Scheduler
 
         connection = self._connect("scheduler")
         scheduler = Scheduler(connection, gates=self._gates["scheduler"])
-        return _Loop("scheduler", connection, scheduler.run)
+        return _Loop("scheduler", connection, scheduler.run, scheduler.synced)
 
     def _kubelet(self) -> _Slot:
         from drakit_embedded.kubelet import KubeletSimulator, NodeSpec
 
-        return KubeletSimulator(
-            self._connect("kubelet"),
-            [NodeSpec(name) for name in self._spec.nodes],
-            self._home.nodes,
-            token=self._kubelet_token,
-        )
+        nodes = [NodeSpec(name) for name in self._spec.nodes]
+        return KubeletSimulator(self._connect("kubelet"), nodes, self._home.nodes, token=self._kubelet_token)
 
     async def _start_driver(self, index: int, spec: DriverSpec) -> None:
+        from drakit_driver import profiles
         from drakit_driver.driver import Driver, NodeDirectories
 
         pools = pools_of(spec)
@@ -172,7 +186,9 @@ class Host:
         ]
         name = pools[0].driver
         gates = FeatureGates(self._spec.emulated_version, {**self._spec.gates, **spec.gates})
-        driver = Driver(self._connect(f"driver-{name}"), name, pools, gates=gates, nodes=directories)
+        classes = profiles.device_classes(spec.profile, name)
+        connection = self._connect(f"driver-{name}")
+        driver = Driver(connection, name, pools, gates=gates, nodes=directories, classes=classes)
         self._slots[f"driver-{index}"] = driver
         await driver.start()
         await driver.ready()
