@@ -7,6 +7,7 @@ components only read once.
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -34,6 +35,8 @@ _CONNECT_SECONDS = 10.0
 _REQUEST_SECONDS = 60.0
 # A slice of 128 devices is about 100 KB and a watch line must fit; etcd refuses objects over 1.5 MiB.
 _LINE_BYTES = 4 * 1024 * 1024
+# Each request under way is an open socket, and a process may have 1024 of them; watches are not counted.
+_PARALLEL_REQUESTS = 128
 
 
 class Connection:
@@ -57,6 +60,7 @@ class Connection:
         self._user_agent = user_agent
         self._configuration = configuration
         self._session: aiohttp.ClientSession | None = None
+        self._turns = asyncio.Semaphore(_PARALLEL_REQUESTS)
 
     @classmethod
     async def from_kubeconfig(
@@ -101,6 +105,7 @@ class Connection:
         if self._session is not None:
             await self._session.close()
             self._session = None
+            self._turns = asyncio.Semaphore(_PARALLEL_REQUESTS)
 
     async def _headers(self) -> dict[str, str]:
         if self._token is not None:
@@ -136,9 +141,10 @@ class Connection:
         if body is not None:
             data = body if isinstance(body, bytes) else msgspec.json.encode(body)
             headers["Content-Type"] = content_type
-        async with self._open().request(
-            method, self.server + path, data=data, params=params, headers=headers
-        ) as response:
+        async with (
+            self._turns,
+            self._open().request(method, self.server + path, data=data, params=params, headers=headers) as response,
+        ):
             raw = await response.read()
             if response.status >= 400:
                 raise _refusal(response.status, raw)

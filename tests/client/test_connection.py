@@ -141,3 +141,22 @@ async def test_ready_is_said_once_where_systemd_listens(tmp_path: Path, monkeypa
         assert await asyncio.get_running_loop().sock_recv(listener, 64) == b"READY=1"
         with pytest.raises(BlockingIOError):
             listener.recv(64)
+
+
+async def test_requests_take_turns_so_that_sockets_do_not_run_out() -> None:
+    under_way, most = 0, 0
+
+    async def count(_: web.Request) -> web.Response:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        await asyncio.sleep(0)
+        under_way -= 1
+        return web.json_response({})
+
+    server = await _serve(count)
+    async with Connection(str(server.make_url("/"))) as connection:
+        await asyncio.gather(*(connection.get(PODS, "p", "ns") for _ in range(400)))
+        connections = len(connection._open().connector._conns.popitem()[1])  # type: ignore[union-attr]
+    await server.close()
+    assert most <= connections <= 128
