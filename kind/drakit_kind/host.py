@@ -71,6 +71,19 @@ class _Loop:
         await self._connection.close()
 
 
+class _Closing:
+    """A connection that outlives the component that uses it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def start(self) -> None:
+        return
+
+    async def stop(self) -> None:
+        await self._connection.close()
+
+
 class Host:
     """All components of one embedded cluster."""
 
@@ -189,6 +202,7 @@ class Host:
         classes = profiles.device_classes(spec.profile, name)
         connection = self._connect(f"driver-{name}")
         driver = Driver(connection, name, pools, gates=gates, nodes=directories, classes=classes)
+        self._slots[f"connection of driver-{index}"] = _Closing(connection)
         self._slots[f"driver-{index}"] = driver
         await driver.start()
         await driver.ready()
