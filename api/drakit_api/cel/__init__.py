@@ -1,21 +1,33 @@
 """Device selectors in CEL, evaluated as Kubernetes 1.37 does.
 
 ``compile_selector`` parses, checks and compiles an expression once; ``Selector.matches`` then takes about a microsecond
-and is thread-safe. ``device_view`` prepares a device for any number of selectors.
+and is thread-safe. ``device_view`` prepares a device for any number of selectors. ``check_selector`` is what the API
+server does with an expression in a request.
 """
 
 from __future__ import annotations
 
 from .device import DeviceView, device_view
 from .errors import CelCompileError, CelError, CelRuntimeError
-from .selector import Selector, compile_selector
+from .selector import (
+    Expression,
+    Selector,
+    check_derived_attribute,
+    check_selector,
+    compile_derived_attribute,
+    compile_selector,
+)
 
 __all__ = [
     "CelCompileError",
     "CelError",
     "CelRuntimeError",
     "DeviceView",
+    "Expression",
     "Selector",
+    "check_derived_attribute",
+    "check_selector",
+    "compile_derived_attribute",
     "compile_selector",
     "device_view",
 ]

@@ -227,25 +227,10 @@ class _Checker:
 
     def _bind(self, node: Bind) -> Type:
         value = self.check(node.value)
-        if node.unpack:
-            value = self._unpacked(node, value)
         self._scopes.append({node.name: value})
         body = self.check(node.body)
         self._scopes.pop()
-        if node.unpack == "optMap":
-            return types.optional_of(body)
-        if node.unpack and not self._substitution.assignable([body], [types.optional_of(self._substitution.fresh())]):
-            found = f"(bool, {self._resolve(body)}, {types.optional_of(DYN)})"
-            return self._report(node.position, f"found no matching overload for '_?_:_' applied to '{found}'")
         return body
-
-    def _unpacked(self, node: Bind, found: Type) -> Type:
-        """The type inside of the optional that optMap works on."""
-        inner = self._substitution.fresh()
-        if not self._substitution.assignable([found], [types.optional_of(inner)]):
-            shown = self._resolve(found)
-            self._report(node.position, f"found no matching overload for 'hasValue' applied to '{shown}.()'")
-        return DYN if found.is_dynamic else inner
 
     def _comprehension(self, node: Comprehension) -> Type:
         scope = self._variables(node, self._resolve(self.check(node.range)))

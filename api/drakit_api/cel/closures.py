@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import comprehensions, device
+from . import comprehensions, device, metering
 from .calls import call, dispatcher
 from .comprehensions import Closure
 from .declarations import Implementation
 from .errors import CelCompileError, CelRuntimeError
 from .library import operators, regex
+from .sizes import LIST_BASE, MAP_BASE
 from .syntax import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
 from .types import DEVICE
 from .values import MAPS, NONE, Optional, TypeValue, equal, map_key, no_such_overload, type_name
@@ -25,10 +26,14 @@ _UNKNOWN = object()
 _CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 
 
-def compile_tree(tree: Node) -> tuple[Closure, int]:
-    """The function for a checked tree and the number of local variables that its frame needs."""
-    compiler = _Compiler()
-    return compiler.compile(tree), compiler.locals
+def compile_tree(tree: Node, *, metered: bool = False) -> tuple[Closure, int]:
+    """The function for a checked tree and how many places its frame needs behind those of the device.
+
+    A metered function counts its cost in the frame and stops at the limit.
+    """
+    compiler = _MeteredCompiler() if metered else _Compiler()
+    compiled = compiler.compile(tree)
+    return compiled, 1 + compiler.locals if metered or compiler.locals else 0
 
 
 def constant(value: Any) -> Closure:
@@ -169,6 +174,11 @@ class _Compiler:
 
     def _map(self, node: MapLiteral) -> Closure:
         entries = [(self.compile(e.key), self.compile(e.value), e.optional) for e in node.entries]
+        if all(key in self._known and value in self._known and not optional for key, value, optional in entries):
+            try:
+                return self._constant(_build_map(entries, []))
+            except CelRuntimeError as error:
+                return _failing(str(error))
         return lambda frame: _build_map(entries, frame)
 
     def _declare(self, names: list[str]) -> tuple[list[int], dict[str, int]]:
@@ -185,14 +195,97 @@ class _Compiler:
         self._bound.add(slot)
         body = self.compile(node.body)
         self._slots = outer
-        return _bound(slot, value, body) if not node.unpack else _unpacked(slot, value, body, node.unpack)
+        return _bound(slot, value, body)
 
     def _comprehension(self, node: Comprehension) -> Closure:
         source = self.compile(node.range)
         slots, outer = self._declare([variable.name for variable in node.variables])
         body = [self.compile(part) for part in node.body]
         self._slots = outer
-        return comprehensions.build(node.macro, source, slots, body)
+        return self._build(node.macro, source, slots, body)
+
+    def _build(self, macro: str, source: Closure, slots: list[int], body: list[Closure]) -> Closure:
+        return comprehensions.build(macro, source, slots, body)
+
+
+class _MeteredCompiler(_Compiler):
+    """The same without shortcuts, so that all that upstream counts takes place."""
+
+    def _ident(self, node: Ident) -> Closure:
+        compiled = super()._ident(node)
+        return compiled if compiled in self._known else metering.priced(compiled, 1)
+
+    def _select(self, node: Select) -> Closure:
+        if node.type_name:
+            return self._constant(TypeValue(node.type_name))
+        operand, name = self._path(node.operand), node.name
+        if node.presence:
+            return lambda frame: present(operand(frame), name)
+        if node.optional:
+            return metering.priced_if_found(lambda frame: operators.find(operand(frame), name))
+        return metering.priced(lambda frame: select(operand(frame), name), 1)
+
+    def _path(self, node: Node) -> Closure:
+        """The operand of a step; the first step from something other than a variable costs one more."""
+        compiled = self.compile(node)
+        return compiled if _is_path(node) else metering.priced(compiled, 1)
+
+    def _unpriced(self, node: Node) -> Closure:
+        """A path inside of another one: its first step is free."""
+        compiled = self.compile(node)
+        return metering.priced(compiled, -1) if _is_path(node) else compiled
+
+    def _call(self, node: Call) -> Closure:
+        function = node.function
+        if function == "_?_:_" and _is_path(node):
+            return _conditional(self.compile(node.arguments[0]), *map(self._unpriced, node.arguments[1:]))
+        if function in ("_?_:_", "or", "orValue"):
+            return super()._call(node)
+        if function in ("_&&_", "_||_"):
+            operands = [self.compile(operand) for operand in node.operands]
+            return (comprehensions.conjunction if function == "_&&_" else comprehensions.disjunction)(operands)
+        if function in ("_[_]", "_[?_]"):
+            container, key = self._path(node.arguments[0]), self._unpriced(node.arguments[1])
+            step = operators.index if function == "_[_]" else operators.find
+            compiled: Closure = lambda frame: step(container(frame), key(frame))  # noqa: E731
+            return metering.priced(compiled, 1) if function == "_[_]" else metering.priced_if_found(compiled)
+        operands = [self.compile(operand) for operand in node.operands]
+        known = [self._known.get(operand, _UNKNOWN) for operand in operands]
+        implementation = dispatcher(node)
+        if function == "@in" and isinstance(known[1], list):
+            return call(implementation, operands)  # upstream makes it a lookup in a set, which is free
+        if function in _CONVERSIONS and node.target is None and _UNKNOWN not in known:
+            return self._folded(node, implementation, known)
+        return metering.call(function, implementation, operands)
+
+    def _list(self, node: ListLiteral) -> Closure:
+        compiled = super()._list(node)
+        return compiled if compiled in self._known else metering.priced(compiled, LIST_BASE)
+
+    def _map(self, node: MapLiteral) -> Closure:
+        compiled = super()._map(node)
+        return compiled if compiled in self._known else metering.priced(compiled, MAP_BASE)
+
+    def _build(self, macro: str, source: Closure, slots: list[int], body: list[Closure]) -> Closure:
+        if macro in ("all", "exists"):
+            remaining = device.FIRST_LOCAL + self.locals
+            self.locals += 1
+            source, body = metering.counted(source, remaining), [metering.quantified(macro, body[0], remaining)]
+        else:
+            body = metering.body(macro, body)
+        return metering.priced(super()._build(macro, source, slots, body), metering.result_price(macro))
+
+
+def _is_path(node: Node) -> bool:
+    """Whether upstream evaluates the node as steps from a variable, a choice between such paths included."""
+    match node:
+        case Ident() | Select():
+            return True
+        case Call(function="_[_]" | "_[?_]"):
+            return True
+        case Call(function="_?_:_"):
+            return all(isinstance(branch, Literal) or _is_path(branch) for branch in node.arguments[1:])
+    return False
 
 
 def select(container: Any, name: str) -> Any:
@@ -345,19 +438,6 @@ def _bound_variable(slot: int) -> Closure:
         return value
 
     return variable
-
-
-def _unpacked(slot: int, value: Closure, body: Closure, macro: str) -> Closure:
-    def unpacked(frame: list[Any]) -> Any:
-        optional = value(frame)
-        if type(optional) is not Optional:
-            raise no_such_overload("hasValue", optional)
-        if optional is NONE:
-            return NONE
-        frame[slot] = optional.value
-        return Optional(body(frame)) if macro == "optMap" else body(frame)
-
-    return unpacked
 
 
 def _list_with_optionals(elements: list[Closure], optional: frozenset[int]) -> Closure:

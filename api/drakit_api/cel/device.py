@@ -10,10 +10,11 @@ from drakit_api.quantity import Quantity, QuantityError
 from .library import semver
 from .values import Domains, Semver
 
-# Where the fields of ``device`` lie in a frame; local variables follow.
+# Where the fields of ``device`` lie in a frame; device as a whole, the cost so far and local variables follow.
 FIELDS: Final = ("driver", "allowMultipleAllocations", "attributes", "capacity")
 WHOLE: Final = len(FIELDS)
-FIRST_LOCAL: Final = WHOLE + 1
+COST: Final = WHOLE + 1
+FIRST_LOCAL: Final = COST + 1
 
 
 class DeviceView:

@@ -6,6 +6,8 @@ Which exist for selectors, and what is wrong with a malformed one, is from cel-g
 
 from __future__ import annotations
 
+import copy
+
 from .syntax import Bind, Call, Comprehension, Ident, Node, Select
 
 # canonical name of (method, number of arguments); one variable unless listed in _TWO_VARIABLES
@@ -54,8 +56,7 @@ def expand(call: Call) -> Node:
     if key == ("bind", 3) and isinstance(call.target, Ident) and call.target.name == "cel":
         return _expand_bind(call)
     if key in (("optMap", 2), ("optFlatMap", 2)):
-        variable = _name(call.arguments[0], "variable name must be a simple identifier", call)
-        return Bind(call.position, variable.name, call.target, call.arguments[1], unpack=call.function)
+        return _expand_optional(call, call.target)
     return call
 
 
@@ -70,7 +71,7 @@ def _expand_has(call: Call) -> Node:
 
 def _expand_one_variable(call: Call, target: Node, macro: str) -> Node:
     complaint = "argument is not an identifier" if macro in ("map", "filter") else "argument must be a simple name"
-    variable = _name(call.arguments[0], complaint, call)
+    variable = _name(call.arguments[0], complaint)
     if variable.name in _RESERVED:
         raise MacroError(variable.position, "iteration variable overwrites accumulator variable")
     return Comprehension(call.position, macro, target, [variable], call.arguments[1:])
@@ -79,13 +80,26 @@ def _expand_one_variable(call: Call, target: Node, macro: str) -> Node:
 def _expand_two_variables(call: Call, target: Node, macro: str) -> Node:
     variables = []
     for argument in call.arguments[:2]:
-        variable = _name(argument, "argument must be a simple name", call)
+        variable = _name(argument, "argument must be a simple name")
         if variable.name in _RESERVED:
             raise MacroError(variable.position, "iteration variable overwrites accumulator variable")
         variables.append(variable)
     if variables[0].name == variables[1].name:
         raise MacroError(variables[1].position, f"duplicate variable name: {variables[0].name}")
     return Comprehension(call.position, macro, target, variables, call.arguments[2:])
+
+
+def _expand_optional(call: Call, target: Node) -> Node:
+    """``x.optMap(v, f)`` is ``x.hasValue() ? optional.of(f with v bound to x.value()) : optional.none()``."""
+    complaint = f"{call.function}() variable name must be a simple identifier"
+    variable = _name(call.arguments[0], complaint)
+    at, optional = call.position, Ident(call.position, "optional")
+    value = Call(at, "value", copy.deepcopy(target), [])
+    mapped: Node = Bind(at, variable.name, value, call.arguments[1])
+    if call.function == "optMap":
+        mapped = Call(at, "of", optional, [mapped])
+    condition = Call(at, "hasValue", target, [])
+    return Call(at, "_?_:_", None, [condition, mapped, Call(at, "none", optional, [])])
 
 
 def _expand_sort_by(call: Call, target: Node) -> Node:
@@ -97,11 +111,11 @@ def _expand_sort_by(call: Call, target: Node) -> Node:
 
 
 def _expand_bind(call: Call) -> Node:
-    variable = _name(call.arguments[0], "cel.bind() variable names must be simple identifiers", call)
+    variable = _name(call.arguments[0], "cel.bind() variable names must be simple identifiers")
     return Bind(call.position, variable.name, call.arguments[1], call.arguments[2])
 
 
-def _name(argument: Node, complaint: str, call: Call) -> Ident:
+def _name(argument: Node, complaint: str) -> Ident:
     if not isinstance(argument, Ident) or argument.name.startswith("."):
         raise MacroError(argument.position, complaint)
     return argument

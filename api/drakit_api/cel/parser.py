@@ -157,6 +157,8 @@ class _Builder(Transformer[Token, Node]):
             return _node(children[0])
         operator, operand = children
         function = "!_" if operator == "!" else "-_"
+        if function == "-_" and isinstance(operand, Literal) and operand.position == _start(operator) + 1:
+            return _negated(operand)
         if isinstance(operand, Call) and operand.function == function and operand.position == _start(operator) + 1:
             return operand.arguments[0]  # cel-go drops pairs
         return Call(_start(operator), function, None, [operand])
@@ -261,6 +263,13 @@ _LITERALS: dict[str, Callable[[str], Any]] = {
 def _node(child: Any) -> Node:
     assert isinstance(child, Node), child
     return child
+
+
+def _negated(literal: Literal) -> Node:
+    """``--1``: cel-go drops pairs of signs."""
+    if isinstance(literal.value, bool) or not isinstance(literal.value, int | float):
+        return Call(literal.position - 1, "-_", None, [literal])
+    return Literal(literal.position - 1, -literal.value)
 
 
 def _infix(children: list[Any]) -> Node:

@@ -115,9 +115,8 @@ class Comprehension(Node):
 
 @dataclass(slots=True)
 class Bind(Node):
-    """``cel.bind(name, value, body)``, and what ``optMap`` and ``optFlatMap`` do with the unpacked value."""
+    """``cel.bind(name, value, body)``."""
 
     name: str
     value: Node
     body: Node
-    unpack: str = ""
