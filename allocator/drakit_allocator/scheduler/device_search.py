@@ -9,6 +9,7 @@ Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dynamicres
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -30,6 +31,7 @@ from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES, Rejection
 from drakit_allocator.scheduler.pod_claims import PodClaims
 from drakit_allocator.search import Limits
 from drakit_allocator.snapshot import Snapshot
+from drakit_api.cel import CelCompileError, compile_selector
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Object
 
@@ -93,6 +95,7 @@ class DeviceSearches:
         self.failures.clear()
         if new is not None:
             self.snapshot.put_class(new)
+            _compile(new)
         elif old is not None:
             self.snapshot.remove_class(old["metadata"]["name"])
 
@@ -206,6 +209,14 @@ class DeviceSearch:
         if not self._shared.features.device_binding_and_status:
             return allocation
         return {**allocation, "allocationTimestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+
+def _compile(device_class: Object) -> None:
+    """Compile selectors ahead, so that the first pod does not wait for the parser to be built."""
+    for selector in device_class["spec"].get("selectors") or []:
+        with contextlib.suppress(CelCompileError):
+            # What is wrong with it is told when a claim uses it.
+            compile_selector((selector.get("cel") or {}).get("expression", ""))
 
 
 def _is_same(one: _Basis, other: _Basis) -> bool:

@@ -1,0 +1,163 @@
+"""The shared lease: one holder, quick hand-over, and late writes of a stalled scheduler that are refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from drakit_allocator.scheduler.binding import Binder, Decision, fence
+from drakit_allocator.scheduler.claims import Claims
+from drakit_allocator.scheduler.lease import Lease, LeaseLost, LeaseTimes
+from drakit_allocator.scheduler.pods import PodInfo
+from drakit_client.connection import Connection
+from drakit_client.resources import LEASES, RESOURCE_CLAIMS
+from drakit_embedded.apiserver import Server, ServerConfig
+
+Json = dict[str, Any]
+QUICK = LeaseTimes(duration=1.0, deadline=0.5, retry=0.05, turn=0.2)
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Connection]:
+    async with Server(ServerConfig()) as server, Connection(server.url, token=server.token) as connection:
+        yield connection
+
+
+def idle() -> bool:
+    return False
+
+
+def busy() -> bool:
+    return True
+
+
+async def acquire(lease: Lease, seconds: float = 10.0) -> bool:
+    async with asyncio.timeout(seconds):
+        return await lease.acquire(idle)
+
+
+async def test_a_fresh_cluster_is_led_at_once(api: Connection) -> None:
+    lease = Lease(api, "a")
+    assert await acquire(lease, 2.0) is False
+    lease.check()
+
+
+async def test_a_released_lease_is_taken_at_once_and_cleanly(api: Connection) -> None:
+    first, second = Lease(api, "a"), Lease(api, "a")
+    await acquire(first)
+    await first.release()
+    with pytest.raises(LeaseLost):
+        first.check()
+    assert await acquire(second, 2.0) is False
+    assert (await api.get(LEASES, "drakit-scheduler", "kube-system"))["spec"]["leaseTransitions"] == 2
+
+
+async def test_a_held_lease_is_not_taken_while_it_is_renewed(api: Connection) -> None:
+    first, second = Lease(api, "a", QUICK), Lease(api, "a", QUICK)
+    await acquire(first)
+    keeper = asyncio.create_task(first.keep())
+    waiting = asyncio.create_task(second.acquire(idle))
+    done, _ = await asyncio.wait([waiting], timeout=2 * QUICK.duration)
+    assert not done
+    first.check()
+    for task in (keeper, waiting):
+        task.cancel()
+
+
+async def test_a_holder_that_stalls_stops_before_another_takes_over_and_is_fenced_off(api: Connection) -> None:
+    stalled, other = Lease(api, "a", QUICK), Lease(api, "a", QUICK)
+    await acquire(stalled)
+    taking = asyncio.create_task(other.acquire(idle))
+    while not taking.done():
+        # At no moment may both of them write.
+        assert not (stalled.is_held() and other.is_held())
+        await asyncio.sleep(0.005)
+    assert taking.result() is True
+    with pytest.raises(LeaseLost):
+        stalled.check()
+
+
+async def test_who_lost_its_own_lease_has_to_fence_its_own_late_writes(api: Connection) -> None:
+    lease = Lease(api, "a", QUICK)
+    await acquire(lease)
+    lease.abandon()
+    assert await acquire(lease) is True
+
+
+async def test_a_scheduler_of_another_name_asks_for_its_turn(api: Connection) -> None:
+    first, second = Lease(api, "a", QUICK), Lease(api, "b", QUICK)
+    watching = [asyncio.create_task(lease.watch()) for lease in (first, second)]
+    await acquire(first)
+    keeper = asyncio.create_task(first.keep())
+    waiting = asyncio.create_task(second.acquire(busy))
+    async with asyncio.timeout(10):
+        await first.turn_ended()
+        keeper.cancel()
+        await first.release()
+        # The first one has work too, but the second one asked.
+        again = asyncio.create_task(first.acquire(busy))
+        assert await waiting is False
+    assert not again.done()
+    for task in (*watching, again):
+        task.cancel()
+
+
+class OnceAllowed:
+    """The state of a scheduler that stalls after its check: the next check comes too late."""
+
+    def __init__(self) -> None:
+        self._checks = 0
+
+    def check(self) -> None:
+        self._checks += 1
+        if self._checks > 1:
+            raise LeaseLost("expired")
+
+
+async def test_a_write_decided_before_the_fence_is_refused_after_it(api: Connection) -> None:
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
+    body = {
+        "metadata": {
+            "name": "claim",
+            "namespace": "default",
+            "finalizers": ["resource.kubernetes.io/delete-protection"],
+        },
+        "spec": {"devices": {"requests": [request]}},
+    }
+    claim = await api.create(RESOURCE_CLAIMS, body, "default")
+    known = Claims(lambda _: None, lambda _: None)
+    known.seen(None, claim)
+    pod = PodInfo({"metadata": {"name": "p", "namespace": "default", "uid": "u"}, "spec": {}})
+    results = [{"request": "r", "driver": "d.example.com", "pool": "p", "device": "d0"}]
+    decision = Decision(pod, "n1", [claim], {claim["metadata"]["uid"]: {"devices": {"results": results}}})
+
+    new_holder = Lease(api, "b")
+    await acquire(new_holder)
+    await fence(api, new_holder.identity, new_holder)
+    with pytest.raises(LeaseLost):
+        await Binder(api, known, OnceAllowed()).prepare(decision)
+    assert not (await api.get(RESOURCE_CLAIMS, "claim", "default")).get("status")
+
+
+async def test_without_a_fence_that_write_would_succeed(api: Connection) -> None:
+    """The same without the fence, to show that it is the fence that refuses."""
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
+    body = {
+        "metadata": {
+            "name": "claim",
+            "namespace": "default",
+            "finalizers": ["resource.kubernetes.io/delete-protection"],
+        },
+        "spec": {"devices": {"requests": [request]}},
+    }
+    claim = await api.create(RESOURCE_CLAIMS, body, "default")
+    known = Claims(lambda _: None, lambda _: None)
+    known.seen(None, claim)
+    pod = PodInfo({"metadata": {"name": "p", "namespace": "default", "uid": "u"}, "spec": {}})
+    results = [{"request": "r", "driver": "d.example.com", "pool": "p", "device": "d0"}]
+    decision = Decision(pod, "n1", [claim], {claim["metadata"]["uid"]: {"devices": {"results": results}}})
+    await Binder(api, known, OnceAllowed()).prepare(decision)
+    assert (await api.get(RESOURCE_CLAIMS, "claim", "default"))["status"]["allocation"]["devices"]["results"]

@@ -1,0 +1,394 @@
+"""The scheduler against a real API server: what ends up in claims, pods and events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from drakit_allocator.scheduler import Backoff, Scheduler
+from drakit_allocator.scheduler.lease import LeaseTimes
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError
+from drakit_client.resources import (
+    DEVICE_CLASSES,
+    EVENTS,
+    LEASES,
+    NODES,
+    PODS,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+    Resource,
+)
+from drakit_embedded.apiserver import Server, ServerConfig
+
+Json = dict[str, Any]
+NAMESPACE = "default"
+DRIVER = "gpu.example.com"
+FINALIZER = "resource.kubernetes.io/delete-protection"
+TIMES = LeaseTimes(duration=1.0, deadline=0.6, retry=0.1, turn=0.2)
+
+
+@pytest.fixture
+async def api() -> AsyncIterator[Connection]:
+    async with Server(ServerConfig()) as server, Connection(server.url, token=server.token) as connection:
+        yield connection
+
+
+@asynccontextmanager
+async def scheduling(api: Connection, name: str = "default-scheduler", **options: Any) -> AsyncIterator[Scheduler]:
+    async with Connection(api.server, token=api._token) as own:
+        options = {"backoff": Backoff(initial=0.05, longest=0.5), "lease_times": TIMES, **options}
+        scheduler = Scheduler(own, name=name, **options)
+        task = asyncio.create_task(scheduler.run())
+        try:
+            yield scheduler
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 10.0) -> Any:
+    async with asyncio.timeout(seconds):
+        while not (result := await condition()):
+            await asyncio.sleep(0.01)
+        return result
+
+
+async def add_node(api: Connection, name: str = "n1", devices: int = 0, **spec: Any) -> None:
+    allocatable = {"cpu": "8", "memory": "16Gi", "pods": "110"}
+    node = await api.create(NODES, {"metadata": {"name": name}, "spec": spec})
+    await api.patch(
+        NODES, name, {"status": {"allocatable": allocatable, "capacity": allocatable}}, subresource="status"
+    )
+    # A server may taint new nodes until somebody says that they are ready.
+    await api.patch(NODES, name, {"spec": {"taints": spec.get("taints")}})
+    assert node["metadata"]["name"] == name
+    if devices:
+        await add_devices(api, name, devices)
+
+
+async def add_devices(api: Connection, node: str, devices: int) -> None:
+    pool = {"name": node, "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": DRIVER, "pool": pool, "nodeName": node, "devices": [{"name": f"d{i}"} for i in range(devices)]}
+    await api.create(RESOURCE_SLICES, {"metadata": {"name": f"slice-{node}"}, "spec": spec})
+
+
+async def add_class(api: Connection, name: str = "gpu") -> None:
+    selectors = [{"cel": {"expression": f'device.driver == "{DRIVER}"'}}]
+    await api.create(DEVICE_CLASSES, {"metadata": {"name": name}, "spec": {"selectors": selectors}})
+
+
+async def add_claim(api: Connection, name: str = "claim", device_class: str = "gpu") -> Json:
+    request = {"name": "r", "exactly": {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": 1}}
+    body = {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": {"devices": {"requests": [request]}}}
+    return await api.create(RESOURCE_CLAIMS, body, NAMESPACE)
+
+
+async def add_pod(api: Connection, name: str = "pod", *claims: str, **spec: Any) -> Json:
+    container = {"name": "c", "image": "i", "resources": {"requests": spec.pop("requests", {"cpu": "10m"})}}
+    body = {
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "containers": [container],
+            "resourceClaims": [{"name": f"c{i}", "resourceClaimName": claim} for i, claim in enumerate(claims)],
+            **spec,
+        },
+    }
+    return await api.create(PODS, body, NAMESPACE)
+
+
+async def bound(api: Connection, name: str = "pod") -> Json:
+    async def look() -> Json | None:
+        pod = await api.get(PODS, name, NAMESPACE)
+        return pod if pod["spec"].get("nodeName") else None
+
+    pod: Json = await until(look)
+    return pod
+
+
+async def claim_of(api: Connection, name: str = "claim") -> Json:
+    return await api.get(RESOURCE_CLAIMS, name, NAMESPACE)
+
+
+async def event(api: Connection, reason: str, name: str = "pod", containing: str = "") -> str:
+    async def look() -> str | None:
+        events = (await api.list(EVENTS, NAMESPACE))["items"]
+        found = [e["message"] for e in events if e["reason"] == reason and e["involvedObject"]["name"] == name]
+        return next((message for message in found if containing in message), None)
+
+    message: str = await until(look)
+    return message
+
+
+def condition(pod: Json) -> Json | None:
+    conditions = (pod.get("status") or {}).get("conditions") or []
+    return next((c for c in conditions if c["type"] == "PodScheduled"), None)
+
+
+async def all_items(api: Connection, resource: Resource) -> list[Json]:
+    return list((await api.list(resource))["items"])
+
+
+async def test_a_pod_is_bound_and_its_event_says_so(api: Connection) -> None:
+    await add_node(api)
+    async with scheduling(api):
+        await add_pod(api)
+        assert (await bound(api))["spec"]["nodeName"] == "n1"
+        assert await event(api, "Scheduled") == "Successfully assigned default/pod to n1"
+
+
+async def test_a_claim_is_protected_allocated_and_reserved_before_its_pod_is_bound(api: Connection) -> None:
+    await add_node(api, devices=1)
+    await add_class(api)
+    await add_claim(api)
+    async with scheduling(api):
+        await add_pod(api, "pod", "claim")
+        pod = await bound(api)
+        claim = await claim_of(api)
+    assert claim["metadata"]["finalizers"] == [FINALIZER]
+    assert [r["device"] for r in claim["status"]["allocation"]["devices"]["results"]] == ["d0"]
+    assert claim["status"]["reservedFor"] == [{"resource": "pods", "name": "pod", "uid": pod["metadata"]["uid"]}]
+
+
+async def test_an_unschedulable_pod_says_why_and_a_new_node_helps_at_once(api: Connection) -> None:
+    await add_node(api, "small", taints=[{"key": "k", "effect": "NoSchedule"}])
+    await add_node(api, "tiny")
+    async with scheduling(api):
+        await add_pod(api, requests={"cpu": "9"}, tolerations=[])
+        expected = "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s)."
+        assert await event(api, "FailedScheduling") == expected
+
+        async def told() -> Json | None:
+            return condition(await api.get(PODS, "pod", NAMESPACE))
+
+        found = await until(told)
+        assert (found["status"], found["reason"], found["message"]) == ("False", "Unschedulable", expected)
+        await api.patch(NODES, "tiny", {"status": {"allocatable": {"cpu": "9"}}}, subresource="status")
+        assert (await bound(api))["spec"]["nodeName"] == "tiny"
+
+
+async def test_without_nodes_pods_wait_for_the_first(api: Connection) -> None:
+    async with scheduling(api):
+        await add_pod(api)
+        assert await event(api, "FailedScheduling") == "no nodes available to schedule pods"
+        await add_node(api)
+        await bound(api)
+
+
+async def test_a_missing_claim_is_waited_for_and_told(api: Connection) -> None:
+    await add_node(api, devices=1)
+    await add_class(api)
+    async with scheduling(api):
+        await add_pod(api, "pod", "claim")
+        message = await event(api, "FailedScheduling")
+        assert message == '0/1 nodes are available: could not find v1.ResourceClaim "default/claim".'
+        await add_claim(api)
+        await bound(api)
+
+
+async def test_a_missing_class_is_waited_for_and_told(api: Connection) -> None:
+    await add_node(api, devices=1)
+    await add_claim(api)
+    async with scheduling(api):
+        await add_pod(api, "pod", "claim")
+        message = await event(api, "FailedScheduling")
+        assert message == "0/1 nodes are available: request r: device class gpu does not exist."
+        await add_class(api)
+        await bound(api)
+
+
+async def test_pods_that_want_more_devices_than_there_are_wait_until_one_is_given_back(api: Connection) -> None:
+    await add_node(api, devices=1)
+    await add_class(api)
+    for name in ("first", "second"):
+        await add_claim(api, name)
+    async with scheduling(api):
+        await add_pod(api, "first", "first")
+        await bound(api, "first")
+        await add_pod(api, "second", "second")
+        message = await event(api, "FailedScheduling", "second")
+        assert message.startswith("0/1 nodes are available: 1 cannot allocate all claims.")
+        claim = await claim_of(api, "first")
+        await api.delete(PODS, "first", NAMESPACE, grace_period_seconds=0)
+        await api.replace_status(RESOURCE_CLAIMS, {**claim, "status": {}}, NAMESPACE)
+        await bound(api, "second")
+
+
+async def test_pods_share_a_claim_wherever_its_devices_are(api: Connection) -> None:
+    await add_node(api, "n1")
+    await add_node(api, "n2", devices=1)
+    await add_class(api)
+    await add_claim(api)
+    names = [f"pod-{i}" for i in range(10)]
+    async with scheduling(api):
+        await asyncio.gather(*(add_pod(api, name, "claim") for name in names))
+        pods = [await bound(api, name) for name in names]
+        claim = await claim_of(api)
+    assert {pod["spec"]["nodeName"] for pod in pods} == {"n2"}
+    assert {c["name"] for c in claim["status"]["reservedFor"]} == set(names)
+
+
+async def test_only_own_pods_are_scheduled_and_gates_are_respected(api: Connection) -> None:
+    await add_node(api)
+    async with scheduling(api):
+        await add_pod(api, "foreign", schedulerName="other")
+        await add_pod(api, "gated", schedulingGates=[{"name": "example.com/wait"}])
+        await add_pod(api, "own")
+        await bound(api, "own")
+        for name in ("foreign", "gated"):
+            assert not (await api.get(PODS, name, NAMESPACE))["spec"].get("nodeName")
+        await api.patch(PODS, "gated", {"spec": {"schedulingGates": None}}, NAMESPACE)
+        await bound(api, "gated")
+
+
+async def test_a_broken_selector_is_an_error_of_the_scheduler(api: Connection) -> None:
+    await add_node(api, devices=1)
+    selectors = [{"cel": {"expression": 'device.attributes["x"].y == 1'}}]
+    await api.create(DEVICE_CLASSES, {"metadata": {"name": "gpu"}, "spec": {"selectors": selectors}})
+    await add_claim(api)
+    async with scheduling(api) as scheduler:
+        await add_pod(api, "pod", "claim")
+        assert "no such key" in await event(api, "FailedScheduling")
+        found = condition(await until(lambda: api.get(PODS, "pod", NAMESPACE)))
+        assert found is None or found["reason"] == "SchedulerError"
+        assert scheduler.counters.errors >= 1
+
+
+async def device_counts(api: Connection) -> Counter[tuple[str, str]]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for claim in await all_items(api, RESOURCE_CLAIMS):
+        for result in ((claim.get("status") or {}).get("allocation") or {}).get("devices", {}).get("results", []):
+            counts[result["pool"], result["device"]] += 1
+    return counts
+
+
+async def assert_consistent(api: Connection) -> int:
+    """Each device at most once; a pod is bound exactly when its claim is allocated there and reserved for it."""
+    counts = await device_counts(api)
+    assert not [device for device, count in counts.items() if count > 1]
+    claims = {claim["metadata"]["name"]: claim for claim in await all_items(api, RESOURCE_CLAIMS)}
+    on_node = 0
+    for pod in await all_items(api, PODS):
+        status = claims[pod["spec"]["resourceClaims"][0]["resourceClaimName"]].get("status") or {}
+        node = pod["spec"].get("nodeName")
+        on_node += bool(node)
+        if not node:
+            assert not status.get("allocation")
+            continue
+        assert [r["pool"] for r in status["allocation"]["devices"]["results"]] == [node]
+        assert [c["uid"] for c in status["reservedFor"]] == [pod["metadata"]["uid"]]
+    assert on_node == sum(counts.values())
+    return on_node
+
+
+@pytest.mark.parametrize("names", [("one", "two"), ("same", "same")], ids=["of-different-names", "of-one-name"])
+async def test_two_schedulers_racing_never_give_a_device_out_twice(api: Connection, names: tuple[str, str]) -> None:
+    for node in range(4):
+        await add_node(api, f"n{node}", devices=10)
+    await add_class(api)
+    await asyncio.gather(*(add_claim(api, f"c{i}") for i in range(100)))
+    async with scheduling(api, names[0]), scheduling(api, names[1]):
+        await asyncio.gather(*(add_pod(api, f"p{i}", f"c{i}", schedulerName=names[i % 2]) for i in range(100)))
+
+        async def full() -> bool:
+            return sum((await device_counts(api)).values()) >= 40
+
+        await until(full, 60)
+
+        async def decided() -> bool:
+            pods = await all_items(api, PODS)
+            return all(pod["spec"].get("nodeName") or condition(pod) for pod in pods)
+
+        await until(decided, 60)
+    assert await assert_consistent(api) == 40
+    schedulers_of_bound = {p["spec"]["schedulerName"] for p in await all_items(api, PODS) if p["spec"].get("nodeName")}
+    assert schedulers_of_bound <= set(names)
+
+
+async def test_stopping_in_the_middle_leaves_nothing_half_done_and_the_next_one_starts_at_once(api: Connection) -> None:
+    for node in range(4):
+        await add_node(api, f"n{node}", devices=25)
+    await add_class(api)
+    await asyncio.gather(*(add_claim(api, f"c{i}") for i in range(100)))
+    async with scheduling(api) as scheduler:
+        await scheduler.synced.wait()
+        await asyncio.gather(*(add_pod(api, f"p{i}", f"c{i}") for i in range(100)))
+
+        async def some() -> bool:
+            return scheduler.counters.scheduled > 5
+
+        await until(some)
+    assert (await api.get(LEASES, "drakit-scheduler", "kube-system"))["spec"]["holderIdentity"] == ""
+    await assert_consistent(api)
+    async with scheduling(api, lease_times=LeaseTimes()):
+
+        async def all_bound() -> bool:
+            return sum((await device_counts(api)).values()) == 100
+
+        await until(all_bound, 5)
+        await until(lambda: event(api, "Scheduled", "p99"))
+    assert await assert_consistent(api) == 100
+
+
+async def test_a_deleted_pod_takes_nothing_with_it(api: Connection) -> None:
+    await add_node(api, devices=1)
+    await add_class(api)
+    await add_claim(api)
+    async with scheduling(api) as scheduler:
+        await add_pod(api, "gone", nodeSelector={"no": "where"})
+        await event(api, "FailedScheduling", "gone")
+        await api.delete(PODS, "gone", NAMESPACE, grace_period_seconds=0)
+
+        async def forgotten() -> bool:
+            return not scheduler.state.queue.entries
+
+        await until(forgotten)
+        await add_pod(api, "pod", "claim")
+        await bound(api)
+
+
+async def test_an_unused_allocation_in_the_wrong_place_is_given_back(api: Connection) -> None:
+    await add_node(api, "n1", devices=1)
+    await add_node(api, "n2", devices=1)
+    await add_class(api)
+    claim = await add_claim(api)
+    selector = {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]}
+    results = [{"request": "r", "driver": DRIVER, "pool": "n1", "device": "d0"}]
+    claim["metadata"]["finalizers"] = [FINALIZER]
+    claim = await api.replace(RESOURCE_CLAIMS, claim, NAMESPACE)
+    status = {"allocation": {"devices": {"results": results}, "nodeSelector": selector}}
+    await api.replace_status(RESOURCE_CLAIMS, {**claim, "status": status}, NAMESPACE)
+    async with scheduling(api):
+        # n1 is full, so the claim must move.
+        await add_pod(api, "full", nodeName="n1", requests={"cpu": "8"})
+        await add_pod(api, "pod", "claim")
+        assert (await bound(api))["spec"]["nodeName"] == "n2"
+
+
+async def test_refused_writes_give_everything_back(api: Connection) -> None:
+    await add_node(api, devices=1)
+    await add_class(api)
+    await add_claim(api)
+    async with scheduling(api) as scheduler:
+        bind = scheduler._binder._connection.create
+        refusals = 0
+
+        async def refuse_once(resource: Resource, *arguments: Any, **options: Any) -> Json:
+            nonlocal refusals
+            if resource is PODS and not refusals:
+                refusals += 1
+                claim = await claim_of(api)
+                assert claim["status"]["reservedFor"]
+                raise ApiError(403, {"reason": "Forbidden", "message": "not today"})
+            return await bind(resource, *arguments, **options)
+
+        scheduler._binder._connection.create = refuse_once  # type: ignore[method-assign]
+        await add_pod(api, "pod", "claim")
+        assert await event(api, "FailedScheduling") == "binding rejected: not today"
+        await bound(api)
+    assert await assert_consistent(api) == 1
