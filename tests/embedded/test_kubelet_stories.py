@@ -267,6 +267,24 @@ async def test_a_container_gets_only_what_it_names(story, plugin, until):
     }
 
 
+async def test_a_ready_pod_no_longer_says_why_it_was_not(story, plugin, until):
+    plugin.prepare_gate.clear()
+    await story.claim()
+    await story.pod("p", "c")
+
+    def ready(pod: Object) -> Object:
+        return next(condition for condition in pod["status"].get("conditions", ()) if condition["type"] == "Ready")
+
+    async def not_ready() -> bool:
+        conditions = (await story.get())["status"].get("conditions", ())
+        return "ContainersNotReady" in [condition.get("reason") for condition in conditions]
+
+    await until(not_ready)
+    plugin.prepare_gate.set()
+    pod = await until(story.reaches("Running"))
+    assert ready(pod).keys() == {"type", "status", "lastTransitionTime"}
+
+
 async def test_without_a_driver_the_pod_waits_and_says_why(story, plugins, until):
     await story.start()
     await story.claim()

@@ -328,7 +328,9 @@ class Kubelet:
         if status == run.sent or (run.sent is None and _says(run.pod.get("status", {}), status)):
             return
         metadata = run.pod["metadata"]
-        patch = {"metadata": {"uid": run.uid}, "status": status}
+        # A merge keeps what a patch does not mention: a condition that lost its reason must say so.
+        cleared = [{"reason": None, "message": None, **condition} for condition in status["conditions"]]
+        patch = {"metadata": {"uid": run.uid}, "status": {**status, "conditions": cleared}}
         try:
             await self._connection.patch(
                 PODS, metadata["name"], patch, metadata["namespace"], patch_type="strategic-merge", subresource="status"
