@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from drakit_api.mixins import flatten
 from drakit_api.slices import MIXINS_GATE, split
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from drakit_api.pools import Pool
 
 Object = dict[str, Any]
+# With its mixins, if it has any and the gate is on; without; or without, and counters beside the devices using them.
+Form = Literal["native", "flat", "combined"]
 
 
 def has_mixins(pool: Pool, gates: FeatureGates) -> bool:
@@ -21,9 +23,10 @@ def has_mixins(pool: Pool, gates: FeatureGates) -> bool:
     return pool.mixins is not None and gates.enabled(MIXINS_GATE)
 
 
-def wanted(pool: Pool, gates: FeatureGates, *, flat: bool = False) -> list[Desired]:
-    """The slices of a pool; raises ``PoolError``."""
-    slices = split(flatten(pool) if flat else pool, generation=1, gates=gates)
+def wanted(pool: Pool, gates: FeatureGates, form: Form = "native") -> list[Desired]:
+    """The slices of a pool in one of its forms; raises ``PoolError``."""
+    source = pool if form == "native" else flatten(pool)
+    slices = split(source, generation=1, gates=gates, combined=form == "combined")
     return [Desired.of(slice_["spec"]) for slice_ in slices]
 
 

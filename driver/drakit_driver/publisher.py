@@ -22,11 +22,11 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Reflector
-from drakit_client.resources import NODES, RESOURCE_SLICES, Resource
-from drakit_driver import slice_versions
-from drakit_driver.pool_plan import Desired, Plan, comparable, generate_name, plan
-from drakit_driver.pool_slices import has_mixins, pool_name, wanted, with_taint_times
-from drakit_driver.slice_comparison import Spec, dropped_fields, suspected_gates
+from drakit_driver.pool_plan import Desired, Plan, comparable, plan
+from drakit_driver.pool_slices import Form, has_mixins, pool_name, wanted, with_taint_times
+from drakit_driver.slice_api import SliceApi
+from drakit_driver.slice_comparison import dropped_fields, suspected_gates
+from drakit_driver.slice_versions import NoServedVersion
 from drakit_driver.sync_queue import SyncQueue
 from drakit_driver.written_slices import WrittenSlices
 
@@ -45,7 +45,7 @@ REPAIR_SECONDS = 0.1
 PROBE_SECONDS = 10.0
 # A slice that we created and that never shows up in the watch was deleted before the watch saw it.
 _UNSEEN_SECONDS = 10.0
-_FAILURES = (ApiError, aiohttp.ClientError, OSError, TimeoutError)
+_FAILURES = (ApiError, aiohttp.ClientError, NoServedVersion, OSError, TimeoutError)
 
 
 class _NotServed(Exception):
@@ -73,7 +73,7 @@ class Publisher:
     ) -> None:
         self.driver = driver
         self.node_name = node_name
-        self._connection = connection
+        self._api = SliceApi(connection, driver, node_name)
         self._gates = gates
         self._report = report
         self._repair_seconds = repair_seconds
@@ -81,9 +81,9 @@ class Publisher:
         self._events = EventRecorder(connection, driver, host=node_name or "")
         self._desired: dict[str, list[Desired]] = {}
         self._dropped: dict[str, list[str]] = {}
-        # Pools with mixins, to be published as they are; those the server takes only without; and not asked yet.
-        self._with_mixins: dict[str, Pool] = {}
-        self._flattened: set[str] = set()
+        self._pools: dict[str, Pool] = {}
+        # The forms that the server takes, as far as it was found out, and the pools for which it must be asked first.
+        self._forms: dict[str, Form] = {}
         self._unasked: set[str] = set()
         self._synced: set[str] = set()
         # Pools of which nothing has changed since their last sync began.
@@ -91,7 +91,6 @@ class Publisher:
         self._progress = asyncio.Condition()
         self._queue = SyncQueue()
         self._written = WrittenSlices(_UNSEEN_SECONDS)
-        self._resource = RESOURCE_SLICES
         self._reflector: Reflector | None = None
         self.update(pools)
 
@@ -100,10 +99,9 @@ class Publisher:
         names = [pool.name for pool in pools]
         if len(set(names)) != len(names):
             raise ValueError(f"driver {self.driver}: pool names must be unique: {', '.join(sorted(names))}")
-        self._with_mixins = {pool.name: pool for pool in pools if has_mixins(pool, self._gates)}
-        self._unasked = self._with_mixins.keys() - self._flattened
-        self._flattened &= self._with_mixins.keys()
-        fresh = {pool.name: wanted(pool, self._gates, flat=pool.name in self._flattened) for pool in pools}
+        fresh = {pool.name: self._wanted(pool, self._forms.get(pool.name, "native")) for pool in pools}
+        self._pools = {pool.name: pool for pool in pools}
+        self._unasked = {pool.name for pool in pools if has_mixins(pool, self._gates)} - self._forms.keys()
         for name in self._desired.keys() - fresh.keys():
             fresh[name] = []
         for name, desired in fresh.items():
@@ -111,6 +109,9 @@ class Publisher:
             if before is None or [item.spec for item in before] != [item.spec for item in desired]:
                 self._dropped.pop(name, None)
                 self._replace(name, desired)
+
+    def _wanted(self, pool: Pool, form: Form) -> list[Desired]:
+        return wanted(pool, self._gates, form)
 
     def _replace(self, name: str, desired: list[Desired]) -> None:
         self._desired[name] = desired
@@ -137,30 +138,30 @@ class Publisher:
     async def run(self) -> None:
         """Publish and repair until cancelled; an API server that is away or changes version is waited for."""
         while True:
-            version = await self._find_version()
-            self._resource = RESOURCE_SLICES.in_version(version)
+            await self._connect()
             try:
-                await self._follow(self._resource)
+                await self._follow()
             except* _NotServed:
+                version = self._api.resource.api_version
                 self._report(f"publisher {self.driver}: {version} is no longer served, asking again")
 
     async def cleanup(self, timeout: float = 30.0) -> None:
         """Delete every slice that this publisher owns. Call it after ``run`` was cancelled."""
         async with asyncio.timeout(timeout):
-            resource = RESOURCE_SLICES.in_version(await slice_versions.served_version(self._connection))
-            listed = await self._connection.list(resource, field_selector=self._field_selector())
-            owned = [slice_ for slice_ in listed["items"] or [] if self._owns(slice_)]
-            self._resource = resource
-            await self._delete(owned)
+            await self._api.connect()
+            owned = [slice_ for slice_ in await self._api.stored() if self._owns(slice_)]
+            for slice_ in owned:
+                await self._api.delete(slice_)
             if owned:
                 self._report(f"publisher {self.driver}: removed {len(owned)} slices")
 
-    async def _find_version(self) -> str:
+    async def _connect(self) -> None:
         delay, told = 0.1, ""
         while True:
             try:
-                return await slice_versions.served_version(self._connection)
-            except (*_FAILURES, slice_versions.NoServedVersion) as error:
+                await self._api.connect()
+                return
+            except _FAILURES as error:
                 message = str(error) or type(error).__name__
                 if message != told:
                     self._report(f"publisher {self.driver}: waiting for the API server: {message}")
@@ -168,18 +169,8 @@ class Publisher:
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, 5.0)
 
-    @property
-    def _version(self) -> str:
-        return self._resource.version
-
-    def _field_selector(self) -> str:
-        # An empty nodeName selects the slices of no node, as upstream's controller does for network-attached devices.
-        return f"spec.driver={self.driver},spec.nodeName={self.node_name or ''}"
-
-    async def _follow(self, resource: Resource) -> None:
-        self._reflector = Reflector(
-            self._connection, resource, field_selector=self._field_selector(), on_change=[self._changed]
-        )
+    async def _follow(self) -> None:
+        self._reflector = self._api.reflector(self._changed)
         async with asyncio.TaskGroup() as group:
             group.create_task(self._reflector.run())
             await self._reflector.synced()
@@ -203,7 +194,7 @@ class Publisher:
     def _owned(self) -> list[Object]:
         assert self._reflector is not None
         stored = self._written.over(self._reflector.store)
-        return [slice_versions.from_version(item, self._version) for item in stored if self._owns(item)]
+        return [self._api.v1(item) for item in stored if self._owns(item)]
 
     async def _work(self) -> None:
         while True:
@@ -213,19 +204,28 @@ class Publisher:
             except Conflict:
                 # Somebody else was faster; the watch brings what they wrote.
                 self._queue.retry(name)
+            except Invalid as error:
+                if not await self._change_layout(name):
+                    await self._failed(name, error)
             except _FAILURES as error:
                 await self._failed(name, error)
             else:
                 self._queue.done(name)
 
     async def _failed(self, name: str, error: Exception) -> None:
-        if isinstance(error, NotFound) and await self._find_version() != self._resource.version:
+        if isinstance(error, NotFound) and not await self._still_served():
             raise _NotServed from error
         message = str(error) or type(error).__name__
         delay, first = self._queue.retry(name, message)
         if first:
             self._report(f"pool {name}: not published, trying again in {delay:.1f} s: {message}")
             self._events.event(self._regarding(), "Warning", "PublishFailed", f"pool {name}: {message}")
+
+    async def _still_served(self) -> bool:
+        try:
+            return await self._api.still_served()
+        except _FAILURES:
+            return True
 
     async def _sync(self, name: str) -> None:
         if name in self._unasked:
@@ -235,7 +235,6 @@ class Publisher:
         existing = [slice_ for slice_ in self._owned() if pool_name(slice_) == name]
         planned = plan(desired, existing)
         if not planned.empty:
-            await self._delete(planned.delete)
             await self._write(name, desired, planned)
             action = f"published with generation {planned.generation}" if desired else "removed"
             self._report(f"pool {name}: {action}, {len(desired)} slices ({_counts(planned)})")
@@ -247,40 +246,23 @@ class Publisher:
                 self._synced.add(name)
                 self._progress.notify_all()
 
-    async def _delete(self, slices: Sequence[Object]) -> None:
-        for slice_ in slices:
-            metadata = slice_["metadata"]
-            try:
-                await self._connection.delete(
-                    self._resource,
-                    metadata["name"],
-                    uid=metadata.get("uid"),
-                    resource_version=metadata.get("resourceVersion"),
-                )
-            except NotFound:
-                log.debug("slice %s is gone already", metadata["name"])
-            self._written.deleted(slice_)
-
     async def _write(self, name: str, desired: list[Desired], planned: Plan) -> None:
+        for slice_ in planned.delete:
+            await self._api.delete(slice_)
+            self._written.deleted(slice_)
         pool = {"name": name, "generation": planned.generation, "resourceSliceCount": len(desired)}
-        owners = await self._owner_references() if planned.create else []
+        owners = await self._api.owner_references() if planned.create else []
         for index, slice_ in planned.update:
             spec = {**with_taint_times(desired[index].spec, slice_["spec"]), "pool": pool}
-            body = slice_versions.to_version({**slice_, "spec": spec}, self._version)
-            self._keep(desired, index, await self._connection.replace(self._resource, body))
+            self._keep(desired, index, await self._api.replace(slice_, spec))
         for index in planned.create:
-            metadata: Object = {"generateName": generate_name(index, len(desired), self.driver, self.node_name)}
-            if owners:
-                metadata["ownerReferences"] = owners
-            body = {"metadata": metadata, "spec": {**desired[index].spec, "pool": pool}}
-            body = slice_versions.to_version(body, self._version)
-            self._keep(desired, index, await self._connection.create(self._resource, body))
+            spec = {**desired[index].spec, "pool": pool}
+            self._keep(desired, index, await self._api.create(index, spec, owners))
 
     def _keep(self, desired: list[Desired], index: int, answer: Object) -> None:
         """Remember what the server stored, so that dropped fields do not look like somebody's change for ever."""
         self._written.stored(answer)
-        stored = comparable(slice_versions.from_version(answer, self._version)["spec"])
-        desired[index] = Desired(desired[index].spec, stored)
+        desired[index] = Desired(desired[index].spec, comparable(self._api.v1(answer)["spec"]))
 
     def _report_dropped(self, name: str, desired: list[Desired]) -> None:
         fields = sorted({path for item in desired for path in dropped_fields(comparable(item.spec), item.stored_as)})
@@ -302,23 +284,16 @@ class Publisher:
         # Events of cluster-scoped objects go to the default namespace; a driver is not an object, its slices are.
         owned = self._owned() if self._reflector else []
         name = owned[0]["metadata"]["name"] if owned else self.driver
-        return {"apiVersion": self._resource.api_version, "kind": "ResourceSlice", "name": name}
-
-    async def _owner_references(self) -> list[Object]:
-        """The Node, so that its slices vanish with it; read each time, as a re-created node has another UID."""
-        if self.node_name is None:
-            return []
-        node = await self._connection.get(NODES, self.node_name)
-        owner = {"apiVersion": "v1", "kind": "Node", "name": self.node_name, "uid": node["metadata"]["uid"]}
-        return [{**owner, "controller": True}]
+        return {"apiVersion": self._api.resource.api_version, "kind": "ResourceSlice", "name": name}
 
     async def _probe(self) -> None:
         """Where something was not kept, ask by dry run whether it would be now, and republish if so."""
         while True:
             await asyncio.sleep(self._probe_seconds)
-            for name in {*self._dropped, *self._flattened}:
+            flattened = {name for name, form in self._forms.items() if form == "flat" and name in self._pools}
+            for name in {*self._dropped, *flattened}:
                 try:
-                    if name in self._flattened:
+                    if name in flattened and has_mixins(self._pools[name], self._gates):
                         await self._choose_form(name)
                     elif await self._would_keep_more(name):
                         self._replace(name, [Desired.of(item.spec) for item in self._desired[name]])
@@ -327,7 +302,8 @@ class Publisher:
 
     async def _would_keep_more(self, name: str) -> bool:
         for index, item in enumerate(self._desired.get(name, [])):
-            if comparable(item.spec) != item.stored_as and await self._dry_run(name, item, index) != item.stored_as:
+            kept_all = comparable(item.spec) == item.stored_as
+            if not kept_all and await self._api.would_store(name, index, item) != item.stored_as:
                 return True
         return False
 
@@ -336,31 +312,36 @@ class Publisher:
 
         Asked before and not found out after: a device without the consumption that its mixin has would be allocated.
         """
-        pool = self._with_mixins[name]
-        native = wanted(pool, self._gates)
-        kept = True
-        for index, item in enumerate(native):
-            try:
-                kept = kept and await self._dry_run(name, item, index) == item.stored_as
-            except Invalid:
-                kept = False
+        native = self._wanted(self._pools[name], "native")
+        kept = await self._api.takes(name, native)
         self._unasked.discard(name)
-        if kept and name in self._flattened:
-            self._flattened.discard(name)
+        if kept and self._forms.pop(name, "native") != "native":
             self._report(f"pool {name}: the API server keeps mixins now")
             self._replace(name, native)
-        elif not kept and name not in self._flattened:
-            self._flattened.add(name)
+        elif not kept and self._forms.get(name) != "flat":
             self._report(f"pool {name}: the API server does not keep mixins, publishing the pool flattened")
-            self._replace(name, wanted(pool, self._gates, flat=True))
+            self._use_form(name, "flat")
 
-    async def _dry_run(self, name: str, item: Desired, index: int) -> Spec:
-        """What the server would store of a slice that it is sent now (canonical)."""
-        pool = {"name": name, "generation": 1, "resourceSliceCount": index + 1}
-        metadata = {"generateName": generate_name(index, index + 1, self.driver, self.node_name)}
-        body = slice_versions.to_version({"metadata": metadata, "spec": {**item.spec, "pool": pool}}, self._version)
-        answer = await self._connection.json("POST", self._resource.path(), body, params={"dryRun": "All"})
-        return comparable(slice_versions.from_version(answer, self._version)["spec"])
+    async def _change_layout(self, name: str) -> bool:
+        """After a refusal: counters beside the devices that use them, if the server wants that (Kubernetes 1.34)."""
+        pool = self._pools.get(name)
+        if pool is None or not pool.shared_counters:
+            return False
+        form: Form = "flat" if self._forms.get(name) == "combined" else "combined"
+        try:
+            if not await self._api.takes(name, self._wanted(pool, form)):
+                return False
+        except (*_FAILURES, ValueError) as error:
+            log.debug("pool %s as %s slices: %s", name, form, error)
+            return False
+        where = "in slices of their own" if form == "flat" else "beside the devices that use them"
+        self._report(f"pool {name}: the API server wants counters {where}")
+        self._use_form(name, form)
+        return True
+
+    def _use_form(self, name: str, form: Form) -> None:
+        self._forms[name] = form
+        self._replace(name, self._wanted(self._pools[name], form))
 
 
 def _counts(planned: Plan) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -372,3 +373,38 @@ async def test_mixins_are_flattened_for_a_server_that_does_not_keep_them(
         await publisher.published(5)
     assert "pool node-1: the API server keeps mixins now" in lines
     assert complete(api, "node-1")
+
+
+async def test_counters_go_beside_the_devices_for_a_server_that_wants_them_there(
+    api: Any, connection: Connection, node: Object
+) -> None:
+    """Kubernetes 1.34 with DRAPartitionableDevices; and back when the server is upgraded."""
+    from aiohttp import web
+
+    def invalid(message: str) -> web.HTTPException:
+        status = {"kind": "Status", "reason": "Invalid", "message": message, "code": 422}
+        return web.HTTPUnprocessableEntity(text=json.dumps(status), content_type="application/json")
+
+    def old(obj: Object) -> None:
+        sets = {each["name"] for each in obj["spec"].get("sharedCounters", [])}
+        for device in obj["spec"].get("devices", []):
+            if {each["counterSet"] for each in device.get("consumesCounters", [])} - sets:
+                raise invalid("must reference a counterSet defined in the ResourceSlice sharedCounters")
+
+    def new(obj: Object) -> None:
+        if obj["spec"].get("sharedCounters") and obj["spec"].get("devices"):
+            raise invalid("only one of `sharedCounters` or `devices` is allowed")
+
+    api.admit = old
+    async with publishing(connection, [partitions(3)]) as (publisher, lines):
+        await publisher.published(5)
+        (item,) = api.slices()
+        assert (len(item["spec"]["sharedCounters"]), len(item["spec"]["devices"])) == (1, 3)
+        api.admit = new
+        publisher.update([partitions(2)])
+        await publisher.published(5)
+        assert ["sharedCounters" in each["spec"] for each in api.slices()] == [True, False]
+    assert [line for line in lines if "wants" in line] == [
+        "pool node-1: the API server wants counters beside the devices that use them",
+        "pool node-1: the API server wants counters in slices of their own",
+    ]

@@ -1,0 +1,108 @@
+"""The ResourceSlices of one driver at the API server: read, written and tried, in whichever version is served.
+
+Everything above speaks v1; here is the only place that knows what is on the wire.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from drakit_client.connection import Connection
+from drakit_client.errors import Invalid, NotFound
+from drakit_client.reflector import Handler, Reflector
+from drakit_client.resources import NODES, RESOURCE_SLICES, Resource
+from drakit_driver.pool_plan import Desired, comparable, generate_name
+from drakit_driver.slice_comparison import Spec
+from drakit_driver.slice_versions import from_version, served_version, to_version
+
+log = logging.getLogger(__name__)
+
+Object = dict[str, Any]
+
+
+class SliceApi:
+    """Slices of ``driver`` on the node, or those of no node. ``connect`` first: it finds out the version."""
+
+    def __init__(self, connection: Connection, driver: str, node_name: str | None) -> None:
+        self.driver = driver
+        self.node_name = node_name
+        self.resource: Resource = RESOURCE_SLICES
+        self._connection = connection
+
+    async def connect(self) -> None:
+        """Use the newest version that the server has; raises ``NoServedVersion``."""
+        self.resource = RESOURCE_SLICES.in_version(await served_version(self._connection))
+
+    async def still_served(self) -> bool:
+        """Whether the server still has that version."""
+        return await served_version(self._connection) == self.resource.version
+
+    def reflector(self, handler: Handler) -> Reflector:
+        """A mirror of the slices; ``v1`` converts what it holds."""
+        return Reflector(self._connection, self.resource, field_selector=self._selector, on_change=[handler])
+
+    async def stored(self) -> list[Object]:
+        """All slices, as they are on the wire."""
+        listed = await self._connection.list(self.resource, field_selector=self._selector)
+        return list(listed["items"] or [])
+
+    def v1(self, slice_: Object) -> Object:
+        """A slice as read, in v1."""
+        return from_version(slice_, self.resource.version)
+
+    async def owner_references(self) -> list[Object]:
+        """The Node, so that its slices vanish with it; read each time, as a re-created node has another UID."""
+        if self.node_name is None:
+            return []
+        node = await self._connection.get(NODES, self.node_name)
+        owner = {"apiVersion": "v1", "kind": "Node", "name": self.node_name, "uid": node["metadata"]["uid"]}
+        return [{**owner, "controller": True}]
+
+    async def create(self, index: int, spec: Spec, owners: Sequence[Object]) -> Object:
+        """Create the slice of an index; the answer as it is on the wire."""
+        return await self._connection.create(self.resource, self._new(index, spec, owners))
+
+    async def replace(self, slice_: Object, spec: Spec) -> Object:
+        """Give a stored slice (v1) another spec; the answer as it is on the wire."""
+        body = to_version({**slice_, "spec": spec}, self.resource.version)
+        return await self._connection.replace(self.resource, body)
+
+    async def delete(self, slice_: Object) -> None:
+        """Delete this very slice, unless somebody else did; ``Conflict`` if it was changed meanwhile."""
+        metadata = slice_["metadata"]
+        conditions = {"uid": metadata.get("uid"), "resource_version": metadata.get("resourceVersion")}
+        try:
+            await self._connection.delete(self.resource, metadata["name"], **conditions)
+        except NotFound:
+            log.debug("slice %s is gone already", metadata["name"])
+
+    async def would_store(self, pool: str, index: int, item: Desired) -> Spec:
+        """What the server would store of a slice, if it were sent now (dry run; canonical)."""
+        place = {"name": pool, "generation": 1, "resourceSliceCount": index + 1}
+        body = self._new(index, {**item.spec, "pool": place}, [])
+        answer = await self._connection.json("POST", self.resource.path(), body, params={"dryRun": "All"})
+        return comparable(self.v1(answer)["spec"])
+
+    async def takes(self, pool: str, slices: Sequence[Desired]) -> bool:
+        """Whether the server would store all of these slices with all their fields (dry run)."""
+        try:
+            for index, item in enumerate(slices):
+                if await self.would_store(pool, index, item) != comparable(item.spec):
+                    return False
+        except Invalid:
+            return False
+        return True
+
+    @property
+    def _selector(self) -> str:
+        # An empty nodeName selects the slices of no node, as upstream's controller does for network-attached devices.
+        return f"spec.driver={self.driver},spec.nodeName={self.node_name or ''}"
+
+    def _new(self, index: int, spec: Spec, owners: Sequence[Object]) -> Object:
+        count = int(spec["pool"]["resourceSliceCount"])
+        metadata: Object = {"generateName": generate_name(index, count, self.driver, self.node_name)}
+        if owners:
+            metadata["ownerReferences"] = list(owners)
+        return to_version({"metadata": metadata, "spec": spec}, self.resource.version)

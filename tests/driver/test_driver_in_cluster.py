@@ -1,0 +1,75 @@
+"""The driver beside drakit's own API server and simulated kubelets: what only shows when the parts meet."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drakit_api.features import FeatureGates
+from drakit_client.connection import Connection
+from drakit_client.resources import NODES, RESOURCE_SLICES
+from drakit_driver import profiles
+from drakit_driver.driver import Driver, NodeDirectories
+from drakit_driver.publisher import Publisher
+from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_embedded.kubelet.nodes import NodeSpec
+from drakit_embedded.kubelet.simulator import KubeletSimulator
+
+Object = dict[str, Any]
+NODE = "node-1"
+
+
+async def slices(connection: Connection) -> list[Object]:
+    return list((await connection.list(RESOURCE_SLICES))["items"])
+
+
+@pytest.mark.parametrize("version", ["v1beta2"])
+async def test_server_without_v1(version: str) -> None:
+    served = {"resource.k8s.io/v1": "false", f"resource.k8s.io/{version}": "true"}
+    config = ServerConfig(token="t", runtime_config=served)
+    async with Server(config) as server, Connection(server.url, token="t") as connection:
+        await connection.create(NODES, {"metadata": {"name": NODE}})
+        pools = profiles.build("a30", nodes=[NODE])
+        publisher = Publisher(connection, "gpu.nvidia.com", pools, node_name=NODE, gates=FeatureGates())
+        task = asyncio.create_task(publisher.run())
+        await publisher.published(10)
+        listed = await connection.list(RESOURCE_SLICES.in_version(version))
+        assert len(listed["items"]) == 2
+        assert publisher.dropped() == {}
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_slices_come_back_after_a_kubelet_restart(short_dir: Path) -> None:
+    """The kubelet wipes the node's slices when it starts; its plugin stays registered."""
+    async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
+        mine = Connection(server.url, token="t")
+        simulator = KubeletSimulator(mine, [NodeSpec(NODE)], short_dir / "nodes", token="t")
+        await simulator.start()
+        directory = short_dir / "nodes" / NODE
+        driver = Driver(
+            connection,
+            "gpu.nvidia.com",
+            profiles.build("dgx-a100", nodes=[NODE]),
+            gates=FeatureGates(),
+            nodes=[NodeDirectories(NODE, directory, directory / "cdi")],
+            classes=profiles.device_classes("dgx-a100"),
+        )
+        await driver.start()
+        await driver.ready(15)
+        before = {item["metadata"]["uid"] for item in await slices(connection)}
+        assert len(before) == 9
+        await simulator.restart(NODE)
+        async with asyncio.timeout(15):
+            while True:
+                now = await slices(connection)
+                if len(now) == 9 and not before & {item["metadata"]["uid"] for item in now}:
+                    break
+                await asyncio.sleep(0.05)
+        await driver.ready(15)
+        await driver.stop(cleanup=True)
+        assert await slices(connection) == []
+        await simulator.stop()
