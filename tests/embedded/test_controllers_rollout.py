@@ -119,6 +119,15 @@ def test_the_hash_label_does_not_change_the_template():
     assert rollout.template_hash(plain) != rollout.template_hash({**plain, "spec": {"containers": [{"name": "d"}]}})
 
 
+def test_what_go_clients_leave_empty_does_not_change_the_template():
+    plain = deployment(1)["spec"]["template"]
+    spec = {"containers": [{"name": "c", "resources": {}, "env": None}], "volumes": []}
+    sent = {"metadata": {"creationTimestamp": None, "labels": {"app": "x"}}, "spec": spec}
+    assert rollout.template_hash(sent) == rollout.template_hash(plain)
+    zero = {"metadata": {"labels": {"app": "x"}}, "spec": {**plain["spec"], "terminationGracePeriodSeconds": 0}}
+    assert rollout.template_hash(zero) != rollout.template_hash(plain)
+
+
 def test_the_oldest_of_two_equal_replica_sets_is_the_new_one():
     wanted = deployment(1)
     template = wanted["spec"]["template"]

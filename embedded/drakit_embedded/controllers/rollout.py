@@ -61,10 +61,23 @@ def template_hash(template: Object) -> str:
 
 
 def without_hash(template: Object) -> Object:
-    """The template without the label that the controller adds."""
+    """The template to compare: without the label that the controller adds, and without what is empty.
+
+    Clients written in Go send empty structs and nulls where others send nothing; ``kubectl rollout undo`` does.
+    """
     metadata = template.get("metadata") or {}
     labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != HASH_LABEL}
-    return {**template, "metadata": {**metadata, "labels": labels}}
+    compared: Object = _without_empty({**template, "metadata": {**metadata, "labels": labels}})
+    return compared
+
+
+def _without_empty(value: Any) -> Any:
+    if isinstance(value, dict):
+        pruned = {key: _without_empty(entry) for key, entry in value.items()}
+        return {key: entry for key, entry in pruned.items() if entry is not None and entry not in ({}, [])}
+    if isinstance(value, list):
+        return [_without_empty(entry) for entry in value]
+    return value
 
 
 def newest_set(deployment: Object, replica_sets: Iterable[Object]) -> Object | None:

@@ -21,7 +21,7 @@ import aiohttp
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import ApiError, Conflict, NotFound
 from drakit_client.events import EventRecorder, EventType, timestamp
-from drakit_client.resources import NODES, PODS, RESOURCE_SLICES
+from drakit_client.resources import PODS, RESOURCE_SLICES
 from drakit_embedded.kubelet.cdi import CdiDirectories, CdiError, Edits
 from drakit_embedded.kubelet.claims import ClaimCache
 from drakit_embedded.kubelet.containers import Container, environment, log_lines, planned_exit
@@ -358,11 +358,6 @@ class Kubelet:
         if container:
             reference["fieldPath"] = f"spec.containers{{{container}}}"
         self._events.event(reference, kind, reason, message)
-
-    def started(self, node: Object) -> None:
-        """The event that ``kubectl describe node`` shows for a kubelet that has come up."""
-        reference = {"kind": NODES.kind, "name": self.name, "uid": node["metadata"]["uid"]}
-        self._events.event(reference, "Normal", "Starting", "Starting kubelet.")
 
 
 def _running_container(run: PodRun, spec: Object, entry: Object, lines: list[str]) -> Container | None:
