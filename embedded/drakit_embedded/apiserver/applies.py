@@ -9,30 +9,28 @@ field by PUT or by another patch type is not recorded, so nobody conflicts with 
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from drakit_embedded.apiserver import merge_keys, metadata, statuses, writes
-from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.merge_keys import SET, Node
-from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.store import Key
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.verbs import Call
 
 # Leaves of a field set; each path is a tuple of fieldsV1 elements such as ``f:spec`` and ``k:{"name":"a"}``.
 Path = tuple[str, ...]
 _IDENTITY = ("name", "namespace", "uid", "creationTimestamp", "resourceVersion", "managedFields", "generation")
 
 
-def apply(
-    api: Api, served: Served, key: Key, wanted: Object, query: Query, *, subresource: str | None, dry_run: bool
-) -> writes.Written:
+def apply(call: Call, wanted: Object, *, subresource: str | None, dry_run: bool) -> writes.Written:
     """Create or merge; 409 if another manager applied a different value of the same field."""
+    api, served, key, query = call.api, call.served, call.key, call.query
     manager = query.text("fieldManager")
     if not manager:
         cause = statuses.Cause("FieldValueRequired", "fieldManager", "Required value: is required for apply patch")
         raise statuses.invalid("PatchOptions", "meta.k8s.io", "", [cause])
-    body = writes.incoming(served, wanted, key[0] or None)
+    body = call.incoming(wanted)
     meta = body["metadata"]
     if meta.pop("managedFields", None):
         raise statuses.bad_request("metadata.managedFields must be nil")

@@ -60,7 +60,7 @@ class Catalog:
 
     def __init__(self, store: Store, gates: FeatureGates, runtime_config: Mapping[str, str]) -> None:
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
-        strategies = rules.strategies(gates)
+        strategies = rules.strategies()
         for kind in kinds.all_kinds():
             strategy = strategies.get((kind.group, kind.plural), Strategy())
             fields = (*_METADATA_FIELDS, *strategy.fields)

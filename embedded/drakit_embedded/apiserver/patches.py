@@ -11,10 +11,8 @@ import jsonpatch
 import jsonpointer
 import msgspec
 
-from drakit_embedded.apiserver import applies, bodies, merge_keys, statuses, strategic, writes
-from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver import bodies, merge_keys, statuses, strategic, writes
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.store import Key
 
@@ -111,23 +109,18 @@ def _object(value: Any) -> Object:
     return value
 
 
-def apply(
-    api: Api, served: Served, key: Key, patch: Patch, query: Query, *, subresource: str | None, dry_run: bool
-) -> writes.Written:
-    """Patch the stored object, or with an apply patch create it."""
-    if patch.type == "apply":
-        return applies.apply(api, served, key, patch.content, query, subresource=subresource, dry_run=dry_run)
+def change(served: Served, key: Key, patch: Patch, incoming: writes.Change) -> writes.Change:
+    """The change that a patch makes; ``incoming`` checks its result like a body."""
     node = merge_keys.of(served.kind.group, served.kind.plural)
 
-    def change(stored: Object) -> Object:
+    def patched(stored: Object) -> Object:
         if not stored:
+            # Patching does not create, not even where updating does.
             kind = served.kind
             raise statuses.not_found(kind.plural, kind.group, key[1])
-        typed = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **_in_version(served, stored)}
-        return writes.incoming(served, plain(typed, patch, node), key[0] or None)
+        if served.converter is not None:
+            stored = served.converter.from_storage(stored)
+        typed = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **stored}
+        return incoming(plain(typed, patch, node))
 
-    return writes.update(api, served, key, change, subresource=subresource, dry_run=dry_run)
-
-
-def _in_version(served: Served, stored: Object) -> Object:
-    return served.converter.from_storage(stored) if served.converter is not None else stored
+    return patched

@@ -9,6 +9,7 @@ import msgspec
 from aiohttp import web
 
 from drakit_embedded.apiserver import (
+    applies,
     bodies,
     deletes,
     forms,
@@ -41,13 +42,14 @@ def answer(body: bytes, status: int = 200) -> web.Response:
 class Call:
     """One request for a resource."""
 
-    __slots__ = ("accept", "api", "query", "request", "served", "target", "watches")
+    __slots__ = ("accept", "api", "query", "request", "served", "target", "warnings", "watches")
 
     def __init__(
         self, api: Api, watches: Watches, served: Served, target: Target, request: web.BaseRequest, query: Query
     ) -> None:
         self.api, self.watches, self.served = api, watches, served
         self.target, self.request, self.query = target, request, query
+        self.warnings: list[str] = []
         self.accept = request.headers.get("Accept", "")
 
     @property
@@ -70,7 +72,25 @@ class Call:
     async def body(self) -> Object:
         """The object in the body, checked as far as is common to all writes."""
         obj = await self.raw_object(self.served.kind.kind)
-        return writes.incoming(self.served, obj, self.target.namespace)
+        return self.incoming(obj)
+
+    def incoming(self, obj: Object) -> Object:
+        """A parsed or patched object, checked as far as is common to all writes."""
+        return writes.incoming(
+            self.api,
+            self.served,
+            obj,
+            self.target.namespace,
+            validation=self.query.text("fieldValidation"),
+            warnings=self.warnings,
+        )
+
+    def answer(self, body: bytes, status: int = 200) -> web.Response:
+        """A JSON answer, with the warnings that came up."""
+        response = answer(body, status)
+        for warning in self.warnings:
+            response.headers.add("Warning", f"299 - {statuses.quote(warning)}")
+        return response
 
     async def raw_object(self, kind: str) -> Object:
         """The object in the body, as it came."""
@@ -130,7 +150,7 @@ async def _create(call: Call) -> web.StreamResponse:
     dry_run = call.query.dry_run("CreateOptions")
     form = call.form()
     written = writes.create(call.api, call.served, call.target.namespace, await call.body(), dry_run=dry_run)
-    return answer(form.one(written.record), 201)
+    return call.answer(form.one(written.record), 201)
 
 
 async def _delete_collection(call: Call) -> web.StreamResponse:
@@ -164,7 +184,7 @@ async def _write(call: Call, subresource: str | None) -> web.StreamResponse:
             f"the name of the object ({named}) does not match the name on the URL ({call.key[1]})"
         )
     written = writes.update(call.api, call.served, call.key, lambda _: obj, subresource=subresource, dry_run=dry_run)
-    return answer(form.one(written.record), 201 if written.created else 200)
+    return call.answer(form.one(written.record), 201 if written.created else 200)
 
 
 async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
@@ -172,10 +192,12 @@ async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
     form = call.form()
     raw = await call.request.read()
     patch = patches.parse(raw, call.request.headers.get("Content-Type", ""))
-    written = patches.apply(
-        call.api, call.served, call.key, patch, call.query, subresource=subresource, dry_run=dry_run
-    )
-    return answer(form.one(written.record), 201 if written.created else 200)
+    if patch.type == "apply":
+        written = applies.apply(call, patch.content, subresource=subresource, dry_run=dry_run)
+    else:
+        change = patches.change(call.served, call.key, patch, call.incoming)
+        written = writes.update(call.api, call.served, call.key, change, subresource=subresource, dry_run=dry_run)
+    return call.answer(form.one(written.record), 201 if written.created else 200)
 
 
 async def _delete(call: Call) -> web.StreamResponse:

@@ -26,8 +26,6 @@ _SYSTEM_FIELDS = (
     "selfLink",
 )
 _NEVER_SET = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
-# metav1.ResetObjectMetaForStatus
-_KEPT_BY_STATUS = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "generation")
 
 
 class Written(NamedTuple):
@@ -37,11 +35,20 @@ class Written(NamedTuple):
     created: bool
 
 
-def incoming(served: Served, obj: Object, namespace: str | None) -> Object:
-    """A decoded body in the form of the storage version, checked for type, namespace and the fields that rules read."""
+def incoming(
+    api: Api, served: Served, obj: Object, namespace: str | None, *, validation: str, warnings: list[str]
+) -> Object:
+    """A parsed body in the form of the storage version, checked for type, namespace and the fields that rules read.
+
+    ``validation`` is the request's ``fieldValidation``; ``warnings`` takes what the client is to be told.
+    """
     bodies.typed(obj, served.kind)
     bodies.check_shape(obj, bodies.ObjectShape, served.kind)
     meta = obj.get("metadata") or {}
+    if served.strategy.decode is not None:
+        obj, found = served.strategy.decode(obj, served.kind, validation, api)
+        warnings += found
+        meta = obj.get("metadata") or {}
     obj = {"metadata": meta, **{key: value for key, value in obj.items() if key != "metadata"}}
     if namespace is not None:
         if meta.get("namespace", namespace) not in (namespace, "", None):
@@ -78,14 +85,15 @@ def create(api: Api, served: Served, namespace: str | None, obj: Object, *, dry_
         obj.pop("status", None)
     strategy.default(obj, api)
     strategy.prepare_create(obj, api)
-    faults: list[FieldFault] = [*metadata.validate(meta, strategy.name_rule, namespaced=kind.namespaced)]
-    faults += strategy.validate_create(obj, api)
+    faults: list[FieldFault] = [*strategy.validate_create(obj, api)]
+    if not strategy.owns_metadata:
+        faults[:0] = metadata.validate(meta, strategy.name_rule, namespaced=kind.namespaced)
     if faults:
         raise statuses.invalid(kind.kind, kind.group, meta.get("name", ""), faults)
     key: Key = (namespace or "", meta["name"])
     if key in served.collection.records:
         raise statuses.already_exists(kind.plural, kind.group, meta["name"])
-    return Written(_commit(api, served, key, obj, dry_run), True)
+    return Written(_commit(api, served, key, _canonical(api, served, obj), dry_run), True)
 
 
 def _check_namespace(api: Api, served: Served, namespace: str, meta: Object) -> None:
@@ -116,6 +124,7 @@ def update(
     elif subresource is None:
         _with_spec(served, new, old, api)
     _validate(served, new, old, api, subresource)
+    new = _canonical(api, served, new)
     if new == old:
         return Written(record, False)
     if deletes.done(new):
@@ -168,9 +177,6 @@ def _with_status(served: Served, new: Object, old: Object, api: Api) -> Object:
     wanted.pop("status", None)
     if new.get("status") is not None:
         wanted["status"] = new["status"]
-    if served.strategy.status_keeps_metadata:
-        for field in _KEPT_BY_STATUS:
-            _restore(wanted["metadata"], old["metadata"], field)
     served.strategy.default(wanted, api)
     served.strategy.prepare_status(wanted, old, api)
     return wanted
@@ -197,8 +203,9 @@ def _restore(new: Object, old: Object, field: str) -> None:
 def _validate(served: Served, new: Object, old: Object, api: Api, subresource: str | None) -> None:
     strategy, kind = served.strategy, served.kind
     meta = new["metadata"]
-    faults: list[FieldFault] = [*metadata.validate_update(meta, old["metadata"])]
-    if meta != old["metadata"]:
+    faults: list[FieldFault] = []
+    if not strategy.owns_metadata and meta != old["metadata"]:
+        faults += metadata.validate_update(meta, old["metadata"])
         faults += metadata.validate(meta, strategy.name_rule, namespaced=kind.namespaced)
     if subresource == "status":
         faults += strategy.validate_status(new, old, api)
@@ -206,6 +213,10 @@ def _validate(served: Served, new: Object, old: Object, api: Api, subresource: s
         faults += strategy.validate_update(new, old, api)
     if faults:
         raise statuses.invalid(kind.kind, kind.group, meta["name"], faults)
+
+
+def _canonical(api: Api, served: Served, obj: Object) -> Object:
+    return obj if served.strategy.canonical is None else served.strategy.canonical(obj, api)
 
 
 def _commit(api: Api, served: Served, key: Key, obj: Object, dry_run: bool) -> Record:

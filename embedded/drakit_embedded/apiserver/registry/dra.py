@@ -1,61 +1,149 @@
-"""resource.k8s.io: where ``drakit_api`` decides what is valid, and this module only says when it is asked.
+"""resource.k8s.io: ``drakit_api`` decides what is valid and what becomes of an object; here is when it is asked.
 
-After k8s.io/kubernetes/pkg/registry/resource/*/strategy.go.
+The one exception are ResourceSlices with mixins, which no Kubernetes release has: behind the kit's own gate they are
+stored as they are, if they can be flattened.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from drakit_embedded.apiserver.bodies import MetadataShape
+from drakit_api import decoding, encoding, lifecycle, mixins, validation
+from drakit_api.pools import PoolError
+from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.statuses import Cause, FieldFault, bad_request
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
 _GROUP = "resource.k8s.io"
+_ADMIN_LABEL = "resource.kubernetes.io/admin-access"
+_MIXINS_GATE = "DRAResourceSliceMixins"
+_STRICT_ERROR = ": strict decoding error: "
 
 
-class SpecShape(msgspec.Struct):
-    """What all kinds of the group have."""
-
-    metadata: MetadataShape | None = None
-    spec: dict[str, Any] | None = None
-    status: dict[str, Any] | None = None
-
-
-def _start_claim(obj: Object, cluster: Cluster) -> None:
-    obj["status"] = {}
-
-
-def _prepare_claim_status(new: Object, old: Object, cluster: Cluster) -> None:
-    """dropDeallocatedStatusDevices: device statuses go with the allocation that they belong to."""
-    status = new.setdefault("status", {})
-    if not status.get("allocation"):
-        if (old.get("status") or {}).get("allocation"):
-            status.pop("devices", None)
-        return
+def _decode(obj: Object, kind: Kind, validation_mode: str, cluster: Cluster) -> tuple[Object, list[str]]:
+    """The object as the Go types hold it, and warnings about unknown fields if those are not to be errors."""
+    if _native_mixins(obj, kind.plural, cluster.gates):
+        return obj, []
+    try:
+        return decoding.decode(kind.kind, obj, kind.version), []
+    except decoding.DecodeError as error:
+        _, strict, unknown = str(error).partition(_STRICT_ERROR)
+        if not strict or validation_mode == "Strict":
+            raise bad_request(str(error)) from None
+    warnings = unknown.split(", ") if validation_mode != "Ignore" else []
+    return decoding.decode(kind.kind, obj, kind.version, strict=False), warnings
 
 
-def strategies(gates: FeatureGates) -> dict[tuple[str, str], Strategy]:
+def _native_mixins(obj: Object, plural: str, gates: FeatureGates) -> bool:
+    """Whether this is a slice with mixins on a server that takes those."""
+    if plural != "resourceslices" or not gates.enabled(_MIXINS_GATE):
+        return False
+    spec = obj.get("spec")
+    return isinstance(spec, dict) and ("mixins" in spec or _includes(spec))
+
+
+def _includes(spec: Object) -> bool:
+    """Whether a device or counter set includes a mixin, also in the old spelling with ``basic``."""
+    entries: list[Any] = []
+    for field in ("devices", "sharedCounters"):
+        listed = spec.get(field)
+        entries += listed if isinstance(listed, list) else []
+    entries += [entry["basic"] for entry in entries if isinstance(entry, dict) and "basic" in entry]
+    return any(isinstance(entry, dict) and "includes" in entry for entry in entries)
+
+
+class _Rules:
+    """The rules of one kind: ``drakit_api`` under the name and the plural that it knows the kind by."""
+
+    def __init__(self, plural: str, kind: str) -> None:
+        self._plural, self._kind = plural, kind
+
+    def strategy(self, **options: Any) -> Strategy:
+        """The strategy made of these rules."""
+        return Strategy(
+            decode=_decode,
+            canonical=self._canonical,
+            owns_metadata=True,
+            prepare_create=self._prepare_create,
+            prepare_update=self._prepare_update,
+            prepare_status=self._prepare_status,
+            validate_create=self._validate_create,
+            validate_update=self._validate_update,
+            validate_status=self._validate_status,
+            **options,
+        )
+
+    def _native(self, obj: Object, cluster: Cluster) -> bool:
+        return _native_mixins(obj, self._plural, cluster.gates)
+
+    def _canonical(self, obj: Object, cluster: Cluster) -> Object:
+        if self._native(obj, cluster):
+            return obj
+        return encoding.encode(self._kind, obj)
+
+    def _prepare_create(self, obj: Object, cluster: Cluster) -> None:
+        if self._native(obj, cluster):
+            obj["metadata"]["generation"] = 1
+            return
+        lifecycle.prepare_create(self._kind, obj, cluster.gates, now=metadata.timestamp())
+
+    def _prepare_update(self, new: Object, old: Object, cluster: Cluster) -> None:
+        if self._native(new, cluster):
+            if new.get("spec") != old.get("spec"):
+                new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+            return
+        lifecycle.prepare_update(self._kind, new, old, cluster.gates, now=metadata.timestamp())
+
+    def _prepare_status(self, new: Object, old: Object, cluster: Cluster) -> None:
+        lifecycle.prepare_status_update(self._kind, new, old, cluster.gates, now=metadata.timestamp())
+
+    def _validate_create(self, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
+        if self._native(obj, cluster):
+            return _mixin_faults(obj)
+        admin = _admin_namespace(obj, cluster)
+        return validation.validate_create(self._plural, obj, cluster.gates, admin_namespace=admin)
+
+    def _validate_update(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+        if self._native(new, cluster):
+            return _mixin_faults(new)
+        return validation.validate_update(self._plural, new, old, cluster.gates)
+
+    def _validate_status(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+        admin = _admin_namespace(new, cluster)
+        return validation.validate_status_update(self._plural, new, old, cluster.gates, admin_namespace=admin)
+
+
+def _admin_namespace(obj: Object, cluster: Cluster) -> bool:
+    """Whether the object's namespace is labelled for admin access."""
+    name = obj["metadata"].get("namespace")
+    namespace = cluster.find("namespaces", "", name) if name else None
+    return namespace is not None and (namespace["metadata"].get("labels") or {}).get(_ADMIN_LABEL) == "true"
+
+
+def _mixin_faults(obj: Object) -> list[FieldFault]:
+    faults: list[FieldFault] = [*metadata.validate(obj["metadata"], metadata.subdomain, namespaced=False)]
+    try:
+        mixins.flatten(obj["spec"])
+    except PoolError as error:
+        faults += [Cause("FieldValueInvalid", "spec", f"Invalid value: {line}") for line in str(error).splitlines()]
+    return faults
+
+
+def strategies() -> dict[tuple[str, str], Strategy]:
     """Rule sets of the group."""
     return {
-        (_GROUP, "resourceslices"): Strategy(
-            shape=SpecShape,
-            fields=("spec.nodeName", "spec.driver", "spec.pool.name"),
-            generation=True,
-            returns_deleted=True,
+        (_GROUP, "resourceslices"): _Rules("resourceslices", "ResourceSlice").strategy(
+            fields=("spec.nodeName", "spec.driver", "spec.pool.name"), returns_deleted=True
         ),
-        (_GROUP, "resourceclaims"): Strategy(
-            shape=SpecShape,
-            prepare_create=_start_claim,
-            prepare_status=_prepare_claim_status,
-            status_keeps_metadata=True,
-            returns_deleted=True,
+        (_GROUP, "resourceclaims"): _Rules("resourceclaims", "ResourceClaim").strategy(returns_deleted=True),
+        (_GROUP, "resourceclaimtemplates"): _Rules("resourceclaimtemplates", "ResourceClaimTemplate").strategy(
+            returns_deleted=True
         ),
-        (_GROUP, "resourceclaimtemplates"): Strategy(shape=SpecShape, returns_deleted=True),
-        (_GROUP, "deviceclasses"): Strategy(shape=SpecShape, generation=True, returns_deleted=True),
-        (_GROUP, "devicetaintrules"): Strategy(shape=SpecShape, generation=True, status_keeps_metadata=True),
+        (_GROUP, "deviceclasses"): _Rules("deviceclasses", "DeviceClass").strategy(returns_deleted=True),
+        (_GROUP, "devicetaintrules"): _Rules("devicetaintrules", "DeviceTaintRule").strategy(),
     }

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from drakit_embedded.apiserver.registry import cluster_kinds, dra, pods, workloads
 from drakit_embedded.apiserver.registry.strategies import Strategy
 
-if TYPE_CHECKING:
-    from drakit_api.features import FeatureGates
 
-
-def strategies(gates: FeatureGates) -> dict[tuple[str, str], Strategy]:
+def strategies() -> dict[tuple[str, str], Strategy]:
     """Rule sets by (group, plural); kinds that are not in it have no rules of their own."""
-    return {**cluster_kinds.STRATEGIES, **pods.STRATEGIES, **workloads.STRATEGIES, **dra.strategies(gates)}
+    return {**cluster_kinds.STRATEGIES, **pods.STRATEGIES, **workloads.STRATEGIES, **dra.strategies()}

@@ -17,6 +17,7 @@ from drakit_embedded.apiserver.statuses import FieldFault
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
+    from drakit_embedded.apiserver.registry.kinds import Kind
 
 Object = dict[str, Any]
 
@@ -48,12 +49,21 @@ def fine_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFau
     return ()
 
 
+Decode = Callable[[Object, "Kind", str, Cluster], "tuple[Object, list[str]]"]
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """The rules of one kind; every member can be left at "no rule"."""
 
     # Types of the fields that the rules below read, so that they need not check each time.
     shape: type[msgspec.Struct] | None = None
+    # Reads a body by the types of its kind, under a ``fieldValidation``; the second result are warnings.
+    decode: Decode | None = None
+    # The order and form in which an object is stored.
+    canonical: Callable[[Object, Cluster], Object] | None = None
+    # Whether the validations below check metadata too.
+    owns_metadata: bool = False
     # Fields for field selectors besides metadata.name and metadata.namespace, as dotted paths.
     fields: tuple[str, ...] = ()
     name_rule: metadata.NameRule = metadata.subdomain
@@ -69,8 +79,6 @@ class Strategy:
     generation: bool = False
     # Nodes register with their status; all other kinds with a status subresource start without.
     status_on_create: bool = False
-    # Whether a status write leaves labels, annotations, finalizers and owners alone.
-    status_keeps_metadata: bool = False
     create_on_update: bool = False
     unconditional_update: bool = True
     # Seconds of grace of a DELETE that asks for so many (or None); 0 is at once.
