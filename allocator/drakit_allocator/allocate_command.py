@@ -37,6 +37,7 @@ def allocate(problems: BinaryIO, timeout: float) -> None:
             answered = answer(problem, Limits(deadline=time.monotonic() + timeout))
         except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
             reason = f"field {error} is missing" if isinstance(error, KeyError) else str(error)
-            raise click.ClickException(f"{problems.name}, line {number}: not an allocation problem: {reason}") from None
+            source = getattr(problems, "name", "standard input")
+            raise click.ClickException(f"{source}, line {number}: not an allocation problem: {reason}") from None
         output.write(msgspec.json.encode(answered) + b"\n")
         output.flush()

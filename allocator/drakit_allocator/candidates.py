@@ -8,7 +8,7 @@ as a fault: as with upstream, it fails the allocation only if the search comes t
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from drakit_allocator.allocated import AllocatedState
@@ -59,11 +59,13 @@ class Situation:
     def candidates(self, claims: Iterable[ClaimRequests]) -> dict[Request, Candidates]:
         """For every request and subrequest. Raises ``AllocationError`` as upstream does before it searches."""
         found: dict[Request, Candidates] = {}
+        rivals = 0  # how many devices earlier requests may have taken at most
         for claim in claims:
             total = 0
             for alternatives in claim.requests:
                 for request in alternatives:
-                    found[request] = self._everything(request) if request.wants_all else self._choice(request)
+                    found[request] = self._everything(request) if request.wants_all else self._choice(request, rivals)
+                rivals += max(found[request].count for request in alternatives)
                 smallest = min(found[request].count for request in alternatives)
                 if smallest > MAX_RESULTS - total:
                     name = alternatives[0].parent or alternatives[0].name
@@ -74,17 +76,42 @@ class Situation:
                 total += smallest
         return found
 
-    def _choice(self, request: Request) -> Candidates:
-        """Candidates of mode ExactCount."""
+    def _choice(self, request: Request, rivals: int) -> Candidates:
+        """Candidates of mode ExactCount.
+
+        The search gets past a device with a fault only if a rival took it, so with more faults than rivals it never
+        gets to see the devices behind them.
+        """
         devices: list[Device] = []
         faults: dict[Device, AllocationError] = {}
-        for device, fault in self._selected(request, skips_allocated=not request.has_admin_access):
+        for pool in self.pools:
+            devices += self._fitting(request, pool, faults, rivals)
+            if len(faults) > rivals:
+                break
+        return Candidates(request, devices, faults, frozenset(), request.count)
+
+    def _fitting(
+        self, request: Request, pool: PoolView, faults: dict[Device, AllocationError], rivals: int
+    ) -> Sequence[Device]:
+        """The pool's candidates for a request, remembered until an allocation in the pool changes."""
+        key, token = (request.signature, self.node.declared_features), self.allocated.token(pool.id)
+        known = pool.fitting.get(key)
+        if known is not None and known[0] is token:
+            return known[1]
+        devices: list[Device] = []
+        is_faultless = True
+        for device, fault in self._selected(request, pool, skips_allocated=not request.has_admin_access):
             if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
                 faults[device] = fault
-            elif not self.has_capacity(request, device) or self.obstacle(request, device) is not None:
+                is_faultless = False
+                if len(faults) > rivals:
+                    return [*devices, device]
+            elif not self.has_capacity(request, device) or self.obstacle(request, device, pool) is not None:
                 continue
             devices.append(device)
-        return Candidates(request, devices, faults, frozenset(), request.count)
+        if is_faultless and not pool.is_selected_per_device:
+            pool.remember_fitting(key, token, devices)
+        return devices
 
     def _everything(self, request: Request) -> Candidates:
         """The devices of mode All."""
@@ -95,39 +122,38 @@ class Situation:
                     f"{request.label}: asks for all devices, but resource pool {pool.name} is {state}"
                 )
         devices: list[Device] = []
-        for device, fault in self._selected(request, skips_allocated=False):
-            if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
-                raise fault
-            if self.has_capacity(request, device, counts_consumed=False):
-                devices.append(device)
-        unusable = frozenset(
-            device
-            for device in devices
-            if (not request.has_admin_access and device.id in self.allocated.holders)
-            or self.obstacle(request, device) is not None
-        )
-        return Candidates(request, devices, {}, unusable, len(devices))
+        unusable: set[Device] = set()
+        for pool in self.pools:
+            for device, fault in self._selected(request, pool, skips_allocated=False):
+                if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
+                    raise fault
+                if self.has_capacity(request, device, counts_consumed=False):
+                    devices.append(device)
+                    in_use = not request.has_admin_access and device.id in self.allocated.holders
+                    if in_use or self.obstacle(request, device, pool) is not None:
+                        unusable.add(device)
+        return Candidates(request, devices, {}, frozenset(unusable), len(devices))
 
-    def _selected(self, request: Request, *, skips_allocated: bool) -> Iterable[tuple[Device, AllocationError | None]]:
+    def _selected(
+        self, request: Request, pool: PoolView, *, skips_allocated: bool
+    ) -> Iterator[tuple[Device, AllocationError | None]]:
         """Devices that the selectors and the node selection of single devices let through, or fail on."""
         holders = self.allocated.holders
-        for pool in self.pools:
-            matches = pool.matches(request.selectors.expressions)
-            faulty, is_per_device = matches.faulty, pool.is_selected_per_device
-            for device in matches.devices:
-                if skips_allocated and device.id in holders:
-                    continue
-                if faulty and device in faulty:
-                    yield device, request.selectors.fault(device, *faulty[device])
-                elif not is_per_device or not device.slice.is_selected_per_device:
-                    yield device, None
-                else:
-                    try:
-                        name, all_nodes, selector = device.node_selection()
-                        if is_reachable(self.node, name or "", all_nodes, selector):
-                            yield device, None
-                    except AllocationError as error:
-                        yield device, error
+        matches = pool.matches(request.selectors.expressions)
+        for device in matches:
+            if skips_allocated and device.id in holders:
+                continue
+            if matches.faulty and device in matches.faulty:
+                yield device, request.selectors.fault(device, *matches.faulty[device])
+            elif not pool.is_selected_per_device or not device.slice.is_selected_per_device:
+                yield device, None
+            else:
+                try:
+                    name, all_nodes, selector = device.node_selection()
+                    if is_reachable(self.node, name or "", all_nodes, selector):
+                        yield device, None
+                except AllocationError as error:
+                    yield device, error
 
     def _capacity_fault(self, request: Request, device: Device) -> AllocationError | None:
         if not self.features.consumable_capacity:
@@ -139,6 +165,7 @@ class Situation:
         return AllocationError(f"{request.label}: checking capacity for device {name}: {amounts}")
 
     def has_capacity(self, request: Request, device: Device, *, counts_consumed: bool = True) -> bool:
+        """Whether the device has what the request asks of its capacities, at all or next to the shares given out."""
         if not self.features.consumable_capacity:
             return True
         amounts = request.amounts(device.content)
@@ -147,7 +174,7 @@ class Situation:
         taken = self.allocated.consumed(device.id) if counts_consumed else {}
         return fits(device.content.limits, amounts, taken)
 
-    def obstacle(self, request: Request, device: Device) -> Obstacle | None:
+    def obstacle(self, request: Request, device: Device, pool: PoolView) -> Obstacle | None:
         """Why the request cannot get the selected device whatever else is chosen, or None."""
         if device.slice.skip_node_operations and self.features.variant == "experimental":
             if not self.features.optional_node_operations:
@@ -157,7 +184,7 @@ class Situation:
         if device.content.consumption:
             if not self.features.partitionable_devices:
                 return Obstacle.PARTITIONS
-            if self._is_short(device):
+            if self._is_short(device, pool):
                 return Obstacle.COUNTERS
         if self.features.device_taints and (device.content.taints or device.rule_taints):
             tolerations = request.spec.get("tolerations") or ()
@@ -165,11 +192,10 @@ class Situation:
                 return Obstacle.TAINTS
         return None
 
-    def _is_short(self, device: Device) -> bool:
+    def _is_short(self, device: Device, pool: PoolView) -> bool:
         """Whether counters lack what the device needs. Further shares of a shared device need none."""
         if self.charges_once(device) and self.allocated.is_shared(device.id):
             return False
-        pool = self.pool(device.slice.pool)
         availability, layout = pool.availability(self.allocated), pool.counters.layout
         return availability.overdrawn or availability.shortage(device.content.needs(layout)) is not None
 

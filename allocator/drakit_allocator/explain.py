@@ -96,7 +96,7 @@ def _ruled_out(situation: Situation, request: Request, pool: PoolView, device: D
         return "are not for this node", ""
     if not situation.has_capacity(request, device):
         return "lack capacity", _capacity_detail(situation, request, device)
-    obstacle = situation.obstacle(request, device)
+    obstacle = situation.obstacle(request, device, pool)
     return (_USABLE, "") if obstacle is None else (obstacle.value, _detail(situation, request, device, obstacle))
 
 

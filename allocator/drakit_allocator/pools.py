@@ -7,7 +7,7 @@ which generation counts, when a pool is complete or invalid, and in which order 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from drakit_allocator.allocated import AllocatedState
@@ -16,7 +16,7 @@ from drakit_allocator.devices import Device, DeviceID, PoolID, PublishedSlice
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
-from drakit_allocator.selectors import Matches, match
+from drakit_allocator.selectors import Matches
 
 _REMEMBERED_SELECTIONS = 64  # distinct selector lists whose matches are kept per pool
 _NO_COUNTERS = PoolCounters.of(())
@@ -35,6 +35,7 @@ class PoolView:
         self.counters = _NO_COUNTERS
         self.has_binding_conditions = any(d.content.spec.get("bindingConditions") is not None for d in self.devices)
         self.is_selected_per_device = any(d.slice.is_selected_per_device for d in self.devices)
+        self.fitting: dict[Hashable, tuple[object, Sequence[Device]]] = {}
         self._matches: dict[tuple[str, ...], Matches] = {}
         self._consumers: dict[DeviceID, list[Device]] | None = None
         self._availability: tuple[object, Availability] | None = None
@@ -56,8 +57,14 @@ class PoolView:
         if found is None:
             if len(self._matches) >= _REMEMBERED_SELECTIONS:
                 self._matches.pop(next(iter(self._matches)), None)
-            found = self._matches[expressions] = match(self.selectable, expressions)
+            found = self._matches[expressions] = Matches(self.selectable, expressions)
         return found
+
+    def remember_fitting(self, key: Hashable, token: object, devices: Sequence[Device]) -> None:
+        """Keep what was found out about a kind of request, for as long as the allocations have this token."""
+        if len(self.fitting) >= _REMEMBERED_SELECTIONS:
+            self.fitting.pop(next(iter(self.fitting)), None)
+        self.fitting[key] = (token, devices)
 
     def availability(self, allocated: AllocatedState) -> Availability:
         """What the allocated devices leave of the counters; computed anew only when they changed in this pool."""
@@ -253,6 +260,11 @@ class SliceIndex:
     def devices(self) -> Iterable[Device]:
         """Every device of every slice, of any generation."""
         return (device for one, _ in self._known.values() for device in one.devices)
+
+    def retainted(self, devices: Iterable[Device]) -> None:
+        """The taints of these devices changed; what was remembered about their pools no longer holds."""
+        for pool_id in {device.slice.pool for device in devices}:
+            self._pools[pool_id].changed()
 
     def pools(self, node: Node) -> list[PoolView]:
         """The node's pools in the order in which they are tried: by driver and name, binding conditions last.

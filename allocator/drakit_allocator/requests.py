@@ -7,9 +7,11 @@ upstream's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from drakit_allocator.attributes import Attribute
 from drakit_allocator.capacity import Amounts, CapacityError, consumed, parse_requests
@@ -39,6 +41,7 @@ class Request:
     count: int
     capacity: Amounts
     fractional: bool
+    signature: Hashable  # equal for requests that may get the same devices, as far as one device is concerned
     derived: Mapping[str, str]
     constraints: tuple[tuple[int, Attribute], ...] = ()  # position in the claim, and what it looks at
     _amounts: dict[DeviceContent, Amounts | CapacityError | None] = field(default_factory=dict)
@@ -166,6 +169,12 @@ class _Expansion:
             count=spec.get("count") or 0,
             capacity=capacity,
             fractional=fractional,
+            signature=(
+                every,
+                bool(spec.get("adminAccess")),
+                tuple(sorted(capacity.items())),
+                _text(spec, "tolerations"),
+            ),
             derived=derived,
         )
 
@@ -179,3 +188,8 @@ class _Expansion:
 
     def _error(self, request: str, why: str, kind: str = "request") -> AllocationError:
         return AllocationError(f"claim {self.name}, {kind} {request}: {why}")
+
+
+def _text(spec: Mapping[str, Any], field_name: str) -> bytes:
+    value = spec.get(field_name)
+    return msgspec.json.encode(value) if value else b""

@@ -6,7 +6,7 @@ for every node and pod, which is half of its time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,30 +58,45 @@ def _evaluate(content: DeviceContent, expression: str) -> bool | Exception:
         return error.with_traceback(None)
 
 
-@dataclass(frozen=True, slots=True)
 class Matches:
-    """Devices of a pool that satisfy some selectors, in the pool's order.
+    """Devices of a pool that satisfy some selectors, in the pool's order; found out as far as somebody iterates.
 
     ``faulty`` are devices among them on which an expression failed, with its position: an error for whoever visits one.
+    An expression that fails may be one that runs into the cost limit, and should not do so on every device.
     """
 
-    devices: tuple[Device, ...]
-    faulty: Mapping[Device, tuple[int, Exception]]
+    __slots__ = ("_devices", "_expressions", "_found", "_position", "faulty")
 
+    def __init__(self, devices: tuple[Device, ...], expressions: tuple[str, ...]) -> None:
+        self.faulty: dict[Device, tuple[int, Exception]] = {}
+        self._devices = devices
+        self._expressions = expressions
+        self._position = 0
+        self._found: list[Device] = []
 
-def match(devices: tuple[Device, ...], expressions: tuple[str, ...]) -> Matches:
-    """Evaluate the expressions on each device, up to the first that is false or fails."""
-    matching: list[Device] = []
-    faulty: dict[Device, tuple[int, Exception]] = {}
-    for device in devices:
-        for position, expression in enumerate(expressions):
+    def __iter__(self) -> Iterator[Device]:
+        number = 0
+        while number < len(self._found) or self._find():
+            yield self._found[number]
+            number += 1
+
+    def _find(self) -> bool:
+        """Evaluate up to the next device that matches or is faulty."""
+        while self._position < len(self._devices):
+            device = self._devices[self._position]
+            self._position += 1
+            if self._matches(device):
+                self._found.append(device)
+                return True
+        return False
+
+    def _matches(self, device: Device) -> bool:
+        """Up to the first expression that is false or fails."""
+        for number, expression in enumerate(self._expressions):
             found = verdict(device.content, expression)
-            if found is False:
-                break
             if found is not True:
-                faulty[device] = (position, found)
-                matching.append(device)
-                break
-        else:
-            matching.append(device)
-    return Matches(tuple(matching), faulty)
+                if found is False:
+                    return False
+                self.faulty[device] = (number, found)
+                return True
+        return True

@@ -69,7 +69,9 @@ class Snapshot:
 
     def _taint_again(self, rules: list[Object]) -> None:
         devices = self.slices.devices()
-        self._taint([device for device in devices if any(rule_applies(rule, device) for rule in rules)])
+        touched = [device for device in devices if any(rule_applies(rule, device) for rule in rules)]
+        self._taint(touched)
+        self.slices.retainted(touched)
 
     def _taint(self, devices: list[Device]) -> None:
         rules = list(self._taint_rules.values())

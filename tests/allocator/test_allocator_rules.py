@@ -1,0 +1,329 @@
+"""Single rules: counters, capacities, constraints, features, and what is said when nothing fits."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from drakit_allocator.allocate_command import allocate as allocate_command
+from drakit_allocator.allocated import AllocatedState
+from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.attributes import Attribute
+from drakit_allocator.capacity import CapacityError, consumed, fits, parse_limits, parse_requests
+from drakit_allocator.constraints import Constraint
+from drakit_allocator.counters import Availability, DuplicateCounterSet, PoolCounters, parse_consumption
+from drakit_allocator.devices import PublishedSlice, content_of
+from drakit_allocator.explain import summary
+from drakit_allocator.features import Features
+from drakit_allocator.nodes import Node
+from drakit_allocator.snapshot import Snapshot
+from drakit_api.features import FeatureGates
+
+Json = dict[str, Any]
+
+
+def _counters(**sets: dict[str, str]) -> PoolCounters:
+    return PoolCounters.of(
+        {"name": name, "counters": {counter: {"value": value} for counter, value in counters.items()}}
+        for name, counters in sets.items()
+    )
+
+
+def _draws(counter_set: str, **amounts: str) -> Json:
+    return {"counterSet": counter_set, "counters": {name: {"value": value} for name, value in amounts.items()}}
+
+
+def test_counters_are_exact() -> None:
+    counters = _counters(gpu={"memory": "40Gi", "cores": "1"})
+    needs = counters.layout.needs(parse_consumption({"consumesCounters": [_draws("gpu", memory="1", cores="100m")]}))
+    nine = Availability(counters, [needs] * 9)
+    assert nine.shortage(needs) is None
+    ten = Availability(counters, [needs] * 10)
+    assert counters.layout.names[ten.shortage(needs) or 0] == ("gpu", "cores")
+    assert not ten.overdrawn
+    assert Availability(counters, [needs] * 11).overdrawn
+
+
+def test_equal_counter_sets_share_their_numbering() -> None:
+    assert _counters(gpu={"memory": "1"}).layout is _counters(gpu={"memory": "2"}).layout
+
+
+@pytest.mark.parametrize(
+    ("draws", "message"),
+    [
+        pytest.param(_draws("cpu", memory="1"), "counter set cpu not found", id="set"),
+        pytest.param(_draws("gpu", cores="1"), "counter cores not found in counter set gpu", id="counter"),
+    ],
+)
+def test_unknown_counters_make_a_pool_invalid(draws: Json, message: str) -> None:
+    with pytest.raises(KeyError, match=message):
+        _counters(gpu={"memory": "1"}).layout.needs(parse_consumption({"consumesCounters": [draws]}))
+
+
+def test_two_counter_sets_of_one_name_are_refused() -> None:
+    with pytest.raises(DuplicateCounterSet, match="duplicate counter set name gpu"):
+        PoolCounters.of([{"name": "gpu"}, {"name": "gpu"}])
+
+
+_RANGE = {"validRange": {"min": "1", "max": "8", "step": "2"}}
+
+
+@pytest.mark.parametrize(
+    ("value", "policy", "request_", "fractional", "expected"),
+    [
+        pytest.param("10Gi", None, None, False, "10Gi", id="no request, no policy: all of it"),
+        pytest.param("10Gi", {"default": "1Gi"}, None, False, "1Gi", id="no request: the default"),
+        pytest.param("10Gi", None, "3Gi", False, "3Gi", id="no policy: as requested"),
+        pytest.param("10", _RANGE, "500m", False, "1", id="below min: min"),
+        pytest.param("10", _RANGE, "2", False, "3", id="up to the next step"),
+        pytest.param("10", _RANGE, "7", False, "7", id="on a step"),
+        pytest.param("10", _RANGE, "7500m", False, None, id="rounded above max"),
+        pytest.param("10", {"validValues": ["1", "4"]}, "2", False, "4", id="next valid value"),
+        pytest.param("10", {"validValues": ["1", "4"]}, "5", False, None, id="above all valid values"),
+        pytest.param("2", {"validRange": {"min": "250m", "step": "250m"}}, "600m", True, "750m", id="milli steps"),
+        pytest.param("2", {"validRange": {"min": "250m", "step": "250m"}}, "600m", False, "1", id="whole steps"),
+        pytest.param("4Ki", {"validRange": {"min": "1Ki", "step": "1Ki"}}, "1025", False, "2Ki", id="notation of step"),
+    ],
+)
+def test_what_a_request_takes_of_a_capacity(
+    value: str, policy: Json | None, request_: str | None, fractional: bool, expected: str | None
+) -> None:
+    capacity: Json = {"value": value} if policy is None else {"value": value, "requestPolicy": policy}
+    requests = parse_requests(None if request_ is None else {"requests": {"bw": request_}})
+    amounts = consumed(parse_limits({"capacity": {"bw": capacity}}), requests, fractional=fractional)
+    assert (None if amounts is None else str(amounts["bw"])) == expected
+
+
+def test_a_capacity_that_the_device_does_not_have() -> None:
+    assert consumed({}, parse_requests({"requests": {"bw": "1"}}), fractional=False) is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "request_", "message"),
+    [
+        pytest.param(None, "-1", "capacity value is negative", id="negative"),
+        pytest.param(_RANGE, "1e30", "exceeds MaxInt64", id="beyond 64 bits"),
+        pytest.param({"validRange": {"min": "0", "step": "4E"}}, "9E", "passes MaxInt64", id="rounds beyond 64 bits"),
+        pytest.param({"validRange": {"min": "0", "step": "0"}}, "1", "step 0", id="step 0 (upstream panics)"),
+        pytest.param({"validRange": {"step": "1"}}, "1", "no min", id="no min (upstream panics)"),
+    ],
+)
+def test_capacity_requests_that_fail_the_allocation(policy: Json | None, request_: str, message: str) -> None:
+    capacity: Json = {"value": "10"} if policy is None else {"value": "10", "requestPolicy": policy}
+    with pytest.raises(CapacityError, match=message):
+        consumed(
+            parse_limits({"capacity": {"bw": capacity}}),
+            parse_requests({"requests": {"bw": request_}}),
+            fractional=False,
+        )
+
+
+def test_shares_add_up() -> None:
+    limits = parse_limits({"capacity": {"bw": {"value": "1"}}})
+    amounts = parse_requests({"requests": {"bw": "100m"}})
+    assert fits(limits, amounts, {"bw": 500_000_000}, {"bw": 400_000_000})
+    assert not fits(limits, amounts, {"bw": 500_000_000}, {"bw": 400_000_001})
+
+
+_NONE: Json = {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "lists", "values", "expected"),
+    [
+        pytest.param("match", False, [{"int": 1}, {"int": 1}, {"int": 2}], [True, True, False], id="same value"),
+        pytest.param("match", False, [{"int": 1}, {"bool": True}], [True, False], id="1 is not true"),
+        pytest.param("match", False, [{"string": "1.0.0"}, {"version": "1.0.0"}], [True, False], id="types differ"),
+        pytest.param("match", False, [None, {"int": 1}], [False, True], id="without the attribute"),
+        pytest.param("match", False, [_NONE, {"int": 1}], [True, False], id="first of no known type"),
+        pytest.param("match", True, [_NONE, {"int": 1}], [False, True], id="no known type, with lists"),
+        pytest.param(
+            "match",
+            True,
+            [{"ints": [1, 2]}, {"ints": [2, 3]}, {"ints": [1, 3]}, {"int": 2}],
+            [True, True, False, True],
+            id="one value in common",
+        ),
+        pytest.param("distinct", False, [{"int": 1}, {"int": 2}, {"int": 1}], [True, True, False], id="distinct"),
+        pytest.param("distinct", False, [{"int": 1}, {"bool": True}], [True, True], id="distinct types"),
+        pytest.param(
+            "distinct", True, [{"ints": [1, 2]}, {"ints": [2]}, {"int": 3}], [True, False, True], id="disjoint"
+        ),
+    ],
+)
+def test_constraints(kind: str, lists: bool, values: list[Json | None], expected: list[bool]) -> None:
+    features = Features(list_type_attributes=lists, consumable_capacity=True)
+    constraint = Constraint({f"{kind}Attribute": "d.example.com/a"}, "", features)
+    attribute = Attribute("d.example.com/a", None, lists)
+    state = constraint.start()
+    for value, allowed in zip(values, expected, strict=True):
+        before = state.summary()
+        looked_up = attribute.of(_device({"a": value} if value is not None else {}))
+        assert state.add(looked_up) is allowed
+        if not allowed:
+            assert state.summary() == before
+    for _ in range(sum(expected)):
+        state.remove()
+    assert state.summary() == constraint.start().summary()
+
+
+def _device(attributes: Json) -> Any:
+    spec = {"driver": "d.example.com", "pool": {"name": "p"}, "devices": [{"name": "d", "attributes": attributes}]}
+    return PublishedSlice({"metadata": {"name": "s"}, "spec": spec}).devices[0]
+
+
+def test_the_qualified_attribute_is_preferred() -> None:
+    device = _device({"a": {"int": 1}, "d.example.com/a": {"int": 2}})
+    value = Attribute("d.example.com/a", None, False).of(device)
+    assert value is not None
+    assert value.content == 2
+    assert Attribute("other.example.com/a", None, False).of(device) is None
+
+
+def test_equal_devices_share_their_content() -> None:
+    device = {"attributes": {"a": {"int": 1}}}
+    one = content_of("d", {"name": "one", **device})
+    assert content_of("d", {"name": "two", **device}) is one
+    assert content_of("e", {"name": "one", **device}) is not one
+
+
+@pytest.mark.parametrize(
+    ("features", "variant"),
+    [
+        pytest.param(Features(), "stable", id="nothing"),
+        pytest.param(Features.from_gates(FeatureGates("1.34")), "stable", id="1.34"),
+        pytest.param(Features.from_gates(FeatureGates()), "incubating", id="1.37"),
+        pytest.param(Features.from_names(["ListTypeAttributes"]), "experimental", id="lists"),
+        pytest.param(Features().forced("incubating"), "incubating", id="forced"),
+    ],
+)
+def test_features_select_the_variant(features: Features, variant: str) -> None:
+    assert features.variant == variant
+
+
+def test_unknown_features_are_refused() -> None:
+    with pytest.raises(
+        ValueError, match=r"unknown allocator feature Quantum; known are AdminAccess, .*PrioritizedList"
+    ):
+        Features.from_names(["Quantum"])
+
+
+def _partition(name: str, profile: str, slot: int) -> Json:
+    return {
+        "name": name,
+        "attributes": {"profile": {"string": profile}},
+        "consumesCounters": [_draws("gpu-0", **{f"slice-{slot}": "1"})],
+    }
+
+
+def _explained(claim_devices: Json, *allocated: str, **features: Any) -> str:
+    enabled = Features.from_gates(FeatureGates())
+    pool = {"name": "node-1", "generation": 1, "resourceSliceCount": 2}
+    where = {"driver": "gpu.example.com", "nodeName": "node-1", "pool": pool}
+    sets = [{"name": "gpu-0", "counters": {f"slice-{slot}": {"value": "1"} for slot in range(2)}}]
+    small = [_partition(f"small-{slot}", "small", slot) for slot in range(2)]
+    large = {
+        **_partition("large", "large", 0),
+        "consumesCounters": [_draws("gpu-0", **{"slice-0": "1", "slice-1": "1"})],
+    }
+    tainted = {
+        "name": "old",
+        "taints": [{"key": "broken", "effect": "NoSchedule"}],
+        "attributes": {"profile": {"string": "old"}},
+    }
+    slices = [
+        {"metadata": {"name": "a"}, "spec": {**where, "sharedCounters": sets}},
+        {"metadata": {"name": "b"}, "spec": {**where, "devices": [*small, large, tainted]}},
+    ]
+    results = [{"request": "r", "driver": "gpu.example.com", "pool": "node-1", "device": name} for name in allocated]
+    holder = {
+        "metadata": {"name": "holder", "namespace": "ns"},
+        "status": {"allocation": {"devices": {"results": results}}},
+    }
+    snapshot = Snapshot(enabled, slices=slices, classes=[{"metadata": {"name": "gpu"}, "spec": {}}])
+    claim = {"metadata": {"name": "c", "namespace": "ns"}, "spec": {"devices": claim_devices}}
+    pod = PodAllocation([claim], snapshot, AllocatedState.of([holder], enabled))
+    node = Node("node-1", {})
+    assert pod.on(node) is None
+    return summary(pod, node)
+
+
+def _wants(name: str, profile: str, count: int = 1) -> Json:
+    expression = f'device.attributes["gpu.example.com"].profile == "{profile}"'
+    selectors = [{"cel": {"expression": expression}}]
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": count, "selectors": selectors}
+    return {"name": name, "exactly": exactly}
+
+
+@pytest.mark.parametrize(
+    ("requests", "allocated", "expected"),
+    [
+        pytest.param(
+            [_wants("r", "large")],
+            ["small-1"],
+            "request r: 4 devices: 3 do not match selectors, 1 lack counters (slice-1 of gpu-0: needs 1, free 0)",
+            id="counters",
+        ),
+        pytest.param(
+            [_wants("r", "small", 2)],
+            ["small-0"],
+            "request r: 4 devices: 1 are in use (small-0 by ns/holder), 2 do not match selectors, "
+            "1 can be used, 2 are wanted",
+            id="in use",
+        ),
+        pytest.param(
+            [_wants("r", "old")],
+            [],
+            "request r: 4 devices: 3 do not match selectors, 1 have taints that are not tolerated (broken=:NoSchedule)",
+            id="taints",
+        ),
+        pytest.param(
+            [_wants("r", "large"), _wants("s", "small")],
+            [],
+            "each request has enough devices (r, s), but counters or constraints forbid them together",
+            id="not together",
+        ),
+    ],
+)
+def test_a_summary_says_what_is_missing(requests: list[Json], allocated: list[str], expected: str) -> None:
+    assert _explained({"requests": requests}, *allocated) == expected
+
+
+def _problem(name: str) -> Json:
+    device = {"name": "d0"}
+    pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+    spec = {"driver": "d.example.com", "nodeName": "n", "pool": pool, "devices": [device]}
+    exactly = {"deviceClassName": "any", "allocationMode": "ExactCount", "count": 1}
+    claim = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}}
+    classes = [{"metadata": {"name": "any"}, "spec": {}}]
+    node = {"metadata": {"name": "n"}}
+    slices = [{"metadata": {"name": "s"}, "spec": spec}]
+    return {"name": name, "features": {}, "node": node, "classes": classes, "slices": slices, "claims": [claim]}
+
+
+def test_the_command_answers_line_by_line() -> None:
+    lines = "\n".join(json.dumps(_problem(name)) for name in ("one", "two"))
+    result = CliRunner().invoke(allocate_command, ["--problems", "-"], input=lines)
+    assert result.exit_code == 0
+    answers = [json.loads(line) for line in result.output.splitlines()]
+    assert [answer["name"] for answer in answers] == ["one", "two"]
+    assert answers[0]["allocation"][0]["devices"]["results"][0]["device"] == "d0"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        pytest.param("{", "line 1: not an allocation problem: ", id="no JSON"),
+        pytest.param('{"name": "x"}', "line 1: not an allocation problem: field 'features' is missing", id="a field"),
+        pytest.param(
+            '{"name": "x", "features": {"Y": true}}', "unknown allocator feature Y; known are AdminAccess", id="feature"
+        ),
+    ],
+)
+def test_the_command_refuses_what_is_no_problem(line: str, message: str) -> None:
+    result = CliRunner().invoke(allocate_command, ["--problems", "-"], input=line)
+    assert result.exit_code == 1
+    assert message in result.output
