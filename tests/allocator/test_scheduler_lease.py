@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import signal
+import sys
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -13,7 +18,7 @@ from drakit_allocator.scheduler.claims import Claims
 from drakit_allocator.scheduler.lease import Lease, LeaseLost, LeaseTimes
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_client.connection import Connection
-from drakit_client.resources import LEASES, RESOURCE_CLAIMS
+from drakit_client.resources import DEVICE_CLASSES, LEASES, NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_embedded.apiserver import Server, ServerConfig
 
 Json = dict[str, Any]
@@ -161,3 +166,82 @@ async def test_without_a_fence_that_write_would_succeed(api: Connection) -> None
     decision = Decision(pod, "n1", [claim], {claim["metadata"]["uid"]: {"devices": {"results": results}}})
     await Binder(api, known, OnceAllowed()).prepare(decision)
     assert (await api.get(RESOURCE_CLAIMS, "claim", "default"))["status"]["allocation"]["devices"]["results"]
+
+
+_PROCESS = """
+import asyncio, sys
+from drakit_allocator.scheduler import Scheduler
+from drakit_allocator.scheduler.lease import LeaseTimes
+from drakit_client.connection import Connection
+
+async def main():
+    async with Connection(sys.argv[1], token=sys.stdin.readline().strip()) as connection:
+        times = LeaseTimes(duration=1.0, deadline=0.5, retry=0.05)
+        await Scheduler(connection, lease_times=times).run()
+
+asyncio.run(main())
+"""
+
+
+@asynccontextmanager
+async def process(api: Connection) -> AsyncIterator[asyncio.subprocess.Process]:
+    pipe = asyncio.subprocess.PIPE
+    started = await asyncio.create_subprocess_exec(sys.executable, "-c", _PROCESS, api.server, stdin=pipe)
+    assert started.stdin is not None
+    started.stdin.write(f"{api._token}\n".encode())
+    try:
+        yield started
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            started.kill()
+        await started.wait()
+
+
+async def add_cluster(api: Connection, nodes: int, devices: int) -> None:
+    selectors = [{"cel": {"expression": 'device.driver == "d.example.com"'}}]
+    await api.create(DEVICE_CLASSES, {"metadata": {"name": "gpu"}, "spec": {"selectors": selectors}})
+    for name in (f"n{i}" for i in range(nodes)):
+        await api.create(NODES, {"metadata": {"name": name}})
+        await api.patch(NODES, name, {"spec": {"taints": None}})
+        status = {"allocatable": {"cpu": "100", "memory": "1Ti", "pods": "500"}}
+        await api.patch(NODES, name, {"status": status}, subresource="status")
+        pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+        names = [{"name": f"d{i}"} for i in range(devices)]
+        spec = {"driver": "d.example.com", "pool": pool, "nodeName": name, "devices": names}
+        await api.create(RESOURCE_SLICES, {"metadata": {"name": name}, "spec": spec})
+
+
+async def add_work(api: Connection, count: int) -> None:
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}
+    for name in (f"p{i}" for i in range(count)):
+        await api.create(RESOURCE_CLAIMS, {"metadata": {"name": name}, "spec": spec}, "default")
+        claims = [{"name": "c", "resourceClaimName": name}]
+        pod = {"containers": [{"name": "c", "image": "i"}], "resourceClaims": claims}
+        await api.create(PODS, {"metadata": {"name": name}, "spec": pod}, "default")
+
+
+async def devices_in_use(api: Connection) -> list[tuple[str, str]]:
+    claims = (await api.list(RESOURCE_CLAIMS))["items"]
+    allocations = [(claim.get("status") or {}).get("allocation") or {} for claim in claims]
+    return [(r["pool"], r["device"]) for a in allocations for r in a.get("devices", {}).get("results", [])]
+
+
+async def test_a_process_that_is_stopped_and_continued_in_mid_work_never_gives_a_device_out_twice(
+    api: Connection,
+) -> None:
+    await add_cluster(api, nodes=2, devices=40)
+    async with process(api) as first, process(api), asyncio.timeout(60):
+        working = asyncio.create_task(add_work(api, 100))
+        stopped = False
+        while len(used := await devices_in_use(api)) < 80:
+            assert len(set(used)) == len(used)
+            if not stopped and len(used) > 5:
+                os.kill(first.pid, signal.SIGSTOP)
+                stopped = True
+            if len(used) > 60:
+                os.kill(first.pid, signal.SIGCONT)
+            await asyncio.sleep(0.01)
+        await working
+        used = await devices_in_use(api)
+    assert len(set(used)) == len(used) == 80

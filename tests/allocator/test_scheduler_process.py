@@ -54,7 +54,7 @@ async def scheduling(api: Connection, name: str = "default-scheduler", **options
 
 async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 10.0) -> Any:
     async with asyncio.timeout(seconds):
-        while not (result := await condition()):
+        while not (result := await condition()):  # noqa: ASYNC110 - the server cannot tell us
             await asyncio.sleep(0.01)
         return result
 
@@ -212,7 +212,8 @@ async def test_pods_that_want_more_devices_than_there_are_wait_until_one_is_give
         await bound(api, "first")
         await add_pod(api, "second", "second")
         message = await event(api, "FailedScheduling", "second")
-        assert message.startswith("0/1 nodes are available: 1 cannot allocate all claims.")
+        in_use = "n1: request r: 1 device: 1 are in use (d0 by default/first)."
+        assert message == f"0/1 nodes are available: 1 cannot allocate all claims. {in_use}"
         claim = await claim_of(api, "first")
         await api.delete(PODS, "first", NAMESPACE, grace_period_seconds=0)
         await api.replace_status(RESOURCE_CLAIMS, {**claim, "status": {}}, NAMESPACE)

@@ -21,6 +21,7 @@ import msgspec
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.errors import AllocationAborted, AllocationError
+from drakit_allocator.explain import summary
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.pools import PoolView
@@ -46,6 +47,15 @@ _BEST_ALTERNATIVE = 8
 _Basis = list[tuple[PoolView, object]]
 
 
+@dataclass(slots=True)
+class _Failure:
+    """Claims did not fit on a node, on this basis; ``why`` is worked out when somebody asks."""
+
+    basis: _Basis
+    rejection: Rejection
+    why: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Allocated:
     """Devices for all unallocated claims of a pod, and the score of the alternatives taken."""
@@ -62,7 +72,7 @@ class DeviceSearches:
         self.snapshot = Snapshot(self.features)
         self.taken = AllocatedState(self.features)
         self.filter_timeout = filter_timeout
-        self.failures: OrderedDict[bytes, dict[str, tuple[_Basis, Rejection]]] = OrderedDict()
+        self.failures: OrderedDict[bytes, dict[str, _Failure]] = OrderedDict()
         self._nodes: dict[str, Node] = {}
 
     @property
@@ -124,7 +134,7 @@ class DeviceSearches:
         """A search for one pod. Raises ``SchedulingFailed`` for claims that no node can satisfy."""
         return DeviceSearch(self, pod_claims)
 
-    def failures_of(self, to_allocate: list[Object]) -> dict[str, tuple[_Basis, Rejection]]:
+    def failures_of(self, to_allocate: list[Object]) -> dict[str, _Failure]:
         """Known failures of claims that ask for the same, by node."""
         signature = msgspec.json.encode([claim["spec"] for claim in to_allocate])
         found = self.failures.setdefault(signature, {})
@@ -142,7 +152,7 @@ class DeviceSearch:
         self._allocated = [(claim, selector, readiness.is_unusable(claim)) for claim, selector in pod_claims.allocated]
         self._unusable: dict[str, Object] = {}
         self._pod: PodAllocation | None = None
-        self._failures: dict[str, tuple[_Basis, Rejection]] = {}
+        self._failures: dict[str, _Failure] = {}
         if pod_claims.to_allocate:
             self._failures = shared.failures_of(pod_claims.to_allocate)
             try:
@@ -163,11 +173,11 @@ class DeviceSearch:
             return Allocated(0, [])
         basis = self._shared.basis(node)
         known = self._failures.get(node.name)
-        if known is not None and _is_same(known[0], basis):
-            return known[1]
+        if known is not None and _is_same(known.basis, basis):
+            return known.rejection
         outcome = self._search(self._pod, node)
         if isinstance(outcome, Rejection):
-            self._failures[node.name] = basis, outcome
+            self._failures[node.name] = _Failure(basis, outcome)
         return outcome
 
     def unusable_claims(self) -> list[Object]:
@@ -179,8 +189,12 @@ class DeviceSearch:
         return rejection is _NO_DEVICES
 
     def explain(self, node: NodeInfo) -> str:
-        """Why the claims do not get devices on this node; empty if that cannot be said."""
-        return ""
+        """Why the claims do not get devices on this node, which has just failed for that reason."""
+        failure = self._failures[node.name]
+        if self._pod is not None and (failure.why is None or len(self._pod.claims) > 1):
+            # An explanation of several claims names them, so that it is only true for this pod.
+            failure.why = summary(self._pod, self._shared.node(node))
+        return failure.why or ""
 
     def _reachable(self, node: NodeInfo) -> bool:
         reachable = True
