@@ -1,4 +1,7 @@
-"""The serving certificate: the user's, or a self-signed one for loopback that lasts as long as the server."""
+"""The serving certificate: the user's, or a self-signed one for loopback.
+
+A self-signed one is kept beside the data file, if there is one: a kubeconfig stays valid when the server is restarted.
+"""
 
 from __future__ import annotations
 
@@ -9,31 +12,42 @@ import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-_DAYS = 365
+_DAYS = 3650
+_END_OF_KEY = b"-----END PRIVATE KEY-----\n"
 
 
-def context(cert_file: Path | None, key_file: Path | None, host: str) -> tuple[ssl.SSLContext, bytes]:
-    """A server context, and the PEM that clients have to trust. Raises ``OSError`` or ``ValueError``."""
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.minimum_version = ssl.TLSVersion.TLSv1_2
-    if cert_file and key_file:
-        tls.load_cert_chain(cert_file, key_file)
-        return tls, cert_file.read_bytes()
-    if cert_file or key_file:
-        raise ValueError("certificate and key must be given together")
-    certificate, key = _self_signed(host)
-    # ssl reads files only: the key is in one that only we can read, for as long as that takes.
-    handle, name = tempfile.mkstemp(suffix=".pem")
-    try:
+def given(cert_file: Path, key_file: Path) -> tuple[ssl.SSLContext, bytes]:
+    """A server context of the user's files, and the PEM that clients have to trust. Raises ``OSError``."""
+    context = _context()
+    context.load_cert_chain(cert_file, key_file)
+    return context, cert_file.read_bytes()
+
+
+def self_signed(host: str, keep: Path | None) -> tuple[ssl.SSLContext, bytes]:
+    """The same with a certificate of our own; ``keep`` is where it is, or will be, kept. Raises ``OSError``."""
+    context = _context()
+    if keep is not None and keep.exists():
+        context.load_cert_chain(keep)
+        return context, keep.read_bytes().partition(_END_OF_KEY)[2]
+    certificate, key = _make(host)
+    with tempfile.TemporaryDirectory() as directory:
+        # ssl reads files only; without a place to keep it, ours lives for as long as that takes.
+        path = keep or Path(directory) / "server.pem"
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(key + certificate)
-        tls.load_cert_chain(name)
-    finally:
-        Path(name).unlink()
-    return tls, certificate
+        context.load_cert_chain(path)
+    return context, certificate
 
 
-def _self_signed(host: str) -> tuple[bytes, bytes]:
+def _context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def _make(host: str) -> tuple[bytes, bytes]:
+    """Certificate and key, as PEM."""
     # Imported here: it takes 50 ms that a server without TLS need not pay.
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization

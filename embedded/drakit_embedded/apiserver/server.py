@@ -50,9 +50,9 @@ class Server:
         Raises ``JournalError`` (data file), ``ServerError`` (port, certificate) or ``FeatureGateError``.
         """
         config = self.config
-        context = self._tls()
         store = Store(config.data_file)
         try:
+            context = self._tls()
             catalog = Catalog(store, config.gates, config.runtime_config)
             store.load()
             api = Api(store, catalog, config.gates, config.kubelet_token or self.token)
@@ -76,9 +76,15 @@ class Server:
         if not (config.tls or config.tls_cert_file or config.tls_key_file):
             return None
         try:
-            context, self.ca_certificate = certificates.context(config.tls_cert_file, config.tls_key_file, _HOST)
-        except (OSError, ValueError) as error:
-            raise ServerError(f"certificate {config.tls_cert_file}, key {config.tls_key_file}: {error}") from None
+            if config.tls_cert_file and config.tls_key_file:
+                context, self.ca_certificate = certificates.given(config.tls_cert_file, config.tls_key_file)
+            elif config.tls_cert_file or config.tls_key_file:
+                raise ServerError("a certificate and its key must be given together")
+            else:
+                keep = config.data_file.with_suffix(".pem") if config.data_file else None
+                context, self.ca_certificate = certificates.self_signed(_HOST, keep)
+        except OSError as error:
+            raise ServerError(f"TLS certificate or key cannot be used: {error}; give others, or none") from None
         return context
 
     async def _listen(self, handler: Handler, context: ssl.SSLContext | None) -> None:

@@ -1,0 +1,131 @@
+"""``drakit apiserver``: the embedded API server as a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import signal
+import ssl
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver import Server, ServerConfig
+
+
+@click.group()
+def apiserver() -> None:
+    """Run the embedded API server alone, without nodes, scheduler or drivers."""
+
+
+@apiserver.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on loopback. [default: any free one]")
+@click.option("--token", envvar="DRAKIT_TOKEN", help="Bearer token; $DRAKIT_TOKEN. [default: a random one]")
+@click.option("--data-file", type=click.Path(dir_okay=False), help="SQLite file. [default: everything in memory]")
+@click.option("--kubeconfig", type=click.Path(dir_okay=False), help="Write a kubeconfig for this server to FILE.")
+@click.option("--tls/--no-tls", default=True, show_default=True, help="HTTPS; kubectl sends tokens over nothing else.")
+@click.option("--tls-cert-file", type=click.Path(exists=True, dir_okay=False), help="[default: self-signed]")
+@click.option("--tls-private-key-file", type=click.Path(exists=True, dir_okay=False), help="Key of the certificate.")
+@click.option("--emulated-version", default="1.37", show_default=True, help="Kubernetes version to behave as.")
+@click.option("--feature-gates", default="", metavar="A=true,B=false", help="Gates that differ from their defaults.")
+@click.option("--runtime-config", default="", metavar="VERSION=true,...", help="e.g. resource.k8s.io/v1beta1=true")
+@click.option("--controllers/--no-controllers", default=True, show_default=True, help="Claims, workloads, garbage.")
+def run(
+    port: int,
+    token: str | None,
+    data_file: str | None,
+    kubeconfig: str | None,
+    tls: bool,
+    tls_cert_file: str | None,
+    tls_private_key_file: str | None,
+    emulated_version: str,
+    feature_gates: str,
+    runtime_config: str,
+    controllers: bool,
+) -> None:
+    """Serve until interrupted. What was acknowledged is in the data file, however this ends."""
+    from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
+    from drakit_embedded.apiserver import JournalError, ServerConfig, ServerError
+
+    try:
+        config = ServerConfig(
+            port=port,
+            token=token,
+            data_file=Path(data_file) if data_file else None,
+            gates=FeatureGates(emulated_version, parse_gates(feature_gates)),
+            runtime_config=_pairs(runtime_config),
+            tls=tls,
+            tls_cert_file=Path(tls_cert_file) if tls_cert_file else None,
+            tls_key_file=Path(tls_private_key_file) if tls_private_key_file else None,
+            kubelet_token=os.environ.get("DRAKIT_KUBELET_TOKEN"),
+        )
+        asyncio.run(_serve(config, Path(kubeconfig) if kubeconfig else None, controllers=controllers))
+    except (FeatureGateError, JournalError, ServerError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+def _pairs(text: str) -> dict[str, str]:
+    """``a=true,b=false`` and ``a``, as --runtime-config takes them."""
+    entries = [entry.strip().partition("=") for entry in text.split(",") if entry.strip()]
+    return {key: value or "true" for key, _, value in entries}
+
+
+async def _serve(config: ServerConfig, kubeconfig: Path | None, *, controllers: bool) -> None:
+    from drakit_embedded.apiserver import Server
+
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    async with Server(config) as server:
+        if kubeconfig is not None:
+            _write_kubeconfig(kubeconfig, server)
+            click.echo(f"kubeconfig: {kubeconfig}")
+        elif config.token is None:
+            click.echo(f"token: {server.token}")
+        click.echo(f"serving on {server.url}")
+        if controllers:
+            await _until(stopped, server)
+        else:
+            await stopped.wait()
+
+
+async def _until(stopped: asyncio.Event, server: Server) -> None:
+    """Run the controllers until asked to stop, or until they fail."""
+    from drakit_client.connection import Connection
+    from drakit_embedded import controllers
+
+    root_ca = (server.ca_certificate or b"").decode()
+    tls = ssl.create_default_context(cadata=root_ca) if root_ca else None
+    async with Connection(server.url, token=server.token, tls=tls, user_agent="drakit-controllers") as connection:
+        running = asyncio.create_task(controllers.run(connection, gates=server.config.gates, root_ca=root_ca))
+        waiting = asyncio.create_task(stopped.wait())
+        done, pending = await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+        if running in done:
+            running.result()
+
+
+def _write_kubeconfig(path: Path, server: Server) -> None:
+    """A kubeconfig that only its owner can read, since the token is in it."""
+    cluster = {"server": server.url}
+    if server.ca_certificate is not None:
+        cluster["certificate-authority-data"] = base64.b64encode(server.ca_certificate).decode()
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "drakit",
+        "clusters": [{"name": "drakit", "cluster": cluster}],
+        "users": [{"name": "drakit", "user": {"token": server.token}}],
+        "contexts": [{"name": "drakit", "context": {"cluster": "drakit", "user": "drakit"}}],
+    }
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w") as file:
+        os.fchmod(handle, 0o600)
+        json.dump(config, file, indent=1)
