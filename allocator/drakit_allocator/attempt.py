@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
+from drakit_allocator.attributes import Value
 from drakit_allocator.candidates import Situation
 from drakit_allocator.capacity import Amounts, CapacityError, fits
 from drakit_allocator.compatibility import Groups, PoolGroups
@@ -17,6 +18,7 @@ from drakit_allocator.constraints import ConstraintState
 from drakit_allocator.counters import Availability, Layout, Needs
 from drakit_allocator.devices import Device, PoolID
 from drakit_allocator.errors import AllocationError
+from drakit_allocator.outlook import Outlook
 from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
 
 
@@ -55,6 +57,7 @@ class Attempt:
 
     def __init__(self, situation: Situation, claims: list[ClaimRequests]) -> None:
         self.situation = situation
+        self.outlook: Outlook | None = None
         self.results: list[list[Placement]] = [[] for _ in claims]
         self._constraints: list[list[ConstraintState]] = [
             [constraint.start() for constraint in claim.constraints] for claim in claims
@@ -113,13 +116,23 @@ class Attempt:
     def _satisfies_constraints(self, request: Request, device: Device, must: bool) -> bool:
         states = self._constraints[request.claim]
         for done, (number, attribute) in enumerate(request.constraints):
-            if states[number].add(attribute.of(device)):
+            if self._accepts(request, states[number], number, attribute.of(device)):
                 continue
             for passed, _ in request.constraints[:done]:
                 states[passed].remove()
             if must:
                 why = "because a claim constraint would not be satisfied"
                 raise AllocationError(f"{request.label}: cannot add device {device.name} {why}")
+            return False
+        return True
+
+    def _accepts(self, request: Request, state: ConstraintState, number: int, value: Value | None) -> bool:
+        if not state.add(value):
+            return False
+        if self.outlook is None or value is None or not state.fixes_value or len(state.values) > 1:
+            return True
+        if not self.outlook.allows(request, number, value):
+            state.remove()
             return False
         return True
 

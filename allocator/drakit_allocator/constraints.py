@@ -18,6 +18,7 @@ class ConstraintState(Protocol):
     """The values of the devices chosen so far, for one constraint of one claim during one search."""
 
     values: list[Value]
+    fixes_value: bool  # whether the first device decides on the one value that all others must have
 
     def add(self, value: Value | None) -> bool:
         """Take a device's value; False, and no change, when the constraint forbids it."""
@@ -33,6 +34,7 @@ class MatchScalar:
     """All devices have the same value. The first may have any, even one of a type that nothing equals."""
 
     def __init__(self) -> None:
+        self.fixes_value = True
         self.values: list[Value] = []
 
     def add(self, value: Value | None) -> bool:
@@ -55,6 +57,7 @@ class MatchSet:
     """All devices have a value in common; ``values`` are the intersections after each device."""
 
     def __init__(self) -> None:
+        self.fixes_value = False
         self.values: list[Value] = []
 
     def add(self, value: Value | None) -> bool:
@@ -83,6 +86,7 @@ class DistinctScalar:
     """No two devices have the same value."""
 
     def __init__(self) -> None:
+        self.fixes_value = False
         self.values: list[Value] = []
 
     def add(self, value: Value | None) -> bool:
@@ -105,6 +109,7 @@ class DistinctSet:
     """No two devices have any value in common."""
 
     def __init__(self) -> None:
+        self.fixes_value = False
         self.values: list[Value] = []
 
     def add(self, value: Value | None) -> bool:

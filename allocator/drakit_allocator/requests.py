@@ -139,24 +139,12 @@ class _Expansion:
         derived = {one["name"]: one["expression"] for one in spec.get("derivedAttributes") or ()}
         if derived and not self.features.derived_attributes:
             raise self._error(name, "cannot handle request with derived attributes, the feature is disabled")
-        expressions = expressions_of(spec.get("selectors"))
-        if None in expressions:
-            number = expressions.index(None)
-            why = f"selector #{number}: CEL expression empty (unsupported selector type?)"
-            raise self._error(name, why)
-        if spec.get("adminAccess") is not None and parent is None and not self.features.admin_access:
-            raise self._error(name, "admin access is requested, but the feature is disabled")
-        device_class = self._class(spec.get("deviceClassName") or "", name)
-        of_class = expressions_of(device_class["spec"].get("selectors"))
-        if None in of_class:
-            raise self._error(name, f"class {device_class['metadata']['name']}: CEL expression of a selector is empty")
-        every = tuple(expression for expression in (*of_class, *expressions) if expression is not None)
-        selectors = Selectors(every, len(of_class), device_class["metadata"]["name"], self.name)
+        device_class, selectors = self._selection(spec, name, parent)
         mode = spec.get("allocationMode") or ""
         if mode not in ("ExactCount", "All"):
             raise self._error(name, f"unsupported count mode {mode}")
         capacity = parse_requests(spec.get("capacity")) if self.features.consumable_capacity else {}
-        fractional = self.features.fractional_capacity_range
+        amounts = tuple(sorted(capacity.items()))
         return Request(
             claim=self.number,
             claim_name=self.name,
@@ -168,15 +156,25 @@ class _Expansion:
             wants_all=mode == "All",
             count=spec.get("count") or 0,
             capacity=capacity,
-            fractional=fractional,
-            signature=(
-                every,
-                bool(spec.get("adminAccess")),
-                tuple(sorted(capacity.items())),
-                _text(spec, "tolerations"),
-            ),
+            fractional=self.features.fractional_capacity_range,
+            signature=(selectors.expressions, bool(spec.get("adminAccess")), amounts, _text(spec.get("tolerations"))),
             derived=derived,
         )
+
+    def _selection(self, spec: Mapping[str, Any], name: str, parent: str | None) -> tuple[Mapping[str, Any], Selectors]:
+        """The request's class, and the selectors of both."""
+        expressions = expressions_of(spec.get("selectors"))
+        if None in expressions:
+            number = expressions.index(None)
+            raise self._error(name, f"selector #{number}: CEL expression empty (unsupported selector type?)")
+        if spec.get("adminAccess") is not None and parent is None and not self.features.admin_access:
+            raise self._error(name, "admin access is requested, but the feature is disabled")
+        device_class = self._class(spec.get("deviceClassName") or "", name)
+        class_name, of_class = device_class["metadata"]["name"], expressions_of(device_class["spec"].get("selectors"))
+        if None in of_class:
+            raise self._error(name, f"class {class_name}: CEL expression empty (unsupported selector type?)")
+        every = tuple(expression for expression in (*of_class, *expressions) if expression is not None)
+        return device_class, Selectors(every, len(of_class), class_name, self.name)
 
     def _class(self, class_name: str, request: str) -> Mapping[str, Any]:
         if not class_name:
@@ -190,6 +188,5 @@ class _Expansion:
         return AllocationError(f"claim {self.name}, {kind} {request}: {why}")
 
 
-def _text(spec: Mapping[str, Any], field_name: str) -> bytes:
-    value = spec.get(field_name)
+def _text(value: Any) -> bytes:
     return msgspec.json.encode(value) if value else b""

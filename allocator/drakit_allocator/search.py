@@ -3,7 +3,8 @@
 The first solution in that order is the answer (``allocateOne`` of
 ``structured/internal/experimental/allocator_experimental.go``). The walk keeps its own stack, for a pod may have more
 devices than Python has stack frames, and leaves out only what cannot hold a solution: devices like one that led nowhere
-(``interchange.py``), too few candidates for the rest of a request, and states from which the rest failed before.
+(``interchange.py``), values of a constraint that others cannot have (``outlook.py``), too few candidates for the rest
+of a request, and states from which the rest failed before.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from drakit_allocator.attempt import Attempt, Placement
 from drakit_allocator.candidates import Candidates, Situation
 from drakit_allocator.errors import AllocationAborted, AllocationError
 from drakit_allocator.interchange import Interchange
+from drakit_allocator.outlook import Outlook
 from drakit_allocator.requests import ClaimRequests, Request
 
 _STEPS_BETWEEN_CLOCKS = 256
@@ -72,6 +74,8 @@ class Search:
         """
         if self.prunes:
             self.interchange = Interchange.of(self.situation, self.candidates)
+        if self.interchange is not None:
+            self.attempt.outlook = Outlook(self.claims, self.candidates)
         stack = [self.enter(0, 0)]
         outcome: Outcome | None = None
         while stack:

@@ -42,7 +42,9 @@ class Selectors:
 
 def expressions_of(selectors: list[Mapping[str, Any]] | None) -> list[str | None]:
     """The CEL expressions of a list of v1 selectors; None for one of another, future type."""
-    return [(selector.get("cel") or {}).get("expression") for selector in selectors or ()]
+    return [
+        None if selector.get("cel") is None else selector["cel"].get("expression", "") for selector in selectors or ()
+    ]
 
 
 def verdict(content: DeviceContent, expression: str) -> bool | Exception:
