@@ -1,6 +1,6 @@
 """What an API server fills in: allocation mode, count, operator of tolerations, time of taints.
 
-Source: ``k8s.io/kubernetes`` 1.37.1 ``pkg/apis/resource/v1/defaults.go`` and ``zz_generated.defaults.go`` beside it.
+Source: ``k8s.io/kubernetes`` 1.37.1 ``pkg/apis/resource/*/defaults.go`` and ``zz_generated.defaults.go`` beside them.
 The allocator takes claims as the server stores them and adds no defaults of its own.
 """
 
@@ -9,8 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 
-def set_defaults(kind: str, obj: dict[str, Any], now: str) -> None:
-    """Fill in a decoded v1 object, in place. ``now`` is the server's time, such as "2026-01-01T00:00:00Z"."""
+def set_defaults(kind: str, obj: dict[str, Any], now: str, version: str = "v1") -> None:
+    """Fill in a decoded v1 object, in place. ``now`` is the server's time, such as "2026-01-01T00:00:00Z".
+
+    ``version`` is the one that the object was converted from. A server fills in before it converts; the only rule that
+    differs holds as well afterwards: in v1beta1, an exact request without a device class gets no mode and no count.
+    """
     spec = obj.get("spec") or {}
     match kind:
         case "ResourceSlice":
@@ -22,26 +26,30 @@ def set_defaults(kind: str, obj: dict[str, Any], now: str) -> None:
             taint = obj.setdefault("spec", {}).setdefault("taint", {})
             taint.setdefault("timeAdded", now)
         case "ResourceClaim":
-            _requests(spec)
+            _requests(spec, version)
             for result in _results(obj):
                 _tolerations(result)
         case "ResourceClaimTemplate":
-            _requests(spec.get("spec") or {})
+            _requests(spec.get("spec") or {}, version)
 
 
-def _requests(spec: dict[str, Any]) -> None:
+def _requests(spec: dict[str, Any], version: str) -> None:
     for request in (spec.get("devices") or {}).get("requests") or ():
         exactly = request.get("exactly")
-        for devices in [*([exactly] if exactly is not None else []), *(request.get("firstAvailable") or ())]:
-            _devices(devices)
+        if exactly is not None:
+            if version != "v1beta1" or exactly.get("deviceClassName"):
+                _mode(exactly)
+            _tolerations(exactly)
+        for subrequest in request.get("firstAvailable") or ():
+            _mode(subrequest)
+            _tolerations(subrequest)
 
 
-def _devices(devices: dict[str, Any]) -> None:
+def _mode(devices: dict[str, Any]) -> None:
     if not devices.get("allocationMode"):
         devices["allocationMode"] = "ExactCount"
     if devices["allocationMode"] == "ExactCount" and not devices.get("count"):
         devices["count"] = 1
-    _tolerations(devices)
 
 
 def _tolerations(owner: dict[str, Any]) -> None:

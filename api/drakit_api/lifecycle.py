@@ -2,7 +2,8 @@
 
 Decoded objects get defaults, lose the fields of disabled gates, and keep what a request may not touch: the status in a
 write to the object, everything but the status in a write to the status. The functions take over the decoded ``obj`` and
-change it in place; a stored ``old`` object is only read, but its parts may be shared by the result. Sources:
+change it in place; a stored ``old`` object is only read, but its parts may be shared by the result. All objects are v1;
+``version`` is the one that ``obj`` was converted from (``drakit_api.conversion``), whose defaults it gets. Sources:
 ``k8s.io/kubernetes`` 1.37.1 ``pkg/registry/resource/*/strategy.go`` (``PrepareForCreate``, ``PrepareForUpdate``) and
 ``k8s.io/apiserver`` v0.37.1 ``pkg/registry/rest``.
 """
@@ -32,9 +33,9 @@ _RESET_FOR_STATUS = (
 )
 
 
-def prepare_create(kind: str, obj: Object, gates: FeatureGates, *, now: str) -> Object:
+def prepare_create(kind: str, obj: Object, gates: FeatureGates, *, now: str, version: str = "v1") -> Object:
     """A new object as it is to be validated and stored."""
-    set_defaults(kind, obj, now)
+    set_defaults(kind, obj, now, version)
     if kind in _WITH_STATUS:
         obj.pop("status", None)
     _drop_fields(kind, obj, None, gates)
@@ -44,9 +45,11 @@ def prepare_create(kind: str, obj: Object, gates: FeatureGates, *, now: str) -> 
     return obj
 
 
-def prepare_update(kind: str, obj: Object, old: Object, gates: FeatureGates, *, now: str) -> Object:
+def prepare_update(
+    kind: str, obj: Object, old: Object, gates: FeatureGates, *, now: str, version: str = "v1"
+) -> Object:
     """An object that is to replace ``old``; its generation grows if its spec differs."""
-    set_defaults(kind, obj, now)
+    set_defaults(kind, obj, now, version)
     if kind in _WITH_STATUS:
         _copy(obj, old, "status")
     if kind == "DeviceTaintRule":
@@ -61,9 +64,11 @@ def prepare_update(kind: str, obj: Object, old: Object, gates: FeatureGates, *, 
     return obj
 
 
-def prepare_status_update(kind: str, obj: Object, old: Object, gates: FeatureGates, *, now: str) -> Object:
+def prepare_status_update(
+    kind: str, obj: Object, old: Object, gates: FeatureGates, *, now: str, version: str = "v1"
+) -> Object:
     """A write to the status subresource: spec and most metadata stay those of ``old``."""
-    set_defaults(kind, obj, now)
+    set_defaults(kind, obj, now, version)
     _keep_metadata(obj, old)
     _copy(obj, old, "spec")
     for field in _RESET_FOR_STATUS:

@@ -3,10 +3,11 @@
 Objects enter decoded, defaulted and stripped of gated fields (see ``drakit_api.lifecycle``) and leave as a list of
 errors, empty for a valid object. Each kind has a module with its rules; those of parts that several kinds share are in
 modules named after the part. Kubernetes validates twice, by handwritten rules and by rules declared in its Go types,
-and lists the findings in that order; functions named ``declared...`` hold the second kind. All is of version v1.
+and lists the findings in that order; functions named ``declared...`` hold the second kind. Objects are always v1; the
+declared rules speak of them as the ``version`` of the request has them, which only in v1beta1 makes a difference.
 
 The specification is ``k8s.io/kubernetes`` 1.37.1, ``pkg/apis/resource/validation/validation.go``,
-``pkg/apis/resource/v1/zz_generated.validations.go`` and ``pkg/registry/resource``.
+``pkg/apis/resource/*/zz_generated.validations.go`` and ``pkg/registry/resource``.
 """
 
 from __future__ import annotations
@@ -31,22 +32,22 @@ _NAMESPACED = {"resourceclaims", "resourceclaimtemplates"}
 
 
 def validate_create(
-    resource: str, obj: dict[str, Any], gates: FeatureGates, *, admin_namespace: bool = False
+    resource: str, obj: dict[str, Any], gates: FeatureGates, *, admin_namespace: bool = False, version: str = "v1"
 ) -> list[FieldError]:
     """Errors of a new object, in kube-apiserver's order. ``resource`` is the plural, such as "resourceslices".
 
-    ``admin_namespace`` tells whether the namespace has the label that allows admin access. Raises ``LookupError`` for a
-    resource without rules.
+    ``admin_namespace`` tells whether the namespace has the label that allows admin access; ``version`` is that of the
+    request, from which the object was converted. Raises ``LookupError`` for a resource without rules.
     """
     match resource:
         case "resourceslices":
-            handwritten, declared = resourceslice.on_create(obj, gates), resourceslice.declared(obj, gates)
+            handwritten, declared = resourceslice.on_create(obj, gates), resourceslice.declared(obj, gates, version)
         case "resourceclaims":
             handwritten = resourceclaim.on_create(obj, gates, admin_namespace=admin_namespace)
-            declared = resourceclaim.declared_on_create(obj)
+            declared = resourceclaim.declared_on_create(obj, version)
         case "resourceclaimtemplates":
             handwritten = template.on_create(obj, gates, admin_namespace=admin_namespace)
-            declared = template.declared(obj)
+            declared = template.declared(obj, version)
         case "deviceclasses":
             handwritten, declared = deviceclass.on_create(obj), deviceclass.declared(obj)
         case "devicetaintrules":
@@ -59,16 +60,19 @@ def validate_create(
     return in_order(found, declared_found)
 
 
-def validate_update(resource: str, obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> list[FieldError]:
+def validate_update(
+    resource: str, obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates, *, version: str = "v1"
+) -> list[FieldError]:
     """Errors of an object that is to replace the stored ``old`` one. Raises as ``validate_create``."""
     match resource:
         case "resourceslices":
-            handwritten, declared = resourceslice.on_update(obj, old, gates), resourceslice.declared(obj, gates)
+            handwritten = resourceslice.on_update(obj, old, gates)
+            declared = resourceslice.declared(obj, gates, version)
         case "resourceclaims":
             handwritten = resourceclaim.on_update(obj, old)
             declared = resourceclaim.declared_on_update(obj, old)
         case "resourceclaimtemplates":
-            handwritten, declared = template.on_update(obj, old, gates), template.declared(obj)
+            handwritten, declared = template.on_update(obj, old, gates), template.declared(obj, version)
         case "deviceclasses":
             handwritten, declared = deviceclass.on_update(obj, old), deviceclass.declared(obj)
         case "devicetaintrules":

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api import limits
+from drakit_api import conversion, limits
 from drakit_api.features import FeatureGates
 from drakit_api.validation import names
 from drakit_api.validation.configuration import configuration, declared_configuration
@@ -53,15 +53,18 @@ def device_claim(devices: dict[str, Any], path: str, gates: FeatureGates) -> Err
     )
 
 
-def declared_device_claim(devices: dict[str, Any], path: str) -> Errors:
-    """The declared rules of ``spec.devices``."""
+def declared_device_claim(devices: dict[str, Any], path: str, version: str) -> Errors:
+    """The declared rules of ``spec.devices``, in the words of ``version``."""
+    requests, rule = devices.get("requests"), _declared_request
+    if version == "v1beta1":
+        requests, rule = [conversion.request_from_v1(request) for request in requests or ()], _declared_flat_request
     yield from declared_objects(
-        devices.get("requests"),
+        requests,
         f"{path}.requests",
-        "resource/v1.DeviceRequest",
+        f"resource/{version}.DeviceRequest",
         _name,
         maximum=limits.CLAIM_REQUESTS,
-        rule=_declared_request,
+        rule=rule,
     )
     constraints, configs = devices.get("constraints"), devices.get("config")
     yield from declared_list(constraints, limits.CLAIM_CONSTRAINTS, f"{path}.constraints", _declared_constraint)
@@ -139,6 +142,9 @@ def _devices(value: dict[str, Any], path: str, name: str, used: ConstraintAttrib
         yield invalid(f"{path}.count", count, "must not be specified when allocationMode is 'All'")
     if mode == "ExactCount" and count <= 0:
         yield invalid(f"{path}.count", count, "must be greater than zero")
+    if not mode:
+        # Any other unknown mode is a declared rule's; none comes only from v1beta1, where it is no default.
+        yield not_supported(f"{path}.allocationMode", mode, _ALLOCATION_MODES)
     yield from each(value.get("tolerations"), f"{path}.tolerations", toleration)
 
 
@@ -150,6 +156,16 @@ def _device_class(value: dict[str, Any], path: str, name_rule: Rule) -> Errors:
 def _declared_request(value: dict[str, Any], path: str) -> Errors:
     if value.get("exactly") is not None:
         yield from _declared_devices(value["exactly"], f"{path}.exactly")
+    yield from _declared_subrequests(value, path)
+
+
+def _declared_flat_request(value: dict[str, Any], path: str) -> Errors:
+    """A request of v1beta1, which has the fields of ``exactly`` itself."""
+    yield from _declared_devices(value, path)
+    yield from _declared_subrequests(value, path)
+
+
+def _declared_subrequests(value: dict[str, Any], path: str) -> Errors:
     yield from declared_objects(
         value.get("firstAvailable"),
         f"{path}.firstAvailable",

@@ -27,9 +27,9 @@ def on_create(obj: dict[str, Any], gates: FeatureGates, *, admin_namespace: bool
     yield from device_claim(spec.get("devices") or {}, "spec.devices", gates)
 
 
-def declared_on_create(obj: dict[str, Any]) -> Errors:
+def declared_on_create(obj: dict[str, Any], version: str) -> Errors:
     """The declared rules of a new claim."""
-    yield from declared_device_claim((obj.get("spec") or {}).get("devices") or {}, "spec.devices")
+    yield from declared_device_claim((obj.get("spec") or {}).get("devices") or {}, "spec.devices", version)
 
 
 def on_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:

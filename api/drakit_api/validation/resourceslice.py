@@ -34,10 +34,11 @@ def on_update(obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> 
     yield from _spec(obj.get("spec") or {}, old.get("spec") or {}, gates)
 
 
-def declared(obj: dict[str, Any], gates: FeatureGates) -> Errors:
-    """The declared rules, on creation and update."""
+def declared(obj: dict[str, Any], gates: FeatureGates, version: str) -> Errors:
+    """The declared rules, on creation and update, with the paths of ``version``."""
     spec, path = obj.get("spec") or {}, "spec"
-    yield from each(spec.get("devices"), f"{path}.devices", declared_device)
+    inner = ".basic" if version == "v1beta1" else ""
+    yield from each(spec.get("devices"), f"{path}.devices", lambda value, at: declared_device(value, f"{at}{inner}"))
     yield from declared_objects(
         spec.get("sharedCounters"),
         f"{path}.sharedCounters",

@@ -34,10 +34,10 @@ def on_update(obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> 
         yield invalid("spec", shown, "field is immutable")
 
 
-def declared(obj: dict[str, Any]) -> Errors:
+def declared(obj: dict[str, Any], version: str) -> Errors:
     """The declared rules, on creation and update."""
     devices = ((obj.get("spec") or {}).get("spec") or {}).get("devices") or {}
-    yield from declared_device_claim(devices, "spec.spec.devices")
+    yield from declared_device_claim(devices, "spec.spec.devices", version)
 
 
 def _template(obj: dict[str, Any], gates: FeatureGates) -> Errors:
