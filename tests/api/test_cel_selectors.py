@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from drakit_api.cel import CelCompileError, CelRuntimeError, compile_selector, device_view
 
 DRIVER = "gpu.example.com"

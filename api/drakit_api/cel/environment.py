@@ -15,6 +15,7 @@ from types import ModuleType
 from . import types
 from .declarations import Functions, functions
 from .library import (
+    authorizer,
     conversions,
     formats,
     list_extensions,
@@ -36,7 +37,7 @@ from .types import Type
 _LIBRARIES: tuple[ModuleType, ...] = (
     *(operators, standard, conversions, times, strings, optionals),  # of cel-go
     *(lists, list_extensions, sets),
-    *(quantity, semver, regex, network, urls, formats),  # of Kubernetes
+    *(quantity, semver, regex, network, urls, formats, authorizer),  # of Kubernetes
 )
 _TYPE_NAMES = ("bool", "int", "uint", "double", "string", "bytes")
 

@@ -16,12 +16,10 @@ from typing import Any
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from . import literals, macros
+from . import literals, macros, nesting
 from .errors import CelCompileError, Problem, describe
 from .syntax import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 
-MAX_LENGTH = 10 * 1024
-MAX_DEPTH = 250
 _RESERVED = frozenset(
     {
         *("as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop"),
@@ -42,6 +40,9 @@ class _Refused(Exception):
 
 def parse(source: str) -> Node:
     """The syntax tree with macros recognized. Raises ``CelCompileError`` in cel-go's words."""
+    too_deep = nesting.brackets_problem(source)
+    if too_deep:
+        raise CelCompileError("compilation failed: " + describe(source, [Problem(-1, too_deep)]))
     try:
         tree = _lark().parse(source)
     except _Refused as refused:
@@ -50,7 +51,10 @@ def parse(source: str) -> Node:
         problem = _syntax_error(source, unexpected)
     else:
         assert isinstance(tree, Node)
-        return tree
+        too_deep = nesting.depth_problem(tree)
+        if not too_deep:
+            return tree
+        problem = Problem(-1, too_deep)
     raise CelCompileError("compilation failed: " + describe(source, [problem]))
 
 

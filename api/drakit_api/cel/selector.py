@@ -17,6 +17,7 @@ from .device import DeviceView
 from .environment import Environment
 from .errors import CelCompileError, CelRuntimeError
 from .estimate import LIMIT, greatest_cost
+from .metered import compile_metered
 from .metering import CostExceeded
 from .parser import parse
 from .syntax import Node
@@ -35,7 +36,7 @@ class Expression:
     def __init__(self, text: str, tree: Node) -> None:
         self.text = text
         self._run: Closure
-        self._run, places = compile_tree(tree, metered=greatest_cost(tree) > LIMIT)
+        self._run, places = compile_metered(tree) if greatest_cost(tree) > LIMIT else compile_tree(tree)
         self._scratch: list[Any] = [0] * places  # behind a copy of the device's frame: cost so far, local variables
 
     def evaluate(self, device: DeviceView) -> Any:

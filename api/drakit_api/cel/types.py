@@ -56,6 +56,10 @@ _BY_NAME = {
     "CIDR": Type("opaque", "net.CIDR"),
     "URL": Type("struct", "kubernetes.URL"),
     "Format": Type("struct", "kubernetes.NamedFormat"),
+    **{
+        name: Type("struct", f"kubernetes.authorization.{name}")
+        for name in ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
+    },
 }
 _NULLABLE = frozenset({"opaque", "struct", "any", "duration", "timestamp"})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import importlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,7 +13,6 @@ from datetime import date, datetime
 from drakit_api.cel.declarations import overload, register
 from drakit_api.cel.library.urls import request_uri_problem
 from drakit_api.cel.values import NONE, Optional
-from drakit_api.validation import formats
 
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
@@ -36,6 +36,20 @@ class Format:
 
 
 register(Format, "kubernetes.NamedFormat", strict=True)
+
+
+def _rule(name: str) -> Callable[[str], list[str]]:
+    """A rule of API validation, imported when it is used: validation itself needs this package."""
+
+    def problems(text: str) -> list[str]:
+        found: list[str] = getattr(importlib.import_module("drakit_api.validation.formats"), name)(text)
+        return found
+
+    return problems
+
+
+_dns_label, _dns_subdomain = _rule("dns_label"), _rule("dns_subdomain")
+_label_key, _label_value = _rule("label_key"), _rule("label_value")
 
 
 def _dns1035(text: str) -> list[str]:
@@ -85,14 +99,14 @@ def _is_datetime(text: str) -> bool:
 
 
 _FORMATS = {
-    "dns1123Label": Format("DNS1123Label", formats.dns_label),
-    "dns1123Subdomain": Format("DNS1123Subdomain", formats.dns_subdomain),
+    "dns1123Label": Format("DNS1123Label", _dns_label),
+    "dns1123Subdomain": Format("DNS1123Subdomain", _dns_subdomain),
     "dns1035Label": Format("DNS1035Label", _dns1035),
-    "qualifiedName": Format("QualifiedName", formats.label_key),
-    "dns1123LabelPrefix": Format("DNS1123LabelPrefix", _prefix(formats.dns_label)),
-    "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", _prefix(formats.dns_subdomain)),
+    "qualifiedName": Format("QualifiedName", _label_key),
+    "dns1123LabelPrefix": Format("DNS1123LabelPrefix", _prefix(_dns_label)),
+    "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", _prefix(_dns_subdomain)),
     "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(_dns1035)),
-    "labelValue": Format("LabelValue", formats.label_value),
+    "labelValue": Format("LabelValue", _label_value),
     "uri": Format("URI", _uri),
     "uuid": Format("uuid", _checked("does not match the UUID format", lambda text: bool(_UUID.fullmatch(text)))),
     "byte": Format("byte", _checked("invalid base64", _is_base64)),
