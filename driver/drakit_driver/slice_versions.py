@@ -2,7 +2,7 @@
 
 Kubernetes 1.32 serves v1beta1 alone and 1.33 v1beta2 beside it; a driver for a version skew matrix must publish to all
 of them. Only slices need converting: of a claim the driver reads ``status.allocation``, whose members it uses are the
-same in all three versions. Source: k8s.io/kubernetes/pkg/apis/resource/v1beta1/conversion.go.
+same in all three versions.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from drakit_api import conversion
+from drakit_api.conversion import GROUP
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 
 Object = dict[str, Any]
-GROUP = "resource.k8s.io"
-# Newest first: the first one that the server serves is used.
-KNOWN = ("v1", "v1beta2", "v1beta1")
+_KIND = "ResourceSlice"
 
 
 class NoServedVersion(Exception):
@@ -32,38 +32,21 @@ async def served_version(connection: Connection) -> str:
         served: list[str] = []
     else:
         served = [entry["version"] for entry in group.get("versions") or []]
-    for version in KNOWN:
+    known = conversion.versions(_KIND)
+    for version in known:
         if version in served:
             return version
     raise NoServedVersion(
-        f"the API server serves {', '.join(served) or 'no version'} of {GROUP}, need one of {', '.join(KNOWN)}; "
+        f"the API server serves {', '.join(served) or 'no version'} of {GROUP}, need one of {', '.join(known)}; "
         "start kube-apiserver with --runtime-config=resource.k8s.io/v1beta1=true or use Kubernetes 1.34 or later"
     )
 
 
 def to_version(slice_: Object, version: str) -> Object:
     """A v1 slice in the wire form of ``version``; the argument is not changed."""
-    converted = {**slice_, "apiVersion": f"{GROUP}/{version}", "kind": "ResourceSlice"}
-    if version == "v1beta1":
-        converted["spec"] = _with_devices(slice_["spec"], _wrap)
-    return converted
+    return {**conversion.from_v1(_KIND, slice_, version), "apiVersion": f"{GROUP}/{version}", "kind": _KIND}
 
 
 def from_version(slice_: Object, version: str) -> Object:
     """A slice as read in ``version`` in the form of v1; the argument is not changed."""
-    if version != "v1beta1":
-        return slice_
-    return {**slice_, "apiVersion": f"{GROUP}/v1", "spec": _with_devices(slice_["spec"], _unwrap)}
-
-
-def _with_devices(spec: Object, convert: Any) -> Object:
-    devices = spec.get("devices")
-    return {**spec, "devices": [convert(device) for device in devices]} if devices else spec
-
-
-def _wrap(device: Object) -> Object:
-    return {"name": device["name"], "basic": {key: value for key, value in device.items() if key != "name"}}
-
-
-def _unwrap(device: Object) -> Object:
-    return {"name": device["name"], **(device.get("basic") or {})}
+    return conversion.to_v1(_KIND, slice_, version)
