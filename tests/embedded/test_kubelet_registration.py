@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from drakit_api.kubelet import wire
+from drakit_embedded.kubelet.claims import ClaimInfo
+from drakit_embedded.kubelet.plugin_calls import CallError
 from drakit_embedded.kubelet.plugins import PluginError, Plugins
 from drakit_embedded.kubelet.registration import Registrar
 
@@ -162,6 +164,20 @@ async def test_a_killed_plugin_stays_registered_but_unconnected(node, plugins, s
     await until(lambda: not registered.connected)
     assert node.plugins.get("gpu.example.com") is registered
     assert "gpu.example.com" in node.plugins._pending_wipes
+
+
+async def test_a_call_under_way_fails_when_its_plugin_is_deregistered(node, plugins, short_path, until):
+    plugin = plugins(short_path / "n", versions=(wire.DRA_V1,))
+    plugin.prepare_gate.clear()
+    await plugin.start()
+    await until(node.plugins.names)
+    registered = node.plugins.get("gpu.example.com")
+    call = asyncio.create_task(registered.client.prepare([ClaimInfo("u", "c", "ns", {})]))
+    await until(lambda: "NodePrepareResources" in plugin.names)
+    node.plugins.deregister("gpu.example.com", str(plugin.socket))
+    with pytest.raises(CallError, match="code = Canceled"):
+        await asyncio.wait_for(call, 5)
+    plugin.prepare_gate.set()
 
 
 async def test_health_reports_come_in_and_the_stream_is_opened_again(node, plugins, short_path, until):

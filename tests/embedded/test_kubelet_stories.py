@@ -347,6 +347,20 @@ async def test_a_pod_deleted_while_its_driver_hangs_does_not_wait_for_it(story, 
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
+async def test_a_driver_that_goes_while_preparing_is_asked_again_when_it_is_back(story, plugin, until):
+    plugin.prepare_gate.clear()
+    await story.claim()
+    await story.pod("p", "c")
+    await until(lambda: "NodePrepareResources" in plugin.names)
+    stopping = asyncio.create_task(plugin.stop())
+    (message, *_) = await until(lambda: story.events("FailedPrepareDynamicResources"))
+    assert "NodePrepareResources: rpc error: code = " in message or "is not registered" in message
+    plugin.prepare_gate.set()
+    await stopping
+    await plugin.start()
+    await until(story.reaches("Running"))
+
+
 async def test_a_failed_unprepare_blocks_the_deletion_until_it_works(story, plugin, until):
     await story.claim()
     await story.pod("p", "c")

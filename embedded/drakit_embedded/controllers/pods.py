@@ -76,8 +76,8 @@ class PodControl:
         self._owners = owners
         self._events = events
 
-    async def create(self, owner: Object, template: Object, *, node: str | None = None) -> Object:
-        """A pod from a template; ``node`` binds it by node affinity, as daemon sets do."""
+    async def create(self, owner: Object, template: Object) -> Object:
+        """A pod from the owner's template."""
         metadata = template.get("metadata") or {}
         pod: Object = {
             "metadata": {
@@ -85,7 +85,7 @@ class PodControl:
                 "ownerReferences": [reference_to(self._owners, owner)],
                 **{key: metadata[key] for key in ("labels", "annotations", "finalizers") if metadata.get(key)},
             },
-            "spec": template["spec"] if node is None else _on_node(template["spec"], node),
+            "spec": template["spec"],
         }
         try:
             created = await self._connection.create(PODS, pod, owner["metadata"]["namespace"])
@@ -121,13 +121,3 @@ async def slow_start(count: int, action: Callable[[], Awaitable[None]]) -> None:
                 raise result
         count -= batch
         batch *= 2
-
-
-def _on_node(spec: Object, node: str) -> Object:
-    """Required node affinity for one node by its name, in place of any other (daemon/util/daemonset_util.go)."""
-    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
-    affinity = {
-        **(spec.get("affinity") or {}),
-        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}},
-    }
-    return {**spec, "affinity": affinity}

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from pathlib import Path
 import aiohttp
 
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import ApiError, Conflict, NotFound
+from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder, EventType, timestamp
 from drakit_client.resources import PODS, RESOURCE_SLICES
 from drakit_embedded.kubelet.cdi import CdiDirectories, CdiError, Edits
@@ -37,6 +38,7 @@ log = logging.getLogger(__name__)
 
 _CHECKPOINT = "dra_manager_state"
 _LONGEST_WIPE_DELAY = 300.0
+_LAST_EVENTS_SECONDS = 2.0
 # A crashing container waits at most this many times the first delay.
 _CRASH_LIMIT = 30
 
@@ -90,7 +92,8 @@ class Kubelet:
         await asyncio.gather(*self._wipes, return_exceptions=True)
         await self.registrar.close()
         await self.plugins.close()
-        await self._events.flush()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._events.flush(), _LAST_EVENTS_SECONDS)
 
     # Slices.
 
@@ -276,7 +279,7 @@ class Kubelet:
     def _next_wake(self, run: PodRun) -> float | None:
         waits = [left for c in run.containers.values() if c.running and (left := c.seconds_left()) is not None]
         waits += [self._crash_delay(c) for c in run.containers.values() if not c.running and run.will_restart(c)]
-        if run.allocated and (expiry := self._health.next_expiry()) is not None:
+        if any(run.allocated.values()) and (expiry := self._health.next_expiry()) is not None:
             waits.append(expiry)
         return max(0.0, min(waits)) if waits else None
 
@@ -313,7 +316,7 @@ class Kubelet:
             await self._connection.delete(
                 PODS, metadata["name"], metadata["namespace"], uid=run.uid, grace_period_seconds=0
             )
-        except (NotFound, Conflict):
+        except NotFound:
             return
 
     # What others get to see.
@@ -335,7 +338,7 @@ class Kubelet:
             await self._connection.patch(
                 PODS, metadata["name"], patch, metadata["namespace"], patch_type="strategic-merge", subresource="status"
             )
-        except (NotFound, Conflict):
+        except NotFound:
             return
         run.sent = status
 

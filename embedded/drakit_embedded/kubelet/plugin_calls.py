@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import grpc
@@ -33,11 +35,10 @@ _HEALTH_MESSAGES: dict[str, Any] = {wire.HEALTH_V1: health_v1_pb2, wire.HEALTH_V
 class CallError(Exception):
     """A failed call, in the words of grpc-go: ``rpc error: code = Unavailable desc = ...``."""
 
-    def __init__(self, error: grpc.aio.AioRpcError) -> None:
-        code = error.code()
+    def __init__(self, code: grpc.StatusCode, details: str | None) -> None:
         self.unimplemented = code is grpc.StatusCode.UNIMPLEMENTED
         name = "Canceled" if code is grpc.StatusCode.CANCELLED else code.name.title().replace("_", "")
-        super().__init__(f"rpc error: code = {name} desc = {error.details()}")
+        super().__init__(f"rpc error: code = {name} desc = {details}")
 
 
 class Prepared(NamedTuple):
@@ -70,6 +71,21 @@ def open_channel(path: str) -> grpc.aio.Channel:
     return grpc.aio.insecure_channel(f"unix:{path}", options=options)
 
 
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turns what gRPC raises into ``CallError``."""
+    try:
+        yield
+    except grpc.aio.AioRpcError as error:
+        raise CallError(error.code(), error.details()) from error
+    except asyncio.CancelledError:
+        # gRPC says so too when the channel is closed under a call; then nobody has cancelled this task.
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise CallError(grpc.StatusCode.CANCELLED, "grpc: the client connection is closing") from None
+
+
 async def get_info(channel: grpc.aio.Channel) -> PluginInfo:
     """Registration.GetInfo."""
     call = channel.unary_unary(
@@ -77,10 +93,8 @@ async def get_info(channel: grpc.aio.Channel) -> PluginInfo:
         request_serializer=registration_v1_pb2.InfoRequest.SerializeToString,
         response_deserializer=registration_v1_pb2.PluginInfo.FromString,
     )
-    try:
+    with _refusals():
         info = await call(registration_v1_pb2.InfoRequest(), timeout=_GET_INFO_SECONDS)
-    except grpc.aio.AioRpcError as error:
-        raise CallError(error) from error
     return PluginInfo(info.type, info.name, info.endpoint, list(info.supported_versions))
 
 
@@ -92,10 +106,8 @@ async def notify_registration(channel: grpc.aio.Channel, error: str) -> None:
         response_deserializer=registration_v1_pb2.RegistrationStatusResponse.FromString,
     )
     status = registration_v1_pb2.RegistrationStatus(plugin_registered=not error, error=error)
-    try:
+    with _refusals():
         await call(status, timeout=_NOTIFY_SECONDS)
-    except grpc.aio.AioRpcError as failure:
-        raise CallError(failure) from failure
 
 
 class PluginClient:
@@ -138,11 +150,9 @@ class PluginClient:
             request_serializer=messages.NodeWatchResourcesRequest.SerializeToString,
             response_deserializer=messages.NodeWatchResourcesResponse.FromString,
         )
-        try:
+        with _refusals():
             async for message in call(messages.NodeWatchResourcesRequest()):
                 yield [_report(device) for device in message.devices]
-        except grpc.aio.AioRpcError as error:
-            raise CallError(error) from error
 
     def _claims(self, claims: Sequence[ClaimInfo]) -> list[Any]:
         return [self._messages.Claim(namespace=i.namespace, uid=i.uid, name=i.name) for i in claims]
@@ -153,10 +163,8 @@ class PluginClient:
             request_serializer=type(request).SerializeToString,
             response_deserializer=response.FromString,
         )
-        try:
+        with _refusals():
             return await call(request, timeout=_CALL_SECONDS)
-        except grpc.aio.AioRpcError as error:
-            raise CallError(error) from error
 
 
 def _device(message: Any) -> Device:

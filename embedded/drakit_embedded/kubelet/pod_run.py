@@ -75,7 +75,7 @@ class PodRun:
     def phase(self) -> str:
         """Pending, Running, Succeeded or Failed."""
         if not self.containers:
-            return "Failed" if self.deleting and self.sandbox else "Pending"
+            return "Pending"
         if self.waiting and not any(run.restarts or run.running for run in self.containers.values()):
             return "Pending"
         if not self.has_ended():
