@@ -12,7 +12,7 @@ from typing import Any
 from drakit_client.connection import Connection
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.resources import DEVICE_CLASSES, RESOURCE_SLICES
-from drakit_driver.slice_versions import served_version
+from drakit_driver.api_versions import served_version
 
 log = logging.getLogger(__name__)
 

@@ -19,6 +19,7 @@ import aiohttp
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_driver import device_classes
+from drakit_driver.api_versions import NoServedVersion
 from drakit_driver.cdi import CdiSpecs
 from drakit_driver.checkpoint import Checkpoint
 from drakit_driver.commitments import Inventory
@@ -28,7 +29,6 @@ from drakit_driver.plugin.services import ALL_SERVICES
 from drakit_driver.plugin.sockets import PluginError, PluginPaths
 from drakit_driver.prepare import Preparer
 from drakit_driver.publisher import Publisher
-from drakit_driver.slice_versions import NoServedVersion
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates

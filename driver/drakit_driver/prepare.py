@@ -20,11 +20,11 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.resources import NODES, RESOURCE_CLAIMS
 from drakit_driver.allocation import PrepareError, check_claim, prepared_claim, same_devices
+from drakit_driver.api_versions import NoServedVersion, served_version
 from drakit_driver.cdi import CdiError, CdiSpecs, valid_uid
 from drakit_driver.checkpoint import Checkpoint, PreparedClaim
 from drakit_driver.commitments import Inventory, over_commitment
 from drakit_driver.placement import HOSTNAME_LABEL
-from drakit_driver.slice_versions import NoServedVersion, served_version
 
 log = logging.getLogger(__name__)
 

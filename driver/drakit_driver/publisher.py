@@ -22,11 +22,11 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Reflector
+from drakit_driver.api_versions import NoServedVersion
 from drakit_driver.pool_plan import Desired, Plan, comparable, plan
 from drakit_driver.pool_slices import Form, has_mixins, pool_name, wanted, with_taint_times
 from drakit_driver.slice_api import SliceApi
 from drakit_driver.slice_comparison import dropped_fields, suspected_gates
-from drakit_driver.slice_versions import NoServedVersion
 from drakit_driver.sync_queue import SyncQueue
 from drakit_driver.written_slices import WrittenSlices
 

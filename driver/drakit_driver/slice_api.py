@@ -9,13 +9,14 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from drakit_api import conversion
 from drakit_client.connection import Connection
 from drakit_client.errors import Invalid, NotFound
 from drakit_client.reflector import Handler, Reflector
 from drakit_client.resources import NODES, RESOURCE_SLICES, Resource
+from drakit_driver.api_versions import served_version
 from drakit_driver.pool_plan import Desired, comparable, generate_name
 from drakit_driver.slice_comparison import Spec
-from drakit_driver.slice_versions import from_version, served_version, to_version
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +51,7 @@ class SliceApi:
 
     def v1(self, slice_: Object) -> Object:
         """A slice as read, in v1."""
-        return from_version(slice_, self.resource.version)
+        return conversion.to_v1("ResourceSlice", slice_, self.resource.version)
 
     async def owner_references(self) -> list[Object]:
         """The Node, so that its slices vanish with it; read each time, as a re-created node has another UID."""
@@ -66,8 +67,7 @@ class SliceApi:
 
     async def replace(self, slice_: Object, spec: Spec) -> Object:
         """Give a stored slice (v1) another spec; the answer as it is on the wire."""
-        body = to_version({**slice_, "spec": spec}, self.resource.version)
-        return await self._connection.replace(self.resource, body)
+        return await self._connection.replace(self.resource, self._wire({**slice_, "spec": spec}))
 
     async def delete(self, slice_: Object) -> None:
         """Delete this very slice, unless somebody else did; ``Conflict`` if it was changed meanwhile."""
@@ -105,4 +105,8 @@ class SliceApi:
         metadata: Object = {"generateName": generate_name(index, count, self.driver, self.node_name)}
         if owners:
             metadata["ownerReferences"] = list(owners)
-        return to_version({"metadata": metadata, "spec": spec}, self.resource.version)
+        return self._wire({"metadata": metadata, "spec": spec})
+
+    def _wire(self, slice_: Object) -> Object:
+        converted = conversion.from_v1("ResourceSlice", slice_, self.resource.version)
+        return {**converted, "apiVersion": self.resource.api_version, "kind": self.resource.kind}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
-from drakit_client.resources import NODES, RESOURCE_SLICES
+from drakit_client.resources import EVENTS, NODES, RESOURCE_SLICES
 from drakit_driver import profiles
 from drakit_driver.driver import Driver, NodeDirectories
 from drakit_driver.publisher import Publisher
@@ -20,13 +21,63 @@ from drakit_embedded.kubelet.simulator import KubeletSimulator
 
 Object = dict[str, Any]
 NODE = "node-1"
+OFF = FeatureGates(overrides={"DRAPartitionableDevices": False})
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 async def slices(connection: Connection) -> list[Object]:
     return list((await connection.list(RESOURCE_SLICES))["items"])
 
 
-@pytest.mark.parametrize("version", ["v1beta2"])
+async def test_fields_dropped_by_a_gate_come_back_with_it(tmp_path: Path) -> None:
+    """Gate off: reported once. Server restarted with the gate on: published again, without anybody's help."""
+    config: dict[str, Any] = {"port": free_port(), "token": "t", "data_file": tmp_path / "state.db"}
+    lines: list[str] = []
+    server = Server(ServerConfig(gates=OFF, **config))
+    await server.start()
+    async with Connection(server.url, token="t") as connection:
+        await connection.create(NODES, {"metadata": {"name": NODE}})
+        pools = profiles.build("a100-40gb", nodes=[NODE])
+        publisher = Publisher(
+            connection,
+            "gpu.nvidia.com",
+            pools,
+            node_name=NODE,
+            gates=FeatureGates(),
+            report=lines.append,
+            probe_seconds=0.1,
+        )
+        task = asyncio.create_task(publisher.run())
+        await publisher.published(10)
+        assert "disabled features there: DRAPartitionableDevices" in lines[-1]
+        assert publisher.dropped() == {NODE: ["spec.devices[].consumesCounters (26)", "spec.sharedCounters"]}
+        await publisher._events.flush()
+        (event,) = (await connection.list(EVENTS, "default"))["items"]
+        assert event["reason"] == "DroppedFields"
+        generation = (await slices(connection))[0]["spec"]["pool"]["generation"]
+        await server.stop()
+        server = Server(ServerConfig(**config))
+        await server.start()
+        async with asyncio.timeout(15):
+            while publisher.dropped():
+                await publisher.published(15)
+                await asyncio.sleep(0.02)
+        stored = await slices(connection)
+        assert {item["spec"]["pool"]["generation"] for item in stored} == {generation + 1}
+        assert any(item["spec"].get("sharedCounters") for item in stored)
+        assert all(each["consumesCounters"] for item in stored for each in item["spec"].get("devices", []))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    await server.stop()
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
 async def test_server_without_v1(version: str) -> None:
     served = {"resource.k8s.io/v1": "false", f"resource.k8s.io/{version}": "true"}
     config = ServerConfig(token="t", runtime_config=served)
