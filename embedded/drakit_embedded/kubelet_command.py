@@ -57,6 +57,9 @@ def run(
     Drivers register in ROOT/NODE/plugins_registry as with a real kubelet. Nodes and pods stay in the API server when
     this ends, and are taken over when it is started again on the same root directory.
 
+    A simulated container runs for ever, unless its command is understood (true, false, sleep N, exit N, echo, env; also
+    in sh -c) or the pod has the annotation drakit.dev/exit-after: 2s, with drakit.dev/exit-code: "1" for a failure.
+
     Container logs need the bearer token in $DRAKIT_KUBELET_TOKEN; without it they are not readable by anybody.
     """
     import asyncio

@@ -1,0 +1,72 @@
+"""``drakit kubelet run`` against an API server of another process."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from drakit_client.resources import NODES, PODS
+from drakit_embedded.kubelet_command import kubelet
+
+COMMAND = [sys.executable, "-c", "from drakit_embedded.kubelet_command import kubelet; kubelet()", "run"]
+
+
+@pytest.fixture
+def kubeconfig(connection, short_path):
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": connection.server}}],
+        "users": [{"name": "u", "user": {"token": "of-the-tests"}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+    }
+    path = short_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+async def test_nodes_come_up_and_run_pods_until_interrupted(connection, kubeconfig, short_path, until):
+    options = ["--kubeconfig", str(kubeconfig), "--root", str(short_path / "nodes")]
+    options += ["--nodes", "3", "--name-prefix", "sim-", "--label", "zone=a"]
+    process = await asyncio.create_subprocess_exec(*COMMAND, *options, stderr=asyncio.subprocess.PIPE)
+    try:
+        assert process.stderr is not None
+        assert await asyncio.wait_for(process.stderr.readline(), 20) == b"3 nodes are Ready: sim-1 ... sim-3\n"
+        nodes = (await connection.list(NODES, label_selector="zone=a"))["items"]
+        assert [node["metadata"]["name"] for node in nodes] == ["sim-1", "sim-2", "sim-3"]
+        spec = {"nodeName": "sim-2", "containers": [{"name": "c", "image": "i"}]}
+        await connection.create(PODS, {"metadata": {"name": "p"}, "spec": spec}, "default")
+
+        async def running() -> bool:
+            return (await connection.get(PODS, "p", "default"))["status"].get("phase") == "Running"
+
+        await until(running)
+        process.send_signal(signal.SIGINT)
+        _, complaints = await asyncio.wait_for(process.communicate(), 20)
+        assert (process.returncode, complaints) == (0, b"")
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--name-prefix", "Node_"], "node name 'Node_1': write lower case letters"),
+        (["--label", "zone"], "--label zone: write KEY=VALUE"),
+        (["--kubeconfig", "/absent"], "kubeconfig: "),
+    ],
+    ids=["name", "label", "kubeconfig"],
+)
+def test_mistakes_are_named_and_nothing_is_made(options, message, short_path):
+    result = CliRunner().invoke(kubelet, ["run", "--root", str(short_path / "nodes"), *options])
+    assert result.exit_code != 0
+    assert message in result.output
+    assert not (short_path / "nodes").exists()
