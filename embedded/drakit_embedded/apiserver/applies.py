@@ -40,7 +40,7 @@ def apply(call: Call, wanted: Object, *, subresource: str | None, dry_run: bool)
         )
     node = merge_keys.of(served.kind.group, served.kind.plural)
     claimed = field_set(body, node)
-    entry = _entry(manager, served.kind.api_version, subresource, claimed)
+    entry = _entry(manager, served.fields_version, subresource, claimed)
     if key not in served.collection.records:
         if subresource is not None:
             raise statuses.not_found(served.kind.plural, served.kind.group, key[1])

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from drakit_embedded.apiserver.forms import Plain
-from drakit_embedded.apiserver.registry import conversion, kinds, rules
+from drakit_embedded.apiserver.registry import conversion, kinds, older_versions, rules
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategies import Strategy
 from drakit_embedded.apiserver.store import Collection, Object, Record, Store
@@ -15,7 +15,6 @@ from drakit_embedded.apiserver.store import Collection, Object, Record, Store
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
-_DRA = "resource.k8s.io"
 _METADATA_FIELDS = ("metadata.name", "metadata.namespace")
 
 
@@ -26,16 +25,26 @@ class Served:
     kind: Kind
     strategy: Strategy
     collection: Collection
-    converter: conversion.Converter | None = None
+    converter: conversion.Converter | None = field(init=False)
     plain: Plain = field(init=False)
+    # What answers to requests in this version warn of.
+    warnings: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.converter = conversion.between(self.kind)
         self.plain = Plain(self)
+        deprecation = older_versions.deprecation(self.kind)
+        self.warnings = (deprecation,) if deprecation else ()
 
     @property
     def fields(self) -> tuple[str, ...]:
         """What field selectors may name."""
         return (*_METADATA_FIELDS, *self.strategy.fields)
+
+    @property
+    def fields_version(self) -> str:
+        """The version in whose fields objects are kept and merged."""
+        return self.converter.api_version if self.converter is not None else self.kind.api_version
 
     def body(self, record: Record) -> bytes:
         """The object in this version, encoded, without kind and apiVersion."""
@@ -65,17 +74,10 @@ class Catalog:
             strategy = strategies.get((kind.group, kind.plural), Strategy())
             fields = (*_METADATA_FIELDS, *strategy.fields)
             collection = store.collection(kind.storage, _field_values(fields))
-            self._add(Served(kind, strategy, collection, conversion.between(kind, kind.version)), runtime_config)
-            if kind.group == _DRA:
-                self._add_older(kind, strategy, collection, runtime_config)
-
-    def _add_older(
-        self, kind: Kind, strategy: Strategy, collection: Collection, runtime_config: Mapping[str, str]
-    ) -> None:
-        for version, plurals in kinds.older_versions().items():
-            if kind.plural in plurals and conversion.known(kind, version):
-                older = replace(kind, version=version)
-                self._add(Served(older, strategy, collection, conversion.between(kind, version)), runtime_config)
+            self._add(Served(kind, strategy, collection), runtime_config)
+            for older in older_versions.of(kind):
+                strategy = rules.older(older.version)[kind.group, kind.plural]
+                self._add(Served(older, strategy, collection), runtime_config)
 
     def _add(self, served: Served, runtime_config: Mapping[str, str]) -> None:
         kind = served.kind

@@ -44,7 +44,7 @@ class Handler:
         try:
             return await self._answer(request)
         except StatusError as error:
-            return answer(_encode(error.status()), error.code)
+            return answer(_encode(error.status()), error.code, error.warnings)
         except web.HTTPRequestEntityTooLarge:
             refusal = statuses.too_large_body(BODY_BYTES)
             return answer(_encode(refusal.status()), refusal.code)

@@ -41,6 +41,8 @@ class StatusError(Exception):
         self.reason = reason
         self.message = message
         self.details = details
+        # What the client is to be told besides (the texts of Warning headers).
+        self.warnings: Sequence[str] = ()
 
     def status(self) -> Object:
         """The ``Status`` object to send."""

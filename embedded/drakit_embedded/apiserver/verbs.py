@@ -5,6 +5,8 @@ Reads and writes are synchronous once the body is there; only watches and contai
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 from aiohttp import web
 
@@ -34,9 +36,16 @@ _encode = msgspec.json.Encoder().encode
 _JSON_HEADERS = {"Content-Type": "application/json"}
 
 
-def answer(body: bytes, status: int = 200) -> web.Response:
-    """A JSON answer."""
-    return web.Response(body=body, status=status, headers=_JSON_HEADERS)
+def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
+    """A JSON answer; ``warnings`` are shown to whoever uses the client."""
+    response = web.Response(body=body, status=status, headers=_JSON_HEADERS)
+    _warn(response, warnings)
+    return response
+
+
+def _warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        response.headers.add("Warning", f"299 - {statuses.quote(warning)}")
 
 
 class Call:
@@ -49,7 +58,7 @@ class Call:
     ) -> None:
         self.api, self.watches, self.served = api, watches, served
         self.target, self.request, self.query = target, request, query
-        self.warnings: list[str] = []
+        self.warnings: list[str] = list(served.warnings)
         self.accept = request.headers.get("Accept", "")
 
     @property
@@ -87,10 +96,7 @@ class Call:
 
     def answer(self, body: bytes, status: int = 200) -> web.Response:
         """A JSON answer, with the warnings that came up."""
-        response = answer(body, status)
-        for warning in self.warnings:
-            response.headers.add("Warning", f"299 - {statuses.quote(warning)}")
-        return response
+        return answer(body, status, self.warnings)
 
     async def raw_object(self, kind: str) -> Object:
         """The object in the body, as it came."""
@@ -116,7 +122,11 @@ async def serve(call: Call) -> web.StreamResponse:
         handler = _SUBRESOURCES.get(target.subresource, _STATUS).get(method)
     if handler is None:
         raise statuses.method_not_allowed()
-    return await handler(call)
+    try:
+        return await handler(call)
+    except statuses.StatusError as error:
+        error.warnings = call.warnings
+        raise
 
 
 def _check_scope(call: Call) -> None:
@@ -134,13 +144,14 @@ async def _list(call: Call) -> web.StreamResponse:
     form = call.form(listing=True)
     if call.query.flag("watch"):
         return await _watch(call)
-    return answer(lists.listed(call.api.store, call.served, call.target.namespace, call.query, form))
+    return call.answer(lists.listed(call.api.store, call.served, call.target.namespace, call.query, form))
 
 
 async def _watch(call: Call) -> web.StreamResponse:
     watch = Watch(call.api.store, call.served, call.target.namespace, call.query, call.form())
     response = web.StreamResponse(headers=_JSON_HEADERS)
     response.enable_chunked_encoding()
+    _warn(response, call.warnings)
     await response.prepare(call.request)
     await call.watches.run(watch, response)
     return response
@@ -159,11 +170,11 @@ async def _delete_collection(call: Call) -> web.StreamResponse:
     selected = [record for record in call.served.collection.select(call.target.namespace) if chosen.matches(record)]
     gone = [deletes.delete(call.api, call.served, record.key, wanted).record for record in selected]
     metadata = {"resourceVersion": str(call.api.store.version)}
-    return answer(call.served.plain.many(gone, metadata))
+    return call.answer(call.served.plain.many(gone, metadata))
 
 
 async def _get(call: Call) -> web.StreamResponse:
-    return answer(call.form().one(call.record()))
+    return call.answer(call.form().one(call.record()))
 
 
 async def _put(call: Call) -> web.StreamResponse:
@@ -206,9 +217,9 @@ async def _delete(call: Call) -> web.StreamResponse:
     done = deletes.delete(call.api, call.served, call.key, wanted)
     kind = call.served.kind
     if done.gone and not call.served.strategy.returns_deleted:
-        return answer(_encode(statuses.success(kind.plural, kind.group, call.key[1], done.record.uid)))
+        return call.answer(_encode(statuses.success(kind.plural, kind.group, call.key[1], done.record.uid)))
     waits = not done.gone and (wanted.propagationPolicy == "Foreground" or wanted.orphanDependents is False)
-    return answer(form.one(done.record), 202 if waits else 200)
+    return call.answer(form.one(done.record), 202 if waits else 200)
 
 
 async def _get_status(call: Call) -> web.StreamResponse:

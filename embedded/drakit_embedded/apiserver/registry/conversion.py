@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from drakit_api import conversion, encoding
+from drakit_embedded.apiserver.registry import dra
 from drakit_embedded.apiserver.registry.kinds import Kind
 
 Object = dict[str, Any]
@@ -32,8 +34,9 @@ _CORE_EVENT_FIELDS = {core: new for new, core in _EVENT_FIELDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Converter:
-    """To and from the stored form, both without kind and apiVersion."""
+    """To and from the stored form, both without kind and apiVersion; ``api_version`` is that of the stored form."""
 
+    api_version: str
     to_storage: Callable[[Object], Object]
     from_storage: Callable[[Object], Object]
 
@@ -42,21 +45,30 @@ def _renaming(names: dict[str, str]) -> Callable[[Object], Object]:
     return lambda obj: {names.get(key, key): value for key, value in obj.items()}
 
 
-_EVENTS = Converter(to_storage=_renaming(_EVENT_FIELDS), from_storage=_renaming(_CORE_EVENT_FIELDS))
-# v1beta2 has the structure of v1 (k8s.io/api/resource/v1beta2/types.go).
-_SAME_STRUCTURE = ("v1beta2", "v1alpha3")
+_EVENTS = Converter(api_version="v1", to_storage=_renaming(_EVENT_FIELDS), from_storage=_renaming(_CORE_EVENT_FIELDS))
 
 
-def known(kind: Kind, version: str) -> bool:
-    """Whether objects of this kind can be converted to that version."""
-    return version == kind.version or version in _SAME_STRUCTURE
-
-
-def between(kind: Kind, version: str) -> Converter | None:
-    """The converter for a kind in a version, or None if the stored form is that of the version."""
+def between(kind: Kind) -> Converter | None:
+    """The converter for a kind in its version, or None if the stored form looks the same."""
     if (kind.group, kind.plural) == ("events.k8s.io", "events"):
         return _EVENTS
-    return None
+    if kind.group != conversion.GROUP or conversion.same_structure(kind.kind, kind.version):
+        return None
+    return _older(kind.kind, kind.version)
+
+
+def _older(kind: str, version: str) -> Converter:
+    """For a version of resource.k8s.io that differs from v1."""
+
+    def to_storage(obj: Object) -> Object:
+        return conversion.to_v1(kind, obj, version)
+
+    def from_storage(obj: Object) -> Object:
+        converted = conversion.from_v1(kind, obj, version)
+        # No version has mixins, so encoding by its types would drop them.
+        return converted if dra.has_mixins(obj) else encoding.encode(kind, converted, version)
+
+    return Converter(f"{conversion.GROUP}/{conversion.STORAGE_VERSION}", to_storage, from_storage)
 
 
 def encode(obj: Object) -> bytes:

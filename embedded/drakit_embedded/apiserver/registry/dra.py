@@ -27,7 +27,7 @@ _STRICT_ERROR = ": strict decoding error: "
 
 def _decode(obj: Object, kind: Kind, validation_mode: str, cluster: Cluster) -> tuple[Object, list[str]]:
     """The object as the Go types hold it, and warnings about unknown fields if those are not to be errors."""
-    if _native_mixins(obj, kind.plural, cluster.gates):
+    if _native_mixins(obj, kind.plural, cluster.gates) and _convertible(obj):
         return obj, []
     try:
         return decoding.decode(kind.kind, obj, kind.version), []
@@ -41,8 +41,11 @@ def _decode(obj: Object, kind: Kind, validation_mode: str, cluster: Cluster) -> 
 
 def _native_mixins(obj: Object, plural: str, gates: FeatureGates) -> bool:
     """Whether this is a slice with mixins on a server that takes those."""
-    if plural != "resourceslices" or not gates.enabled(_MIXINS_GATE):
-        return False
+    return plural == "resourceslices" and gates.enabled(_MIXINS_GATE) and has_mixins(obj)
+
+
+def has_mixins(obj: Object) -> bool:
+    """Whether a slice defines mixins or includes any."""
     spec = obj.get("spec")
     return isinstance(spec, dict) and ("mixins" in spec or _includes(spec))
 
@@ -57,11 +60,22 @@ def _includes(spec: Object) -> bool:
     return any(isinstance(entry, dict) and "includes" in entry for entry in entries)
 
 
-class _Rules:
-    """The rules of one kind: ``drakit_api`` under the name and the plural that it knows the kind by."""
+def _convertible(obj: Object) -> bool:
+    """Whether the devices of a slice that is not decoded are objects, as conversion between versions takes for sure."""
+    devices = obj["spec"].get("devices") or []
+    return isinstance(devices, list) and all(
+        isinstance(device, dict) and isinstance(device.get("basic") or {}, dict) for device in devices
+    )
 
-    def __init__(self, plural: str, kind: str) -> None:
-        self._plural, self._kind = plural, kind
+
+class _Rules:
+    """The rules of one kind: ``drakit_api`` under the name and the plural that it knows the kind by.
+
+    ``version`` is the one in which objects are sent; the rules get them converted.
+    """
+
+    def __init__(self, plural: str, kind: str, version: str) -> None:
+        self._plural, self._kind, self._version = plural, kind, version
 
     def strategy(self, **options: Any) -> Strategy:
         """The strategy made of these rules."""
@@ -90,28 +104,32 @@ class _Rules:
         if self._native(obj, cluster):
             obj["metadata"]["generation"] = 1
             return
-        lifecycle.prepare_create(self._kind, obj, cluster.gates, now=metadata.timestamp())
+        lifecycle.prepare_create(self._kind, obj, cluster.gates, now=metadata.timestamp(), version=self._version)
 
     def _prepare_update(self, new: Object, old: Object, cluster: Cluster) -> None:
         if self._native(new, cluster):
             if new.get("spec") != old.get("spec"):
                 new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
             return
-        lifecycle.prepare_update(self._kind, new, old, cluster.gates, now=metadata.timestamp())
+        lifecycle.prepare_update(self._kind, new, old, cluster.gates, now=metadata.timestamp(), version=self._version)
 
     def _prepare_status(self, new: Object, old: Object, cluster: Cluster) -> None:
-        lifecycle.prepare_status_update(self._kind, new, old, cluster.gates, now=metadata.timestamp())
+        lifecycle.prepare_status_update(
+            self._kind, new, old, cluster.gates, now=metadata.timestamp(), version=self._version
+        )
 
     def _validate_create(self, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
         if self._native(obj, cluster):
             return _mixin_faults(obj)
         admin = _admin_namespace(obj, cluster)
-        return validation.validate_create(self._plural, obj, cluster.gates, admin_namespace=admin)
+        return validation.validate_create(
+            self._plural, obj, cluster.gates, admin_namespace=admin, version=self._version
+        )
 
     def _validate_update(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
         if self._native(new, cluster):
             return _mixin_faults(new)
-        return validation.validate_update(self._plural, new, old, cluster.gates)
+        return validation.validate_update(self._plural, new, old, cluster.gates, version=self._version)
 
     def _validate_status(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
         admin = _admin_namespace(new, cluster)
@@ -134,16 +152,17 @@ def _mixin_faults(obj: Object) -> list[FieldFault]:
     return faults
 
 
-def strategies() -> dict[tuple[str, str], Strategy]:
-    """Rule sets of the group."""
+def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
+    """Rule sets of the group for requests in a version."""
+
+    def rules(plural: str, kind: str, **options: Any) -> dict[tuple[str, str], Strategy]:
+        return {(_GROUP, plural): _Rules(plural, kind, version).strategy(**options)}
+
+    slice_fields = ("spec.nodeName", "spec.driver", "spec.pool.name")
     return {
-        (_GROUP, "resourceslices"): _Rules("resourceslices", "ResourceSlice").strategy(
-            fields=("spec.nodeName", "spec.driver", "spec.pool.name"), returns_deleted=True
-        ),
-        (_GROUP, "resourceclaims"): _Rules("resourceclaims", "ResourceClaim").strategy(returns_deleted=True),
-        (_GROUP, "resourceclaimtemplates"): _Rules("resourceclaimtemplates", "ResourceClaimTemplate").strategy(
-            returns_deleted=True
-        ),
-        (_GROUP, "deviceclasses"): _Rules("deviceclasses", "DeviceClass").strategy(returns_deleted=True),
-        (_GROUP, "devicetaintrules"): _Rules("devicetaintrules", "DeviceTaintRule").strategy(),
+        **rules("resourceslices", "ResourceSlice", fields=slice_fields, returns_deleted=True),
+        **rules("resourceclaims", "ResourceClaim", returns_deleted=True),
+        **rules("resourceclaimtemplates", "ResourceClaimTemplate", returns_deleted=True),
+        **rules("deviceclasses", "DeviceClass", returns_deleted=True),
+        **rules("devicetaintrules", "DeviceTaintRule"),
     }

@@ -127,12 +127,6 @@ flowcontrol.apiserver.k8s.io/v1
   flowschemas FlowSchema cluster sub=status
   prioritylevelconfigurations PriorityLevelConfiguration cluster sub=status
 """
-# Older versions of resource.k8s.io, which the same collections are served in; conversion is `conversion`'s.
-_OLDER = {
-    "v1beta2": ("deviceclasses", "devicetaintrules", "resourceclaims", "resourceclaimtemplates", "resourceslices"),
-    "v1beta1": ("deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices"),
-    "v1alpha3": ("devicetaintrules",),
-}
 # Answered, never stored.
 REVIEWS = frozenset(
     {"bindings", "selfsubjectreviews", "tokenreviews", "selfsubjectaccessreviews", "subjectaccessreviews"}
@@ -167,9 +161,3 @@ def _row(group: str, version: str, words: list[str]) -> Kind:
         subresources=several.get("sub", ()),
         storage=given.get("store") or (f"{plural}.{group}" if group else plural),
     )
-
-
-@cache
-def older_versions() -> dict[str, tuple[str, ...]]:
-    """Versions of resource.k8s.io before v1, newest first, with the plurals that each has."""
-    return dict(_OLDER)

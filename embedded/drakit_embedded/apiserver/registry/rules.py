@@ -9,3 +9,8 @@ from drakit_embedded.apiserver.registry.strategies import Strategy
 def strategies() -> dict[tuple[str, str], Strategy]:
     """Rule sets by (group, plural); kinds that are not in it have no rules of their own."""
     return {**cluster_kinds.STRATEGIES, **pods.STRATEGIES, **workloads.STRATEGIES, **dra.strategies()}
+
+
+def older(version: str) -> dict[tuple[str, str], Strategy]:
+    """Rule sets for requests in a version of resource.k8s.io before v1."""
+    return dra.strategies(version)

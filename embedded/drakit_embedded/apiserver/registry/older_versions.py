@@ -1,0 +1,34 @@
+"""The versions of resource.k8s.io before v1, for clients that have not moved on.
+
+They show the same objects as v1 and none is served unless asked for, as all beta and alpha versions. From the releases
+in k8s.io/api/resource/*/zz_generated.prerelease-lifecycle.go on, each request is answered with a warning
+(k8s.io/apiserver/pkg/endpoints/deprecation).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from drakit_api import conversion
+from drakit_embedded.apiserver.registry.kinds import Kind
+
+# Minor releases: deprecated since, no longer served from. DeviceTaintRule came to v1beta2 only in 1.36.
+_LIFECYCLE = {"v1beta2": (36, 39), "v1beta1": (35, 38), "v1alpha3": (36, 39)}
+_NOT_DEPRECATED = {("v1beta2", "DeviceTaintRule")}
+
+
+def of(kind: Kind) -> list[Kind]:
+    """A kind of the group in its older versions, newest first."""
+    if kind.group != conversion.GROUP:
+        return []
+    return [replace(kind, version=version) for version in conversion.versions(kind.kind) if version != kind.version]
+
+
+def deprecation(kind: Kind) -> str:
+    """The warning about a version of a kind, or the empty string."""
+    if kind.group != conversion.GROUP or (kind.version, kind.kind) in _NOT_DEPRECATED:
+        return ""
+    if kind.version not in _LIFECYCLE:
+        return ""
+    since, gone = _LIFECYCLE[kind.version]
+    return f"{kind.api_version} {kind.kind} is deprecated in v1.{since}+, unavailable in v1.{gone}+"

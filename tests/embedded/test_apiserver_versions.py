@@ -1,0 +1,442 @@
+"""Older versions of resource.k8s.io show the objects of v1, in the form and with the warnings of kube-apiserver."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import shutil
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing, asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import aiohttp
+import pytest
+import yaml
+
+from drakit_api.features import FeatureGates
+from drakit_client import resources
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError, Invalid, NotFound
+from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_embedded.apiserver.registry import conversion
+
+Object = dict[str, Any]
+
+BOUND = 10.0
+TOKEN = "of-the-tests"
+VECTORS = Path(__file__).parents[1] / "vectors" / "api" / "ops.jsonl.gz"
+OLDER = ("v1beta2", "v1beta1", "v1alpha3")
+ALL = {f"resource.k8s.io/{version}": "true" for version in OLDER}
+ALPHA = [
+    "DRADerivedAttributes",
+    "DRADeviceCompatibilityGroups",
+    "DRAListTypeAttributes",
+    "DRANodeAllocatableResources",
+    "DRAOptionalNodeOperations",
+    "DRAPartitionableDevicesType",
+    "DRAResourcePoolStatus",
+    "DRAWorkloadResourceClaims",
+    "GenericWorkload",
+    "NodeDeclaredFeatures",
+]
+OFF = [
+    "DRAConsumableCapacity",
+    "DRADeviceBindingConditions",
+    "DRADeviceTaints",
+    "DRAExtendedResource",
+    "DRAPartitionableDevices",
+    "DRAPrioritizedList",
+]
+GATES = {
+    "default": FeatureGates(),
+    "alpha": FeatureGates("1.37", dict.fromkeys(ALPHA, True)),
+    "off136": FeatureGates("1.36", dict.fromkeys(OFF, False)),
+}
+SLICES = {version: resources.RESOURCE_SLICES.in_version(version) for version in ("v1", "v1beta2", "v1beta1")}
+CLAIMS = {version: resources.RESOURCE_CLAIMS.in_version(version) for version in ("v1", "v1beta2", "v1beta1")}
+RULES = {version: resources.DEVICE_TAINT_RULES.in_version(version) for version in ("v1", "v1beta2", "v1alpha3")}
+
+
+@asynccontextmanager
+async def serving(runtime_config: Mapping[str, str], gates: FeatureGates | None = None) -> AsyncIterator[Connection]:
+    config = ServerConfig(token=TOKEN, runtime_config=runtime_config, gates=gates or FeatureGates())
+    async with Server(config) as server, Connection(server.url, token=TOKEN) as connection:
+        yield connection
+
+
+@pytest.fixture
+async def versions() -> AsyncIterator[Connection]:
+    """A client of a server of all versions."""
+    async with serving(ALL) as connection:
+        yield connection
+
+
+def slice_of(name: str, *devices: Object) -> Object:
+    pool = {"name": "node-1", "generation": 1, "resourceSliceCount": 1}
+    return {
+        "metadata": {"name": name},
+        "spec": {"driver": "gpu.example.com", "pool": pool, "nodeName": "node-1", "devices": list(devices)},
+    }
+
+
+def claim_of(name: str, request: Object) -> Object:
+    return {"metadata": {"name": name}, "spec": {"devices": {"requests": [request]}}}
+
+
+@cache
+def recorded() -> list[Object]:
+    with gzip.open(VECTORS, "rt", encoding="utf-8") as file:
+        return [vector for vector in map(json.loads, file) if vector["op"] == "convert"]
+
+
+def comparable(obj: Object) -> str:
+    """JSON in its order, without what the server sets."""
+    unset = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
+    meta = {name: value for name, value in obj["metadata"].items() if name not in unset}
+    return json.dumps(_without_times({**obj, "metadata": meta}))
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_times(item) for name, item in value.items() if name != "timeAdded"}
+    return [_without_times(item) for item in value] if isinstance(value, list) else value
+
+
+def path(vector: Object, version: str) -> str:
+    namespace = vector["object"]["metadata"].get("namespace")
+    place = f"namespaces/{namespace}/" if namespace else ""
+    return f"/apis/resource.k8s.io/{version}/{place}{vector['resource']}"
+
+
+@pytest.mark.parametrize("server", GATES)
+async def test_reads_in_every_version_what_was_written_in_any(server: str) -> None:
+    """Recorded: what a kube-apiserver answered to a POST in one version and to GETs in each."""
+    authorized = {"Authorization": f"Bearer {TOKEN}"}
+    async with serving(ALL, GATES[server]) as connection, aiohttp.ClientSession(connection.server) as session:
+        label = {"resource.kubernetes.io/admin-access": "true"}
+        await connection.create(resources.NAMESPACES, {"metadata": {"name": "admin", "labels": label}})
+        compared = 0
+        for vector in (vector for vector in recorded() if vector["server"] == server):
+            sent, expected = vector["object"], vector["response"]
+            where = path(vector, sent["apiVersion"].rpartition("/")[2])
+            async with session.post(where, json=sent, headers=authorized) as response:
+                answer = await response.json()
+                assert response.status == expected["code"], (vector["name"], answer)
+                assert response.headers.get("Warning") == expected.get("warning"), vector["name"]
+            if "object" in expected:
+                assert comparable(answer) == comparable(expected["object"]), vector["name"]
+            else:
+                assert _unordered(answer["details"]["causes"]) == _unordered(expected["causes"]), vector["name"]
+            for version, read in vector["reads"].items():
+                obj = await connection.json("GET", f"{path(vector, version)}/{sent['metadata']['name']}")
+                assert comparable(obj) == comparable(read), (vector["name"], version)
+                compared += 1
+        assert compared > 50
+
+
+def _unordered(causes: list[Object]) -> list[str]:
+    return sorted(json.dumps(cause, sort_keys=True) for cause in causes)
+
+
+@pytest.mark.parametrize(
+    ("runtime_config", "served"),
+    [
+        pytest.param({}, ["v1"], id="none but v1 by default"),
+        pytest.param({"resource.k8s.io/v1beta1": "true"}, ["v1", "v1beta1"], id="one"),
+        pytest.param(ALL, ["v1", "v1beta2", "v1beta1", "v1alpha3"], id="all, by name"),
+        pytest.param({"api/beta": "true"}, ["v1", "v1beta2", "v1beta1"], id="all beta versions"),
+        pytest.param(
+            {"api/all": "true", "resource.k8s.io/v1beta2": "false"}, ["v1", "v1beta1", "v1alpha3"], id="all but one"
+        ),
+    ],
+)
+async def test_served_versions_follow_the_runtime_configuration(
+    runtime_config: dict[str, str], served: list[str]
+) -> None:
+    async with serving(runtime_config) as connection:
+        group = await connection.json("GET", "/apis/resource.k8s.io")
+        assert [entry["version"] for entry in group["versions"]] == served
+        assert group["preferredVersion"]["version"] == "v1"
+        for version in {"v1beta1", "v1beta2"} - set(served):
+            with pytest.raises(NotFound):
+                await connection.list(SLICES[version])
+
+
+async def test_each_version_has_its_kinds(versions: Connection) -> None:
+    kinds = {}
+    for version in OLDER:
+        listed = await versions.json("GET", f"/apis/resource.k8s.io/{version}")
+        kinds[version] = [resource["name"] for resource in listed["resources"]]
+    assert kinds == {
+        "v1beta2": [
+            "deviceclasses",
+            "devicetaintrules",
+            "devicetaintrules/status",
+            "resourceclaims",
+            "resourceclaims/status",
+            "resourceclaimtemplates",
+            "resourceslices",
+        ],
+        "v1beta1": [
+            "deviceclasses",
+            "resourceclaims",
+            "resourceclaims/status",
+            "resourceclaimtemplates",
+            "resourceslices",
+        ],
+        "v1alpha3": ["devicetaintrules", "devicetaintrules/status"],
+    }
+
+
+async def test_a_watch_in_v1beta1_sees_what_is_written_in_v1(versions: Connection) -> None:
+    start = (await versions.list(SLICES["v1beta1"]))["metadata"]["resourceVersion"]
+    attributes = {"model": {"string": "A100"}}
+    made = await versions.create(SLICES["v1"], slice_of("s", {"name": "gpu-0", "attributes": attributes}))
+    await versions.replace(SLICES["v1"], {**made, "spec": {**made["spec"], "devices": [{"name": "gpu-1"}]}})
+    await versions.delete(SLICES["v1"], "s")
+    seen: list[tuple[str, str, list[Object]]] = []
+    watch = cast("AsyncGenerator[Object]", versions.watch(SLICES["v1beta1"], resource_version=start))
+    async with asyncio.timeout(BOUND), aclosing(watch):
+        async for event in watch:
+            obj = event["object"]
+            seen.append((event["type"], obj["apiVersion"], obj["spec"]["devices"]))
+            if event["type"] == "DELETED":
+                break
+    assert seen == [
+        ("ADDED", "resource.k8s.io/v1beta1", [{"name": "gpu-0", "basic": {"attributes": attributes}}]),
+        ("MODIFIED", "resource.k8s.io/v1beta1", [{"name": "gpu-1", "basic": {}}]),
+        ("DELETED", "resource.k8s.io/v1beta1", [{"name": "gpu-1", "basic": {}}]),
+    ]
+
+
+async def test_lists_and_field_selectors(versions: Connection) -> None:
+    await versions.create(SLICES["v1beta1"], slice_of("a", {"name": "gpu-0", "basic": {}}))
+    for version, slices in SLICES.items():
+        found = await versions.list(slices, field_selector="spec.nodeName=node-1,spec.driver=gpu.example.com")
+        assert (found["kind"], found["apiVersion"]) == ("ResourceSliceList", f"resource.k8s.io/{version}")
+        (item,) = found["items"]
+        assert item["spec"]["devices"] == [
+            {"name": "gpu-0", "basic": {}} if version == "v1beta1" else {"name": "gpu-0"}
+        ]
+        assert not (await versions.list(slices, field_selector="spec.nodeName=node-2"))["items"]
+
+
+SHARED = {"spec": {"devices": [{"name": "gpu-0", "basic": {"allowMultipleAllocations": True}}]}}
+OPERATION = {"op": "add", "path": "/spec/devices/0/basic/allowMultipleAllocations", "value": True}
+
+
+@pytest.mark.parametrize(
+    ("kind", "patch"), [("merge-patch", SHARED), ("strategic-merge-patch", SHARED), ("json-patch", [OPERATION])]
+)
+async def test_patches_are_of_the_form_of_their_version(versions: Connection, kind: str, patch: Any) -> None:
+    await versions.create(SLICES["v1"], slice_of("s", {"name": "gpu-0"}))
+    where = SLICES["v1beta1"].path(name="s")
+    patched = await versions.json("PATCH", where, patch, content_type=f"application/{kind}+json")
+    assert patched["spec"]["devices"] == [{"name": "gpu-0", "basic": {"allowMultipleAllocations": True}}]
+    stored = await versions.get(SLICES["v1"], "s")
+    assert stored["spec"]["devices"] == [{"name": "gpu-0", "allowMultipleAllocations": True}]
+    assert stored["metadata"]["generation"] == 2
+
+
+async def test_apply_in_one_version_after_another(versions: Connection) -> None:
+    """A field that the manager no longer applies goes away, in whichever version it was applied."""
+    wanted = {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceSlice", **slice_of("s")}
+    wanted["spec"]["devices"] = [{"name": "gpu-0", "basic": {"attributes": {"a": {"int": 1}}}}]
+    wanted["metadata"]["labels"] = {"x": "y"}
+    params = {"fieldManager": "tests"}
+    made = await versions.patch(SLICES["v1beta1"], "s", wanted, patch_type="apply", params=params)
+    assert made["spec"]["devices"] == wanted["spec"]["devices"]
+    newer = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", **slice_of("s", {"name": "gpu-1"})}
+    now = await versions.patch(SLICES["v1"], "s", newer, patch_type="apply", params=params)
+    assert now["spec"]["devices"] == [{"name": "gpu-1"}]
+    assert "labels" not in now["metadata"]
+    assert [entry["apiVersion"] for entry in now["metadata"]["managedFields"]] == ["resource.k8s.io/v1"]
+
+
+async def test_a_claim_is_updated_in_v1beta1_and_its_status_too(versions: Connection) -> None:
+    request = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}
+    await versions.create(CLAIMS["v1"], claim_of("c", request), "default")
+    read = await versions.get(CLAIMS["v1beta1"], "c", "default")
+    flat = {"name": "gpu", "deviceClassName": "gpu.example.com", "allocationMode": "ExactCount", "count": 1}
+    assert read["spec"]["devices"]["requests"] == [flat]
+    labelled = {**read, "metadata": {**read["metadata"], "labels": {"x": "y"}}}
+    labelled = await versions.replace(CLAIMS["v1beta1"], labelled, "default")
+    result = {"request": "gpu", "driver": "gpu.example.com", "pool": "node-1", "device": "gpu-0"}
+    allocated = {**labelled, "status": {"allocation": {"devices": {"results": [result]}}}}
+    answer = await versions.replace_status(CLAIMS["v1beta1"], allocated, "default")
+    assert (answer["apiVersion"], answer["spec"]) == ("resource.k8s.io/v1beta1", read["spec"])
+    stored = await versions.get(CLAIMS["v1"], "c", "default")
+    assert stored["metadata"]["labels"] == {"x": "y"}
+    assert stored["status"]["allocation"]["devices"]["results"] == [result]
+    assert stored["spec"]["devices"]["requests"][0]["exactly"] == {
+        "deviceClassName": "gpu.example.com",
+        "allocationMode": "ExactCount",
+        "count": 1,
+    }
+
+
+async def test_the_spec_of_a_claim_stays_immutable(versions: Connection) -> None:
+    request = {"name": "gpu", "deviceClassName": "gpu.example.com"}
+    made = await versions.create(CLAIMS["v1beta1"], claim_of("c", request), "default")
+    made["spec"]["devices"]["requests"][0]["count"] = 2
+    with pytest.raises(Invalid, match="spec: Invalid value"):
+        await versions.replace(CLAIMS["v1beta1"], made, "default")
+
+
+async def test_taint_rules_in_v1alpha3(versions: Connection) -> None:
+    rule = {"metadata": {"name": "r"}, "spec": {"taint": {"key": "k", "effect": "NoSchedule"}}}
+    made = await versions.create(RULES["v1alpha3"], rule)
+    assert made["apiVersion"] == "resource.k8s.io/v1alpha3"
+    for version, rules in RULES.items():
+        read = await versions.get(rules, "r")
+        assert (read["apiVersion"], read["spec"]) == (f"resource.k8s.io/{version}", made["spec"])
+
+
+MISTAKES = [
+    pytest.param(
+        claim_of("c", {"name": "r", "exactly": {"deviceClassName": "gpu"}}),
+        'ResourceClaim in version "v1beta1" cannot be handled as a ResourceClaim: strict decoding error: '
+        'unknown field "spec.devices.requests[0].exactly"',
+        id="a field of v1",
+    ),
+    pytest.param(
+        claim_of("c", {"name": "r", "count": "1"}),
+        'ResourceClaim in version "v1beta1" cannot be handled as a ResourceClaim: json: cannot unmarshal string into '
+        "Go struct field DeviceRequest.spec.devices.requests.count of type int64",
+        id="a wrong type",
+    ),
+]
+
+
+@pytest.mark.parametrize(("claim", "message"), MISTAKES)
+async def test_bodies_are_decoded_by_the_types_of_their_version(
+    versions: Connection, claim: Object, message: str
+) -> None:
+    where = CLAIMS["v1beta1"].path("default")
+    typed = {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceClaim", **claim}
+    with pytest.raises(ApiError) as refused:
+        await versions.json("POST", where, typed, params={"fieldValidation": "Strict"})
+    assert (refused.value.code, refused.value.message) == (400, message)
+
+
+async def test_the_version_of_the_body_is_that_of_the_path(versions: Connection) -> None:
+    typed = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", **slice_of("s")}
+    with pytest.raises(ApiError, match="does not match the expected API version"):
+        await versions.json("POST", SLICES["v1beta1"].path(), typed)
+
+
+@pytest.mark.parametrize(
+    ("method", "where", "code"),
+    [("GET", "", 200), ("GET", "/s", 200), ("GET", "/missing", 404), ("DELETE", "/s", 200), ("POST", "", 415)],
+)
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+async def test_every_answer_warns_of_a_deprecated_version(
+    versions: Connection, method: str, where: str, code: int, version: str
+) -> None:
+    await versions.create(SLICES["v1"], slice_of("s", {"name": "gpu-0"}))
+    authorized = {"Authorization": f"Bearer {TOKEN}"}
+    async with (
+        aiohttp.ClientSession(versions.server) as session,
+        session.request(method, SLICES[version].path() + where, headers=authorized) as response,
+    ):
+        assert response.status == code
+        expected = '299 - "resource.k8s.io/v1beta1 ResourceSlice is deprecated in v1.35+, unavailable in v1.38+"'
+        assert response.headers.get("Warning") == (expected if version == "v1beta1" else None)
+
+
+async def test_taint_rules_of_v1beta2_are_not_deprecated(versions: Connection) -> None:
+    authorized = {"Authorization": f"Bearer {TOKEN}"}
+    async with (
+        aiohttp.ClientSession(versions.server) as session,
+        session.get(RULES["v1beta2"].path(), headers=authorized) as response,
+    ):
+        assert response.status == 200
+        assert "Warning" not in response.headers
+
+
+async def test_older_versions_are_encoded_only_when_somebody_asks(
+    versions: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once for each object and version; v1beta2 looks like v1 and is made of the same bytes."""
+    encoded: list[Object] = []
+    encode = conversion.encode
+
+    def counting(obj: Object) -> bytes:
+        encoded.append(obj)
+        return encode(obj)
+
+    monkeypatch.setattr(conversion, "encode", counting)
+    await versions.create(SLICES["v1"], slice_of("s", {"name": "gpu-0"}))
+    for slices in (SLICES["v1"], SLICES["v1beta2"]):
+        await versions.get(slices, "s")
+        await versions.list(slices)
+    assert not encoded
+    for _ in range(3):
+        await versions.get(SLICES["v1beta1"], "s")
+        await versions.list(SLICES["v1beta1"])
+    assert len(encoded) == 1
+
+
+async def test_slices_with_mixins_keep_them_in_every_version() -> None:
+    """They exist behind the kit's own gate only, in no version of Kubernetes."""
+    gates = FeatureGates("1.37", {"DRAResourceSliceMixins": True})
+    body = slice_of("s", {"name": "gpu-0", "basic": {"includes": ["common"]}})
+    body["spec"]["mixins"] = {"device": [{"name": "common", "attributes": {"model": {"string": "A100"}}}]}
+    async with serving(ALL, gates) as connection:
+        await connection.create(SLICES["v1beta1"], body)
+        newer = (await connection.get(SLICES["v1"], "s"))["spec"]
+        assert newer["devices"] == [{"name": "gpu-0", "includes": ["common"]}]
+        older = (await connection.get(SLICES["v1beta1"], "s"))["spec"]
+        assert older["devices"] == [{"name": "gpu-0", "basic": {"includes": ["common"]}}]
+        assert newer["mixins"] == older["mixins"] == body["spec"]["mixins"]
+        body["spec"]["devices"] = ["gpu-0"]
+        with pytest.raises(ApiError) as refused:
+            await connection.create(SLICES["v1beta1"], body)
+        assert refused.value.code == 400
+
+
+@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
+async def test_kubectl_gets_a_version_by_name(tmp_path: Path) -> None:
+    async with Server(ServerConfig(token=TOKEN, runtime_config=ALL, tls=True)) as server:
+        made = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", **slice_of("s", {"name": "gpu-0"})}
+        await kubectl(server, tmp_path, "create", "--filename=-", body=made)
+        arguments = ["get", "resourceslices.v1beta1.resource.k8s.io", "s", "--output=json"]
+        out, err = await kubectl(server, tmp_path, *arguments)
+    got = json.loads(out)
+    assert got["apiVersion"] == "resource.k8s.io/v1beta1"
+    assert got["spec"]["devices"] == [{"name": "gpu-0", "basic": {}}]
+    assert "Warning: resource.k8s.io/v1beta1 ResourceSlice is deprecated" in err
+
+
+async def kubectl(server: Server, directory: Path, *arguments: str, body: Object | None = None) -> tuple[str, str]:
+    """Its output and errors. It sends tokens over TLS only."""
+    kubeconfig = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": server.url, "insecure-skip-tls-verify": True}}],
+        "users": [{"name": "c", "user": {"token": TOKEN}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
+    }
+    (directory / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
+    process = await asyncio.create_subprocess_exec(
+        "kubectl",
+        f"--kubeconfig={directory / 'kubeconfig'}",
+        f"--cache-dir={directory / 'cache'}",
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        async with asyncio.timeout(3 * BOUND):
+            out, err = await process.communicate(json.dumps(body or {}).encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 0, err
+    return out.decode(), err.decode()
