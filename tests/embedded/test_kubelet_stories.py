@@ -485,7 +485,7 @@ async def test_a_driver_that_is_gone_loses_its_slices_and_its_pods_go_on(story, 
     await story.claim()
     await story.pod("p", "c")
     await until(story.reaches("Running"))
-    await until(lambda: not story.simulator.kubelets[NODE]._wipes)
+    await until(lambda: not story.simulator.kubelets[NODE].wipes.under_way)
     await story.publish("mine")
     await story.publish("of-another", driver="nic.example.com")
     await plugin.stop()

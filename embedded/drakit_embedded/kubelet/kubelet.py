@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-import aiohttp
-
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import ApiError, NotFound
+from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder, EventType, timestamp
-from drakit_client.resources import PODS, RESOURCE_SLICES
+from drakit_client.resources import PODS
 from drakit_embedded.kubelet.cdi import CdiDirectories, CdiError, Edits
 from drakit_embedded.kubelet.claims import ClaimCache
 from drakit_embedded.kubelet.containers import Container, environment, log_lines, planned_exit
@@ -31,13 +29,13 @@ from drakit_embedded.kubelet.plugins import Plugins
 from drakit_embedded.kubelet.pod_run import PodRun
 from drakit_embedded.kubelet.registration import Registrar
 from drakit_embedded.kubelet.resources import PrepareError, Resources
+from drakit_embedded.kubelet.slice_wipes import SliceWipes
 from drakit_embedded.kubelet.timings import Timings
 from drakit_embedded.pod_claims import PodClaimError, is_terminal
 
 log = logging.getLogger(__name__)
 
 _CHECKPOINT = "dra_manager_state"
-_LONGEST_WIPE_DELAY = 300.0
 _LAST_EVENTS_SECONDS = 2.0
 # A crashing container waits at most this many times the first delay.
 _CRASH_LIMIT = 30
@@ -68,55 +66,30 @@ class Kubelet:
             part.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._cdi = CdiDirectories([*surroundings.cdi_directories, directory / "cdi"])
         self._health = HealthCache()
+        self.wipes = SliceWipes(surroundings.connection, name)
         self.plugins = Plugins(
             wiping=self._timings.wiping,
             health_retry=self._timings.health_retry,
-            wipe=self._start_wiping,
+            wipe=self.wipes.start,
             health=self._health_reported,
         )
         self.resources = Resources(
             surroundings.connection, ClaimCache(directory / _CHECKPOINT), self.plugins, self._health
         )
         self.registrar = Registrar(directory / "plugins_registry", self.plugins)
-        self._wipes: set[asyncio.Task[None]] = set()
 
     def open(self) -> None:
         """Begin: until drivers have registered again nobody can use the node's devices, so their slices go."""
-        self._start_wiping("")
+        self.wipes.start()
         self.registrar.poll()
 
     async def close(self) -> None:
         """Stop everything; pods keep running, as containers do without a kubelet."""
-        for wipe in self._wipes:
-            wipe.cancel()
-        await asyncio.gather(*self._wipes, return_exceptions=True)
+        await self.wipes.close()
         await self.registrar.close()
         await self.plugins.close()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._events.flush(), _LAST_EVENTS_SECONDS)
-
-    # Slices.
-
-    def _start_wiping(self, driver: str) -> None:
-        task = asyncio.create_task(self._wipe(driver))
-        self._wipes.add(task)
-        task.add_done_callback(self._wipes.discard)
-
-    async def _wipe(self, driver: str) -> None:
-        """Delete the node's ResourceSlices, of one driver or of all, until that has worked."""
-        selector = f"spec.nodeName={self.name}" + (f",spec.driver={driver}" if driver else "")
-        delay = 1.0
-        while True:
-            try:
-                await self._connection.request("DELETE", RESOURCE_SLICES.path(), params={"fieldSelector": selector})
-            except NotFound:
-                return
-            except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
-                log.info("%s: deleting ResourceSlices %s: %s; again in %.0f s", self.name, selector, error, delay)
-                await asyncio.sleep(delay)
-                delay = min(delay * 2, _LONGEST_WIPE_DELAY)
-            else:
-                return
 
     # Pods.
 
