@@ -79,7 +79,8 @@ def test_a_finished_pod_gives_its_devices_back(api: Api, gpus: Any, ledger: Any,
 def test_a_pod_waits_for_a_claim_that_is_created_later(api: Api, gpus: Any) -> None:
     gpu = gpus(nodes=[NODE])
     api.create(pod("early", "late"))
-    assert 'resourceclaim "late" not found' in api.wait_event("early", "FailedScheduling")
+    message = api.wait_event("early", "FailedScheduling")
+    assert f'could not find v1.ResourceClaim "{api.namespace}/late"' in message
     api.create(gpu.partitions("late", "1g.5gb"))
     api.wait_running("early")
 
@@ -121,5 +122,5 @@ def test_an_allocated_claim_cannot_be_pointed_elsewhere(api: Api, gpus: Any) -> 
     api.wait_running("user")
     claim = api.get(RESOURCE_CLAIMS, "fixed")
     claim["status"]["allocation"]["devices"]["results"][0]["device"] = "gpu-0"
-    with pytest.raises(Invalid, match=r"status\.allocation: .*field is immutable"):
+    with pytest.raises(Invalid, match=r"status\.allocation: .*field cannot be modified once set"):
         api.replace(claim, subresource="status")

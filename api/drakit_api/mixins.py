@@ -78,6 +78,18 @@ def applied(pool: Pool) -> Pool:
     )
 
 
+def applied_to(resource_slice: Object) -> Object:
+    """A ResourceSlice as its readers have to understand it: itself, or a copy with its mixins applied."""
+    spec = resource_slice["spec"]
+    pool = pool_of(spec)
+    flat = applied(pool)
+    if flat is pool:
+        return resource_slice
+    content = {"sharedCounters": flat.shared_counters, "devices": flat.devices}
+    kept = {key: value for key, value in spec.items() if key not in ("mixins", *content)}
+    return {**resource_slice, "spec": {**kept, **{key: value for key, value in content.items() if value}}}
+
+
 def catalog(pool: Pool) -> Catalog:
     """Mixins by kind and name."""
     return {kind: {each["name"]: each for each in (pool.mixins or {}).get(kind, [])} for kind in _KINDS}

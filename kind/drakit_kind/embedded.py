@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ class EmbeddedCluster:
         self._home = home
         self._spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or _free_port())
         self.ready_seconds = 0.0
+        self._process: subprocess.Popen[bytes] | None = None  # None if another process started it
 
     @classmethod
     def running(cls, home: ClusterHome) -> EmbeddedCluster | None:
@@ -69,19 +71,24 @@ class EmbeddedCluster:
         self._home.write_spec(self._spec)
         command = [sys.executable, "-m", "drakit_kind.host", str(self._home.directory)]
         try:
-            spawn.spawn(command, log=self._home.log, timeout=_START_SECONDS)
+            self._process = spawn.spawn(command, log=self._home.log, timeout=_START_SECONDS)
         except spawn.SpawnError as error:
             raise ClusterError(f"cluster {self._spec.name} did not start: {error}") from None
         self.ready_seconds = time.monotonic() - began
 
     def stop(self) -> None:
         """End the process; its files stay."""
-        if (pid := self._home.running_pid()) is not None:
+        if self._process is not None:
+            spawn.end(self._process, timeout=_STOP_SECONDS)
+        elif (pid := self._home.running_pid()) is not None:
             spawn.end_pid(pid, timeout=_STOP_SECONDS)
 
     def kill(self) -> None:
         """End the process as a power cut would; ``start`` continues from what it had acknowledged."""
-        if (pid := self._home.running_pid()) is not None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+        elif (pid := self._home.running_pid()) is not None:
             spawn.kill_pid(pid, timeout=_STOP_SECONDS)
 
     def restart(

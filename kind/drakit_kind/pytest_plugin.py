@@ -115,12 +115,12 @@ def api(cluster: Cluster, namespace: str) -> Iterator[Api]:
 
 
 @pytest.fixture
-def driver(cluster: Cluster, namespace: str) -> Iterator[Callable[..., Driver]]:
+def driver(cluster: Cluster, api: Api) -> Iterator[Callable[..., Driver]]:
     """Start a driver: ``driver("a100-40gb", nodes=["node-1"], gpus=8)``; stopped after the test.
 
     Its DRA driver name belongs to this test (``<namespace>.gpu.nvidia.com``), so that parallel tests do not take each
-    other's devices; ``name=`` overrides it. Tests that use it wait for their pods' end first: the namespace is deleted
-    while the driver still answers.
+    other's devices; ``name=`` overrides it. The test's pods are ended first, as a kubelet cannot end a pod whose driver
+    is gone.
     """
     from drakit_kind.cluster import DriverSpec
     from drakit_kind.drivers import driver_name
@@ -131,12 +131,23 @@ def driver(cluster: Cluster, namespace: str) -> Iterator[Callable[..., Driver]]:
         options.setdefault("nodes", list(cluster.spec.nodes))
         spec = DriverSpec(profile=profile, **options)  # type: ignore[arg-type]  # checked at run time
         if spec.name is None:
-            spec = replace(spec, name=f"{namespace}.{driver_name(spec)}")
+            spec = replace(spec, name=f"{api.namespace}.{driver_name(spec)}")
         running = cluster.driver(spec)
         running.start()
         started.append(running)
         return running
 
     yield start
+    if started:
+        _end_pods(api)
     for running in reversed(started):
         running.stop()
+
+
+def _end_pods(api: Api) -> None:
+    from drakit_client.resources import DEPLOYMENTS, PODS, REPLICA_SETS
+
+    for resource in (DEPLOYMENTS, REPLICA_SETS, PODS):
+        for obj in api.objects(resource):
+            api.delete(resource, obj["metadata"]["name"])
+    api.wait_all(PODS, lambda pods: not pods, what="gone", timeout=60)

@@ -18,6 +18,7 @@ from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.queue import Backoff, SchedulingQueue
 from drakit_allocator.scheduler.readiness import Readiness
+from drakit_api import mixins
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Object
 
@@ -29,6 +30,7 @@ class State:
 
     def __init__(self, name: str, gates: FeatureGates, backoff: Backoff, filter_timeout: float) -> None:
         self._name = name
+        self._mixins = gates.enabled("DRAResourceSliceMixins")
         self.cluster = Cluster()
         self.searches = DeviceSearches(gates, filter_timeout)
         self.claims = claim_store.Claims(self.searches.allocated, self._released)
@@ -42,6 +44,8 @@ class State:
         self._users: dict[claim_store.Key, set[str]] = {}
         # Pods between decision and the end of their binding.
         self.binding: dict[str, PodInfo] = {}
+        # A slice has changed since somebody last looked.
+        self._slices_settle = False
 
     def on_node(self, old: Object | None, new: Object | None) -> None:
         """A node was added, changed or deleted."""
@@ -69,8 +73,18 @@ class State:
 
     def on_slice(self, old: Object | None, new: Object | None) -> None:
         """A ResourceSlice was added, changed or deleted."""
+        if self._mixins:
+            old, new = (None if seen is None else mixins.applied_to(seen) for seen in (old, new))
         self.searches.slice_changed(old, new)
+        self._slices_settle = True
         self.queue.move(hints.devices_changed())
+
+    def warm_up(self) -> bool:
+        """Prepare for pods to come, a little; False when there is nothing to prepare, or it is still changing."""
+        if self._slices_settle:
+            self._slices_settle = False
+            return False
+        return self.searches.warm_up(self.cluster)
 
     def on_taint_rule(self, old: Object | None, new: Object | None) -> None:
         """A DeviceTaintRule was added, changed or deleted."""
