@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver import protobuf, statuses
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError
 
@@ -84,6 +84,11 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
         return _parse_json(raw, kind)
     if media in _YAML:
         return _parse_yaml(raw, kind)
+    if media == protobuf.MEDIA_TYPE:
+        try:
+            return protobuf.decode(raw)
+        except protobuf.ProtobufError as error:
+            raise statuses.bad_request(f"the body cannot be read as protobuf: {error}") from None
     raise statuses.unsupported_body()
 
 

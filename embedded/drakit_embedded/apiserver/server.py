@@ -121,6 +121,11 @@ class Server:
         port = runner.addresses[0][1]
         self.url = f"{'https' if context else 'http'}://{_HOST}:{port}"
 
+    @property
+    def watching(self) -> int:
+        """How many watches are open."""
+        return len(self._watches)
+
     async def stop(self) -> None:
         """End watches, finish requests, and close the data file. Does nothing if not started."""
         runner, self._runner = self._runner, None

@@ -162,13 +162,11 @@ def _key_range(keys: list[Key], namespace: str | None, after: Key | None) -> tup
 class Store:
     """All collections, one version counter, and the journal that outlives the process (if there is a file)."""
 
-    def __init__(
-        self, data_file: Path | None = None, *, events: int = HISTORY_EVENTS, size: int = HISTORY_BYTES
-    ) -> None:
+    def __init__(self, data_file: Path | None = None, *, events: int | None = None, size: int | None = None) -> None:
         self.version = 0
         self._collections: dict[str, Collection] = {}
         self._journal = Journal(data_file) if data_file is not None else None
-        self._limit_events, self._limit_bytes = events, size
+        self._limit_events, self._limit_bytes = events or HISTORY_EVENTS, size or HISTORY_BYTES
         self._history: deque[Event] = deque()
         self._history_bytes = 0
         self._compacted = 0

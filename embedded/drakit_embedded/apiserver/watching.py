@@ -183,6 +183,9 @@ class Watches:
     def __init__(self) -> None:
         self._active: set[Watch] = set()
 
+    def __len__(self) -> int:
+        return len(self._active)
+
     async def run(self, watch: Watch, response: web.StreamResponse) -> None:
         """Stream one watch."""
         self._active.add(watch)

@@ -1,0 +1,219 @@
+"""Bodies in protobuf, which Go clients since 1.32 send by default: read into the same objects that JSON gives.
+
+There are no generated message classes: a table of field numbers (``protobuf_fields.json``, printed by
+``embedded/protobuf``) and the four wire types of protobuf are all that it takes to read a message of any kind. Answers
+are JSON, which the same clients accept. Envelope: k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import struct
+import time
+from collections.abc import Callable, Iterator
+from importlib import resources
+from typing import Any
+
+import msgspec
+
+from drakit_embedded.apiserver.statuses import Object
+
+MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
+_MAGIC = b"k8s\0"
+_DEEPEST = 64
+
+
+class ProtobufError(ValueError):
+    """The bytes are no message of the kind that they say."""
+
+
+class _Field(msgspec.Struct, frozen=True, array_like=True):
+    """``marks``: ``[`` list, ``{`` map, ``*`` pointer (zero is a value), ``<`` embedded (no level in JSON)."""
+
+    name: str
+    type: str
+    marks: str
+
+
+@functools.cache
+def _table() -> dict[str, dict[str, _Field]]:
+    raw = resources.files("drakit_embedded.apiserver").joinpath("protobuf_fields.json").read_bytes()
+    return msgspec.json.decode(raw, type=dict[str, dict[str, _Field]])
+
+
+@functools.cache
+def _fields(message: str) -> dict[int, _Field]:
+    fields = _table().get(message)
+    if fields is None:
+        raise ProtobufError(f"no message {message} is known")
+    return {int(number): field for number, field in fields.items()}
+
+
+def decode(raw: bytes) -> Object:
+    """The object in an envelope, with kind and apiVersion; raises ``ProtobufError``."""
+    if not raw.startswith(_MAGIC):
+        raise ProtobufError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+    envelope = dict(_wire(memoryview(raw)[len(_MAGIC) :]))
+    type_meta = {number: bytes(value).decode() for number, value in _wire(_bytes(envelope.get(1, b"")))}
+    api_version, kind = type_meta.get(1, ""), type_meta.get(2, "")
+    body = _message(_message_name(api_version, kind), _bytes(envelope.get(2, b"")), 0)
+    return {"kind": kind, "apiVersion": api_version, **body}
+
+
+def _message_name(api_version: str, kind: str) -> str:
+    group, _, version = api_version.rpartition("/")
+    if kind == "DeleteOptions":
+        return "meta/v1.DeleteOptions"
+    package = group.removesuffix(".k8s.io").partition(".")[0] or "core"
+    return f"{package}/{version}.{kind}"
+
+
+def _wire(data: memoryview | bytes) -> Iterator[tuple[int, Any]]:
+    """Field numbers and values of a message: integers, or the bytes of everything that has a length."""
+    at, end = 0, len(data)
+    while at < end:
+        key, at = _varint(data, at)
+        number, wire_type = key >> 3, key & 7
+        if wire_type == 0:
+            value, at = _varint(data, at)
+            yield number, value
+        elif wire_type == 2:
+            length, at = _varint(data, at)
+            if at + length > end:
+                raise ProtobufError("unexpected EOF")
+            yield number, data[at : at + length]
+            at += length
+        elif wire_type in (1, 5):
+            length = 8 if wire_type == 1 else 4
+            if at + length > end:
+                raise ProtobufError("unexpected EOF")
+            yield number, data[at : at + length]
+            at += length
+        else:
+            raise ProtobufError(f"proto: illegal wireType {wire_type}")
+
+
+def _varint(data: memoryview | bytes, at: int) -> tuple[int, int]:
+    result = shift = 0
+    while True:
+        if at >= len(data) or shift > 63:
+            raise ProtobufError("unexpected EOF")
+        byte = data[at]
+        at += 1
+        result |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return result, at
+        shift += 7
+
+
+def _bytes(value: Any) -> memoryview:
+    if isinstance(value, int):
+        raise ProtobufError("proto: wrong wireType")
+    return memoryview(value)
+
+
+def _message(name: str, data: memoryview, depth: int) -> Object:
+    if depth > _DEEPEST:
+        raise ProtobufError("nested too deep")
+    fields = _fields(name)
+    obj: Object = {}
+    for number, value in _wire(data):
+        field = fields.get(number)
+        if field is None:
+            continue
+        if "{" in field.marks:
+            key, item = _entry(field.type, _bytes(value), depth)
+            obj.setdefault(field.name, {})[key] = item
+            continue
+        decoded = _value(field.type, value, depth)
+        if "[" in field.marks:
+            obj.setdefault(field.name, []).append(decoded)
+        elif "<" in field.marks:
+            obj |= decoded or {}
+        elif "*" in field.marks or decoded not in ("", 0, False, None, {}, []):
+            # Go sends what is no pointer even if it is zero, and JSON leaves that out.
+            obj[field.name] = decoded
+    return obj
+
+
+def _entry(kind: str, data: memoryview, depth: int) -> tuple[str, Any]:
+    parts = dict(_wire(data))
+    empty: Any = 0 if kind in "itd" else b""
+    return str(bytes(_bytes(parts.get(1, b""))), "utf-8"), _value(kind, parts.get(2, empty), depth)
+
+
+def _value(kind: str, value: Any, depth: int) -> Any:
+    special = _SPECIAL.get(kind)
+    if special is not None:
+        try:
+            return special(value)
+        except (UnicodeDecodeError, msgspec.DecodeError, struct.error, OverflowError) as error:
+            raise ProtobufError(str(error)) from None
+    return _message(kind, _bytes(value), depth + 1)
+
+
+def _integer(value: Any) -> int:
+    if not isinstance(value, int):
+        raise ProtobufError("proto: wrong wireType")
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def _text(value: Any) -> str:
+    return str(bytes(_bytes(value)), "utf-8")
+
+
+def _double(value: Any) -> float:
+    found: float = struct.unpack("<d", _bytes(value))[0]
+    return found
+
+
+def _time(value: Any) -> str | None:
+    parts = dict(_wire(_bytes(value)))
+    seconds = _integer(parts.get(1, 0))
+    # Go's zero time is year 1; its JSON is null.
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds)) if seconds > 0 else None
+
+
+def _micro_time(value: Any) -> str | None:
+    parts = dict(_wire(_bytes(value)))
+    seconds, nanos = _integer(parts.get(1, 0)), _integer(parts.get(2, 0))
+    if seconds <= 0:
+        return None
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{nanos // 1000:06}Z"
+
+
+def _quantity(value: Any) -> str:
+    return _text(dict(_wire(_bytes(value))).get(1, b""))
+
+
+def _int_or_string(value: Any) -> int | str:
+    parts = dict(_wire(_bytes(value)))
+    return _text(parts.get(3, b"")) if parts.get(1, 0) == 1 else _integer(parts.get(2, 0))
+
+
+def _raw(value: Any) -> Any:
+    raw = bytes(_bytes(dict(_wire(_bytes(value))).get(1, b"")))
+    return msgspec.json.decode(raw) if raw else None
+
+
+def _strings(value: Any) -> list[str]:
+    return [_text(item) for _, item in _wire(_bytes(value))]
+
+
+_SPECIAL: dict[str, Callable[[Any], Any]] = {
+    "s": _text,
+    "b": lambda value: base64.b64encode(_bytes(value)).decode(),
+    "t": bool,
+    "i": _integer,
+    "d": _double,
+    "meta/v1.Time": _time,
+    "meta/v1.MicroTime": _micro_time,
+    "meta/v1.FieldsV1": _raw,
+    "Quantity": _quantity,
+    "IntOrString": _int_or_string,
+    "RawExtension": _raw,
+    "authentication/v1.ExtraValue": _strings,
+    "authorization/v1.ExtraValue": _strings,
+    "certificates/v1.ExtraValue": _strings,
+}

@@ -1,0 +1,156 @@
+"""resource.k8s.io behind HTTP: the rules of ``drakit_api`` at the place where a user meets them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from drakit_api.features import FeatureGates
+from drakit_client import resources
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError, Invalid
+from drakit_embedded.apiserver import Server, ServerConfig
+
+Object = dict[str, Any]
+CLAIMS = resources.RESOURCE_CLAIMS
+SLICES = resources.RESOURCE_SLICES
+
+
+def claim(name: str = "c", **request: Any) -> Object:
+    exactly = {"deviceClassName": "gpu.example.com", **request}
+    return {"metadata": {"name": name}, "spec": {"devices": {"requests": [{"name": "r", "exactly": exactly}]}}}
+
+
+def resource_slice(**spec: Any) -> Object:
+    pool = {"name": "n", "generation": 1, "resourceSliceCount": 1}
+    return {
+        "metadata": {"name": "s"},
+        "spec": {"driver": "gpu.example.com", "nodeName": "n", "pool": pool, "devices": [{"name": "d"}], **spec},
+    }
+
+
+ALLOCATED = {
+    "allocation": {"devices": {"results": [{"request": "r", "driver": "gpu.example.com", "pool": "n", "device": "d"}]}},
+    "reservedFor": [{"resource": "pods", "name": "p", "uid": "u"}],
+}
+
+
+async def test_a_claim_gets_its_defaults(connection: Connection) -> None:
+    made = await connection.create(CLAIMS, {**claim(), "status": ALLOCATED}, "default")
+    exactly = made["spec"]["devices"]["requests"][0]["exactly"]
+    assert (exactly["allocationMode"], exactly["count"]) == ("ExactCount", 1)
+    assert made["status"] == {}
+
+
+async def test_the_spec_of_a_claim_is_immutable(connection: Connection) -> None:
+    await connection.create(CLAIMS, claim(), "default")
+    with pytest.raises(Invalid, match="field is immutable"):
+        await connection.patch(CLAIMS, "c", {"spec": {"devices": {"requests": []}}}, "default")
+
+
+async def test_a_claim_is_allocated_and_released_through_its_status(connection: Connection) -> None:
+    made = await connection.create(CLAIMS, claim(), "default")
+    made["metadata"]["labels"] = {"from": "status"}
+    allocated = await connection.replace_status(CLAIMS, {**made, "status": ALLOCATED}, "default")
+    assert allocated["status"]["reservedFor"] == ALLOCATED["reservedFor"]
+    assert "labels" not in allocated["metadata"]
+    other = {"devices": {"results": [{"request": "r", "driver": "x.example.com", "pool": "n", "device": "d"}]}}
+    with pytest.raises(Invalid, match=r"status\.allocation: Invalid value"):
+        await connection.replace_status(CLAIMS, {**allocated, "status": {"allocation": other}}, "default")
+    released = await connection.replace_status(CLAIMS, {**allocated, "status": {}}, "default")
+    assert released["status"] == {}
+
+
+async def test_consumers_are_merged_by_uid(connection: Connection) -> None:
+    made = await connection.create(CLAIMS, claim(), "default")
+    await connection.replace_status(CLAIMS, {**made, "status": ALLOCATED}, "default")
+    patch = {"status": {"reservedFor": [{"$patch": "delete", "uid": "u"}]}}
+    changed = await connection.patch(CLAIMS, "c", patch, "default", subresource="status", patch_type="strategic-merge")
+    assert "reservedFor" not in changed["status"]
+
+
+async def test_an_unknown_field_is_refused_dropped_or_warned_about(connection: Connection) -> None:
+    body = claim(colour="red")
+    path = CLAIMS.path("default")
+    with pytest.raises(ApiError) as refused:
+        await connection.json("POST", path, body, params={"fieldValidation": "Strict"})
+    assert refused.value.message == (
+        'ResourceClaim in version "v1" cannot be handled as a ResourceClaim: strict decoding error: unknown field '
+        '"spec.devices.requests[0].exactly.colour"'
+    )
+    async with connection._open().post(
+        connection.server + path, json=body, headers={"Authorization": "Bearer of-the-tests"}
+    ) as response:
+        assert response.status == 201
+        assert response.headers["Warning"] == '299 - "unknown field \\"spec.devices.requests[0].exactly.colour\\""'
+        assert "colour" not in (await response.json())["spec"]["devices"]["requests"][0]["exactly"]
+
+
+async def test_the_generation_of_a_slice_counts_changes_of_its_spec(connection: Connection) -> None:
+    made = await connection.create(SLICES, resource_slice())
+    assert made["metadata"]["generation"] == 1
+    made["spec"]["devices"].append({"name": "e"})
+    changed = await connection.replace(SLICES, made)
+    assert changed["metadata"]["generation"] == 2
+    changed["metadata"]["labels"] = {"a": "b"}
+    assert (await connection.replace(SLICES, changed))["metadata"]["generation"] == 2
+
+
+@pytest.mark.parametrize(
+    ("selector", "names"),
+    [("spec.driver=gpu.example.com", ["s"]), ("spec.nodeName=m", []), ("spec.nodeName=n,spec.pool.name=n", ["s"])],
+)
+async def test_slices_are_selected_by_field(connection: Connection, selector: str, names: list[str]) -> None:
+    await connection.create(SLICES, resource_slice())
+    listed = await connection.list(SLICES, field_selector=selector)
+    assert [item["metadata"]["name"] for item in listed["items"]] == names
+
+
+async def test_an_invalid_slice_names_every_fault(connection: Connection) -> None:
+    with pytest.raises(Invalid) as refused:
+        await connection.create(SLICES, resource_slice(driver="not a driver", devices=[{"name": "D"}]))
+    assert {cause["field"] for cause in refused.value.causes} >= {"spec.driver", "spec.devices[0].name"}
+    assert (await connection.list(SLICES))["items"] == []
+
+
+async def test_fields_of_a_disabled_feature_are_dropped() -> None:
+    gates = FeatureGates(overrides={"DRAPartitionableDevices": False})
+    async with Server(ServerConfig(token="t", gates=gates)) as server, Connection(server.url, token="t") as connection:
+        counters = [{"name": "c", "counters": {"memory": {"value": "1Gi"}}}]
+        made = await connection.create(SLICES, resource_slice(sharedCounters=counters))
+        assert "sharedCounters" not in made["spec"]
+
+
+async def test_admin_access_needs_a_labelled_namespace(connection: Connection) -> None:
+    with pytest.raises(Invalid, match="admin access"):
+        await connection.create(CLAIMS, claim(adminAccess=True), "default")
+    label = {"resource.kubernetes.io/admin-access": "true"}
+    await connection.create(resources.NAMESPACES, {"metadata": {"name": "admin", "labels": label}})
+    assert await connection.create(CLAIMS, claim(adminAccess=True), "admin")
+
+
+MIXED = {
+    "mixins": {"device": [{"name": "big", "capacity": {"memory": {"value": "40Gi"}}}]},
+    "devices": [{"name": "d", "includes": ["big"]}],
+}
+
+
+async def test_mixins_are_stored_as_they_are_behind_the_kits_gate() -> None:
+    gates = FeatureGates(overrides={"DRAResourceSliceMixins": True})
+    async with Server(ServerConfig(token="t", gates=gates)) as server, Connection(server.url, token="t") as connection:
+        made = await connection.create(SLICES, resource_slice(**MIXED))
+        assert made["spec"]["mixins"] == MIXED["mixins"]
+        assert made["spec"]["devices"] == MIXED["devices"]
+        assert made["metadata"]["generation"] == 1
+        unknown = resource_slice(**MIXED) | {"metadata": {"name": "t"}}
+        unknown["spec"]["devices"] = [{"name": "d", "includes": ["small"]}]
+        with pytest.raises(Invalid, match="small"):
+            await connection.create(SLICES, unknown)
+
+
+async def test_mixins_are_unknown_without_the_gate(connection: Connection) -> None:
+    with pytest.raises(ApiError, match=r'unknown field \\?"spec\.mixins'):
+        await connection.json("POST", SLICES.path(), resource_slice(**MIXED), params={"fieldValidation": "Strict"})
+    made = await connection.create(SLICES, resource_slice(**MIXED))
+    assert "mixins" not in made["spec"]

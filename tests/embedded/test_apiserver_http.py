@@ -1,0 +1,339 @@
+"""The surface: credentials, paths, formats, selectors, discovery. What is malformed gets a Status, and nothing changes."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import AsyncIterator
+from typing import Any
+
+import aiohttp
+import msgspec
+import pytest
+
+from drakit_api.features import FeatureGates
+from drakit_client import resources
+from drakit_client.connection import Connection
+from drakit_embedded.apiserver import Server, ServerConfig, selectors
+from drakit_embedded.apiserver.statuses import StatusError
+
+Object = dict[str, Any]
+TOKEN = "secret"
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+
+
+class Client:
+    """Requests as they come, without a client's good manners."""
+
+    def __init__(self, url: str, session: aiohttp.ClientSession) -> None:
+        self._url, self._session = url, session
+
+    async def __call__(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, str, Object]:
+        """Code, content type, and the body (text as ``{"text": ...}``)."""
+        names = {name.replace("_", "-"): value for name, value in headers.items()}
+        sent = {"Authorization": f"Bearer {TOKEN}", **names}
+        async with self._session.request(method, self._url + path, data=body, headers=sent) as response:
+            raw = await response.read()
+            kind = response.headers["Content-Type"].partition(";")[0]
+            return response.status, kind, msgspec.json.decode(raw) if kind == "application/json" else {"text": raw}
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with Server(ServerConfig(token=TOKEN)) as running:
+        yield running
+
+
+@pytest.fixture
+async def client(server: Server) -> AsyncIterator[Client]:
+    timeout = aiohttp.ClientTimeout(total=10)
+    async with aiohttp.ClientSession(timeout=timeout, skip_auto_headers=["Content-Type"]) as session:
+        yield Client(server.url, session)
+
+
+MALFORMED = [
+    pytest.param("GET", "/apis/resource.k8s.io/v9/x", None, 404, "could not find the requested resource", id="version"),
+    pytest.param("GET", "/apis/resource.k8s.io/v1/bogus", None, 404, "could not find the requested", id="resource"),
+    pytest.param("GET", "/api/v1/namespaces/default/nodes", None, 404, "could not find", id="namespaced node"),
+    pytest.param("GET", CONFIG_MAPS + "/a/status", None, 404, "could not find", id="no such subresource"),
+    pytest.param("GET", CONFIG_MAPS + "/a/b/c/d", None, 404, "could not find", id="too deep"),
+    pytest.param("POST", CONFIG_MAPS + "/a", "{}", 405, "does not allow this method", id="post to object"),
+    pytest.param("PUT", CONFIG_MAPS, "{}", 405, "does not allow this method", id="put to collection"),
+    pytest.param("TRACE", CONFIG_MAPS, None, 405, "does not allow this method", id="method"),
+    pytest.param("POST", "/api/v1/configmaps", "{}", 405, "does not allow this method", id="post without namespace"),
+    pytest.param("POST", CONFIG_MAPS, '{"a":', 400, "unexpected end of JSON input", id="json"),
+    pytest.param("POST", CONFIG_MAPS, "[]", 400, "cannot unmarshal array", id="array"),
+    pytest.param("POST", CONFIG_MAPS, "null", 400, "cannot unmarshal null", id="null"),
+    pytest.param("POST", CONFIG_MAPS, b"\xff\xfe", 400, "json parse error", id="bytes"),
+    pytest.param("POST", CONFIG_MAPS, "[" * 100_000, 400, "json parse error", id="depth"),
+    pytest.param("POST", CONFIG_MAPS, '{"metadata":[]}', 400, "cannot unmarshal array", id="metadata list"),
+    pytest.param("POST", CONFIG_MAPS, '{"metadata":{"name":1}}', 400, "cannot unmarshal number", id="name number"),
+    pytest.param("POST", CONFIG_MAPS, '{"metadata":{"name":"a"},"data":[]}', 400, "cannot unmarshal", id="data list"),
+    pytest.param("POST", CONFIG_MAPS, '{"kind":["x"],"metadata":{"name":"a"}}', 400, "cannot", id="kind list"),
+    pytest.param(
+        "POST", CONFIG_MAPS, '{"kind":"Pod","apiVersion":"v1"}', 400, "cannot be handled as a ConfigMap", id="kind"
+    ),
+    pytest.param(
+        "POST",
+        CLAIMS,
+        '{"apiVersion":"resource.k8s.io/v1beta1","kind":"ResourceClaim"}',
+        400,
+        "the API version in the data (resource.k8s.io/v1beta1) does not match the expected API version",
+        id="apiVersion",
+    ),
+    pytest.param(
+        "POST",
+        CONFIG_MAPS,
+        '{"metadata":{"name":"a","namespace":"other"}}',
+        400,
+        "the namespace of the provided object does not match the namespace sent on the request",
+        id="namespace",
+    ),
+    pytest.param("POST", CONFIG_MAPS + "?dryRun=Maybe", "{}", 422, "dryRun: Unsupported value", id="dryRun"),
+    pytest.param(
+        "POST", CONFIG_MAPS + "?fieldValidation=No", "{}", 422, "fieldValidation: Unsup", id="fieldValidation"
+    ),
+    pytest.param("GET", CONFIG_MAPS + "?limit=abc", None, 400, 'strconv.ParseInt: parsing "abc"', id="limit"),
+    pytest.param("GET", CONFIG_MAPS + "?resourceVersion=abc", None, 400, "invalid resource version", id="version text"),
+    pytest.param("GET", CONFIG_MAPS + "?limit=1&continue=zzz", None, 400, "invalid continue token", id="continue"),
+    pytest.param("GET", CONFIG_MAPS + "?labelSelector=a%3D%3D%3Db", None, 400, "found '=', expected: id", id="labels"),
+    pytest.param(
+        "GET",
+        CONFIG_MAPS + "?fieldSelector=spec.x%3D1",
+        None,
+        400,
+        '"spec.x" is not a known field selector: only "metadata.name", "metadata.namespace"',
+        id="fields",
+    ),
+    pytest.param(
+        "GET", CONFIG_MAPS + "?resourceVersionMatch=Exact", None, 422, "unless resourceVersion is provided", id="match"
+    ),
+    pytest.param("DELETE", CONFIG_MAPS + "/a", '{"gracePeriodSeconds":"x"}', 400, "DeleteOptions", id="options"),
+    pytest.param("POST", "/api/v1/namespaces/default/pods", '{"spec":[]}', 400, "cannot unmarshal", id="pod spec"),
+    pytest.param(
+        "POST", "/api/v1/namespaces/default/pods", '{"spec":{"containers":[1]}}', 400, "cannot", id="container"
+    ),
+    pytest.param(
+        "POST", "/api/v1/namespaces/default/pods/p/binding", '{"target":1}', 400, "Binding cannot be read", id="binding"
+    ),
+    pytest.param(
+        "POST", CLAIMS, '{"spec":{"devices":[]},"metadata":{"name":"a"}}', 400, "cannot unmarshal", id="claim"
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "body", "code", "words"), MALFORMED)
+async def test_malformed_requests_get_a_status(
+    client: Client, method: str, path: str, body: str | bytes | None, code: int, words: str
+) -> None:
+    found, kind, status = await client(method, path, body)
+    assert (found, kind) == (code, "application/json")
+    assert (status["kind"], status["status"], status["code"]) == ("Status", "Failure", code)
+    assert words in status["message"]
+    assert (await client("GET", "/api/v1/configmaps"))[2]["items"] == []
+
+
+async def test_a_body_of_another_format_is_refused(client: Client) -> None:
+    code, _, status = await client("POST", CONFIG_MAPS, "x", Content_Type="text/plain")
+    assert (code, status["reason"]) == (415, "UnsupportedMediaType")
+
+
+async def test_a_body_in_yaml_is_read(client: Client) -> None:
+    body = "metadata: {name: a, annotations: {since: 2020-01-01}}\ndata: {x: text}\n"
+    code, _, made = await client("POST", CONFIG_MAPS, body, Content_Type="application/yaml")
+    assert (code, made["data"]) == (201, {"x": "text"})
+    assert made["metadata"]["annotations"] == {"since": "2020-01-01"}
+
+
+async def test_yaml_that_would_grow_is_refused(client: Client) -> None:
+    body = "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n"
+    code, _, status = await client("POST", CONFIG_MAPS, body, Content_Type="application/yaml")
+    assert (code, status["reason"]) == (400, "BadRequest")
+    assert "aliases" in status["message"]
+
+
+async def test_a_body_over_the_limit_is_refused(client: Client) -> None:
+    code, _, status = await client("POST", CONFIG_MAPS, io.BytesIO(b"[" + b" " * 3 * 1024 * 1024 + b"]"))
+    assert (code, status["reason"]) == (413, "RequestEntityTooLarge")
+
+
+async def test_an_unknown_group_is_no_page(client: Client) -> None:
+    code, kind, body = await client("GET", "/apis/bogus.k8s.io/v1")
+    assert (code, kind, body["text"]) == (404, "text/plain", b"404 page not found\n")
+
+
+@pytest.mark.parametrize("token", ["wrong", "", "secret2", "sécret"])
+async def test_a_wrong_token_opens_nothing(client: Client, token: str) -> None:
+    code, _, status = await client("GET", CONFIG_MAPS, Authorization=f"Bearer {token}")
+    assert (code, status["reason"], status["message"]) == (401, "Unauthorized", "Unauthorized")
+
+
+async def test_without_credentials_one_sees_health_and_version_only(server: Server) -> None:
+    async with aiohttp.ClientSession(server.url) as session:
+        for path in ("/healthz", "/readyz", "/livez", "/version"):
+            async with session.get(path) as response:
+                assert response.status == 200
+        async with session.get(CLAIMS) as response:
+            assert response.status == 403
+            assert (await response.json())["message"] == (
+                'resourceclaims.resource.k8s.io is forbidden: User "system:anonymous" cannot list resource '
+                '"resourceclaims" in API group "resource.k8s.io" in the namespace "default"'
+            )
+
+
+async def test_the_version_is_the_emulated_one() -> None:
+    gates = FeatureGates("1.35")
+    async with (
+        Server(ServerConfig(token=TOKEN, gates=gates)) as server,
+        aiohttp.ClientSession(server.url) as session,
+        session.get("/version") as response,
+    ):
+        version = await response.json()
+    assert (version["major"], version["minor"]) == ("1", "35")
+    assert version["gitVersion"].startswith("v1.35.")
+
+
+async def test_discovery_lists_what_is_served(client: Client) -> None:
+    groups = (await client("GET", "/apis"))[2]["groups"]
+    assert {group["name"] for group in groups} >= {"apps", "resource.k8s.io", "events.k8s.io", "storage.k8s.io"}
+    listed = (await client("GET", "/apis/resource.k8s.io/v1"))[2]
+    assert {"resourceclaims", "resourceclaims/status", "resourceslices"} <= {r["name"] for r in listed["resources"]}
+    aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+    found = (await client("GET", "/api", Accept=aggregated))[2]
+    assert (found["kind"], found["apiVersion"]) == ("APIGroupDiscoveryList", "apidiscovery.k8s.io/v2")
+    pods = next(r for r in found["items"][0]["versions"][0]["resources"] if r["resource"] == "pods")
+    assert (pods["scope"], pods["shortNames"]) == ("Namespaced", ["po"])
+    assert "eviction" in [sub["subresource"] for sub in pods["subresources"]]
+
+
+async def test_every_listed_kind_can_be_listed(client: Client) -> None:
+    served = 0
+    for root in [
+        "/api/v1",
+        *[f"/apis/{g['preferredVersion']['groupVersion']}" for g in (await client("GET", "/apis"))[2]["groups"]],
+    ]:
+        for resource in (await client("GET", root))[2]["resources"]:
+            if "list" in resource["verbs"]:
+                code, _, listed = await client("GET", f"{root}/{resource['name']}")
+                assert (code, listed["kind"]) == (200, resource["kind"] + "List")
+                served += 1
+    assert served > 40
+
+
+async def test_older_versions_are_served_when_asked_for() -> None:
+    config = ServerConfig(token=TOKEN, runtime_config={"resource.k8s.io/v1beta2": "true"})
+    async with Server(config) as server, Connection(server.url, token=TOKEN) as connection:
+        spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}]}}
+        await connection.create(resources.RESOURCE_CLAIMS, {"metadata": {"name": "a"}, "spec": spec}, "default")
+        old = await connection.get(resources.RESOURCE_CLAIMS.in_version("v1beta2"), "a", "default")
+        assert old["apiVersion"] == "resource.k8s.io/v1beta2"
+        groups = (await connection.json("GET", "/apis/resource.k8s.io"))["versions"]
+        assert [entry["version"] for entry in groups] == ["v1", "v1beta2"]
+
+
+async def test_metadata_alone_is_given_when_asked_for(client: Client) -> None:
+    await client("POST", CONFIG_MAPS, '{"metadata":{"name":"a"},"data":{"x":"y"}}')
+    accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+    listed = (await client("GET", CONFIG_MAPS, Accept=accept))[2]
+    assert listed["kind"] == "PartialObjectMetadataList"
+    assert [set(item) for item in listed["items"]] == [{"kind", "apiVersion", "metadata"}]
+
+
+async def test_random_garbage_never_breaks_the_server(client: Client) -> None:
+    """A short run of what a fuzzer would send; each answer is below 500."""
+    paths = [CONFIG_MAPS, CONFIG_MAPS + "/a", CLAIMS, "/apis", "/api/v1/pods", "//", "/api/v1/namespaces//pods", "/%ff"]
+    bodies = ["", "{}", "[]", "0", '"x"', '{"metadata":null}', '{"spec":null,"status":[]}', '{"metadata":{"labels":3}}']
+    types = ["application/json", "application/yaml", "application/merge-patch+json", "application/json-patch+json", ""]
+    queries = [
+        "",
+        "?watch=1&timeoutSeconds=1&resourceVersion=1",
+        "?labelSelector=%00",
+        "?fieldSelector=%5C",
+        "?limit=-1",
+    ]
+    calls = [
+        (method, path + query, body, kind)
+        for index, path in enumerate(paths)
+        for method in ("POST", "PUT", "PATCH", "DELETE", "GET")
+        for body in (bodies if method != "GET" else [""])
+        for kind in types[index % 2 :: 2]
+        for query in (queries if method == "GET" else [""])
+    ]
+
+    async def call(method: str, path: str, body: str, kind: str) -> int:
+        return (await client(method, path, body, Content_Type=kind))[0]
+
+    codes = await asyncio.gather(*[call(*each) for each in calls if "watch" not in each[1]])
+    assert max(codes) < 500
+
+
+LABELS = {"app": "web", "tier": "1", "empty": ""}
+SELECTORS = [
+    ("app=web", True),
+    ("app==web", True),
+    ("app!=web", False),
+    ("app = web , tier = 1", True),
+    ("app", True),
+    ("!app", False),
+    ("!other", True),
+    ("app in (web, db)", True),
+    ("app in (db)", False),
+    ("app notin (db)", True),
+    ("other notin (x)", True),
+    ("other!=x", True),
+    ("tier>0", True),
+    ("tier<1", False),
+    ("app>0", False),
+    ("empty=", True),
+    ("empty", True),
+    ("app=web,tier", True),
+    ("", True),
+]
+
+
+@pytest.mark.parametrize(("text", "holds"), SELECTORS, ids=[text or "empty" for text, _ in SELECTORS])
+def test_label_selectors(text: str, holds: bool) -> None:
+    assert all(requirement(LABELS) for requirement in selectors.parse_labels(text)) is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a===b", "found '=', expected: identifier"),
+        ("a b", "found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+        ("a in b", "found 'b', expected: '('"),
+        ("a in (b", "found '', expected: ',' or ')'"),
+        ("a,", "found '', expected: identifier after ','"),
+        ("=a", "found '=', expected: identifier"),
+        ("a=b c", "found 'c', expected: ',' or 'end of string'"),
+        ("a>b", "the value must be an integer"),
+        ("-a=b", "name part must consist of alphanumeric characters"),
+        ("a=b!", "found '!', expected: ',' or 'end of string'"),
+    ],
+)
+def test_bad_label_selectors(text: str, words: str) -> None:
+    with pytest.raises(StatusError) as refused:
+        selectors.parse_labels(text)
+    assert refused.value.code == 400
+    assert words in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("spec.nodeName=n1", ["a"]),
+        ("spec.nodeName!=n1", ["b"]),
+        ("spec.nodeName=", ["b"]),
+        ("status.phase==Pending", ["a", "b"]),
+        ("status.phase!=Succeeded,status.phase!=Failed", ["a", "b"]),
+        ("metadata.name=b,metadata.namespace=default", ["b"]),
+        ("spec.restartPolicy=Never", ["b"]),
+    ],
+)
+async def test_field_selectors_of_pods(connection: Connection, text: str, names: list[str]) -> None:
+    for name, spec in (("a", {"nodeName": "n1"}), ("b", {"restartPolicy": "Never"})):
+        body = {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}}
+        await connection.create(resources.PODS, body, "default")
+    listed = await connection.list(resources.PODS, field_selector=text)
+    assert [item["metadata"]["name"] for item in listed["items"]] == names

@@ -1,0 +1,270 @@
+"""Pods: what the server fills in, refuses and binds, and where their logs come from."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from aiohttp import web
+
+from drakit_client import resources
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError, Conflict, Invalid, NotFound
+from drakit_embedded.apiserver import Server, ServerConfig
+
+Object = dict[str, Any]
+
+
+def pod(**spec: Any) -> Object:
+    return {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "busybox"}], **spec}}
+
+
+async def create(connection: Connection, body: Object) -> Object:
+    return await connection.create(resources.PODS, body, "default")
+
+
+async def bind(connection: Connection, node: str = "n", **metadata: Any) -> Object:
+    binding = {"metadata": {"name": "p", **metadata}, "target": {"kind": "Node", "name": node}}
+    return await connection.create(resources.PODS, binding, "default", name="p", subresource="binding")
+
+
+async def test_a_new_pod_has_its_defaults(connection: Connection) -> None:
+    made = await create(connection, pod())
+    spec = made["spec"]
+    assert {key: spec[key] for key in ("restartPolicy", "dnsPolicy", "terminationGracePeriodSeconds")} == {
+        "restartPolicy": "Always",
+        "dnsPolicy": "ClusterFirst",
+        "terminationGracePeriodSeconds": 30,
+    }
+    assert (spec["schedulerName"], spec["serviceAccountName"], spec["enableServiceLinks"], spec["priority"]) == (
+        "default-scheduler",
+        "default",
+        True,
+        0,
+    )
+    assert spec["containers"][0]["imagePullPolicy"] == "Always"
+    assert {(t["key"], t["tolerationSeconds"]) for t in spec["tolerations"]} == {
+        ("node.kubernetes.io/not-ready", 300),
+        ("node.kubernetes.io/unreachable", 300),
+    }
+    assert made["status"] == {"phase": "Pending", "qosClass": "BestEffort"}
+    assert made["metadata"]["generation"] == 1
+
+
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [("busybox", "Always"), ("busybox:latest", "Always"), ("busybox:1.2", "IfNotPresent"), ("h:5000/b", "Always")],
+)
+async def test_the_pull_policy_follows_the_tag(connection: Connection, image: str, policy: str) -> None:
+    made = await create(connection, pod(containers=[{"name": "c", "image": image}]))
+    assert made["spec"]["containers"][0]["imagePullPolicy"] == policy
+
+
+@pytest.mark.parametrize(
+    ("resources_of", "quality"),
+    [
+        ({}, "BestEffort"),
+        ({"requests": {"cpu": "1"}}, "Burstable"),
+        ({"limits": {"cpu": "1", "memory": "1Gi"}}, "Guaranteed"),
+        ({"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}, "Burstable"),
+        ({"claims": [{"name": "g"}]}, "BestEffort"),
+    ],
+)
+async def test_quality_of_service(connection: Connection, resources_of: Object, quality: str) -> None:
+    claims = [{"name": "g", "resourceClaimName": "x"}]
+    body = pod(containers=[{"name": "c", "image": "i", "resources": resources_of}], resourceClaims=claims)
+    assert (await create(connection, body))["status"]["qosClass"] == quality
+
+
+CLAIM = {"name": "g", "resourceClaimName": "x"}
+INVALID = [
+    pytest.param({"containers": []}, "spec.containers", "Required value", id="no container"),
+    pytest.param({"containers": [{"name": "c"}]}, "spec.containers[0].image", "Required value", id="no image"),
+    pytest.param(
+        {"containers": [{"name": "c", "image": "i"}] * 2}, "spec.containers[1].name", "Duplicate value", id="name twice"
+    ),
+    pytest.param({"restartPolicy": "Perhaps"}, "spec.restartPolicy", "Unsupported value", id="restart policy"),
+    pytest.param({"resourceClaims": [{"name": "g"}]}, "spec.resourceClaims[0]", "must specify one of", id="no source"),
+    pytest.param(
+        {"resourceClaims": [{**CLAIM, "resourceClaimTemplateName": "y"}]},
+        "spec.resourceClaims[0]",
+        "at most one of",
+        id="two sources",
+    ),
+    pytest.param(
+        {"resourceClaims": [CLAIM, CLAIM]}, "spec.resourceClaims[1].name", "Duplicate value", id="claim twice"
+    ),
+    pytest.param(
+        {"resourceClaims": [{**CLAIM, "name": "G"}]}, "spec.resourceClaims[0].name", "RFC 1123 label", id="claim name"
+    ),
+    pytest.param(
+        {"containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "h"}]}}]},
+        "spec.containers[0].resources.claims[0].name",
+        'Not found: "h"',
+        id="undeclared claim",
+    ),
+    pytest.param(
+        {
+            "resourceClaims": [CLAIM],
+            "containers": [
+                {"name": "c", "image": "i", "resources": {"claims": [{"name": "g"}, {"name": "g", "request": "r"}]}}
+            ],
+        },
+        "spec.containers[0].resources.claims[1]",
+        'Duplicate value: "g/r"',
+        id="whole claim and a request of it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("spec", "field", "message"), INVALID)
+async def test_a_bad_pod_is_refused_by_field(connection: Connection, spec: Object, field: str, message: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        await create(connection, pod(**spec))
+    assert [cause["field"] for cause in refused.value.causes] == [field]
+    assert message in refused.value.message
+
+
+async def test_a_container_may_use_two_requests_of_a_claim(connection: Connection) -> None:
+    used = [{"name": "g", "request": "a"}, {"name": "g", "request": "b"}]
+    body = pod(resourceClaims=[CLAIM], containers=[{"name": "c", "image": "i", "resources": {"claims": used}}])
+    assert (await create(connection, body))["spec"]["containers"][0]["resources"]["claims"] == used
+
+
+async def test_the_spec_of_a_pod_stays_except_for_images(connection: Connection) -> None:
+    made = await create(connection, pod())
+    made["spec"]["containers"][0]["image"] = "other"
+    changed = await connection.replace(resources.PODS, made, "default")
+    assert changed["spec"]["containers"][0]["image"] == "other"
+    changed["spec"]["nodeName"] = "n"
+    with pytest.raises(Invalid, match="pod updates may not change fields other than"):
+        await connection.replace(resources.PODS, changed, "default")
+
+
+async def test_a_binding_assigns_once(connection: Connection) -> None:
+    made = await create(connection, pod())
+    await bind(connection, uid=made["metadata"]["uid"], annotations={"why": "it fits"})
+    bound = await connection.get(resources.PODS, "p", "default")
+    assert bound["spec"]["nodeName"] == "n"
+    assert bound["metadata"]["annotations"] == {"why": "it fits"}
+    assert [(c["type"], c["status"]) for c in bound["status"]["conditions"]] == [("PodScheduled", "True")]
+    with pytest.raises(Conflict, match='pod p is already assigned to node "n"'):
+        await bind(connection, "m")
+
+
+async def test_a_binding_for_another_pod_of_that_name_is_refused(connection: Connection) -> None:
+    await create(connection, pod())
+    with pytest.raises(Conflict, match="Precondition failed: UID in precondition"):
+        await bind(connection, uid="another")
+
+
+async def test_a_gated_pod_is_not_bound(connection: Connection) -> None:
+    made = await create(connection, pod(schedulingGates=[{"name": "example.com/wait"}]))
+    assert made["status"]["conditions"][0]["reason"] == "SchedulingGated"
+    with pytest.raises(Conflict, match=r"non-empty \.spec\.schedulingGates"):
+        await bind(connection)
+
+
+async def test_a_priority_class_gives_its_number(connection: Connection) -> None:
+    with pytest.raises(ApiError, match="no PriorityClass with name high was found"):
+        await create(connection, pod(priorityClassName="high"))
+    await connection.json(
+        "POST", "/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "high"}, "value": 7}
+    )
+    assert (await create(connection, pod(priorityClassName="high")))["spec"]["priority"] == 7
+
+
+async def test_a_status_write_keeps_what_the_kubelet_must_not_lose(connection: Connection) -> None:
+    await create(connection, pod())
+    statuses = [{"name": "g", "resourceClaimName": "p-g-x"}]
+    await connection.patch(
+        resources.PODS, "p", {"status": {"resourceClaimStatuses": statuses}}, "default", subresource="status"
+    )
+    made = await connection.get(resources.PODS, "p", "default")
+    made["status"] = {"phase": "Running"}
+    kept = (await connection.replace_status(resources.PODS, made, "default"))["status"]
+    assert kept == {"phase": "Running", "qosClass": "BestEffort", "resourceClaimStatuses": statuses}
+
+
+@pytest.fixture
+async def kubelet() -> AsyncIterator[int]:
+    """The port of a kubelet that says what it was asked for."""
+
+    async def logs(request: web.Request) -> web.Response:
+        if request.headers.get("Authorization") != "Bearer kubelet-token":
+            return web.Response(status=401)
+        return web.Response(text=f"{request.path} {request.query_string}\n")
+
+    app = web.Application()
+    app.router.add_get("/containerLogs/{tail:.*}", logs)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    yield runner.addresses[0][1]
+    await runner.cleanup()
+
+
+async def test_logs_come_from_the_kubelet_of_the_pods_node(kubelet: int) -> None:
+    config = ServerConfig(token="t", kubelet_token="kubelet-token")
+    async with Server(config) as server, Connection(server.url, token="t") as connection:
+        await create(connection, pod())
+        path = "/api/v1/namespaces/default/pods/p/log"
+        assert await connection.request("GET", path) == b""
+        await bind(connection)
+        with pytest.raises(NotFound, match='nodes "n" not found'):
+            await connection.request("GET", path)
+        endpoint = {"kubeletEndpoint": {"Port": kubelet}}
+        status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": endpoint}
+        await connection.create(resources.NODES, {"metadata": {"name": "n"}, "status": status})
+        text = await connection.request("GET", path, params={"tailLines": "5"})
+        assert text == b"/containerLogs/default/p/c tailLines=5\n"
+        with pytest.raises(ApiError, match="container x is not valid for pod p"):
+            await connection.request("GET", path, params={"container": "x"})
+        far = {"status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.1"}]}}
+        await connection.patch(resources.NODES, "n", far, subresource="status", patch_type="merge")
+        with pytest.raises(ApiError, match="not on this machine"):
+            await connection.request("GET", path)
+
+
+@pytest.mark.parametrize(
+    ("state", "shown"),
+    [
+        ({"phase": "Pending"}, ["p", "0/1", "Pending", "0"]),
+        (
+            {"phase": "Running", "containerStatuses": [{"ready": True, "restartCount": 2, "state": {"running": {}}}]},
+            ["p", "1/1", "Running", "2"],
+        ),
+        (
+            {"phase": "Pending", "containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]},
+            ["p", "0/1", "ContainerCreating", "0"],
+        ),
+        (
+            {"phase": "Failed", "containerStatuses": [{"state": {"terminated": {"exitCode": 3}}}]},
+            ["p", "0/1", "ExitCode:3", "0"],
+        ),
+        ({"phase": "Failed", "reason": "Evicted"}, ["p", "0/1", "Evicted", "0"]),
+    ],
+    ids=lambda value: value[2] if isinstance(value, list) else "",
+)
+async def test_the_table_of_a_pod(connection: Connection, state: Object, shown: list[str]) -> None:
+    made = await create(connection, pod())
+    await connection.replace_status(resources.PODS, {**made, "status": state}, "default")
+    async with connection._open().get(
+        connection.server + "/api/v1/pods",
+        headers={
+            "Authorization": "Bearer of-the-tests",
+            "Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
+        },
+    ) as response:
+        table = await response.json()
+    assert table["kind"] == "Table"
+    assert [column["name"] for column in table["columnDefinitions"]][:5] == [
+        "Name",
+        "Ready",
+        "Status",
+        "Restarts",
+        "Age",
+    ]
+    assert table["rows"][0]["cells"][:4] == shown
+    assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"

@@ -1,0 +1,209 @@
+"""Lists and watches: every change once, in order, from any version that is still known."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import aclosing
+from typing import Any
+
+import msgspec
+import pytest
+
+from drakit_client import resources
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError, Expired
+from drakit_embedded.apiserver import Server, ServerConfig, store
+
+Object = dict[str, Any]
+BOUND = 10.0
+
+
+def config_map(name: str, labels: dict[str, str] | None = None, **data: str) -> Object:
+    return {"metadata": {"name": name, "labels": labels or {}}, "data": data}
+
+
+async def events(connection: Connection, count: int, version: str, **options: Any) -> list[tuple[str, str]]:
+    """Type and name of the next events of config maps in the default namespace, without bookmarks."""
+    found: list[tuple[str, str]] = []
+    async with asyncio.timeout(BOUND):
+        watch = connection.watch(resources.CONFIG_MAPS, "default", resource_version=version, **options)
+        async with aclosing(watch):
+            async for event in watch:
+                if event["type"] != "BOOKMARK":
+                    found.append((event["type"], event["object"]["metadata"]["name"]))
+                if len(found) == count:
+                    break
+    return found
+
+
+async def raw_events(connection: Connection, path: str, params: dict[str, str]) -> list[Object]:
+    """All events of a watch that ends by itself."""
+    raw = await connection.request("GET", path, params={"watch": "true", "timeoutSeconds": "1", **params})
+    return [msgspec.json.decode(line) for line in raw.splitlines()]
+
+
+async def test_a_watch_continues_where_a_list_ended(connection: Connection) -> None:
+    await connection.create(resources.CONFIG_MAPS, config_map("before"), "default")
+    version = (await connection.list(resources.CONFIG_MAPS, "default"))["metadata"]["resourceVersion"]
+    await connection.create(resources.CONFIG_MAPS, config_map("a"), "default")
+    await connection.patch(resources.CONFIG_MAPS, "a", {"data": {"x": "y"}}, "default")
+    await connection.delete(resources.CONFIG_MAPS, "a", "default")
+    assert await events(connection, 3, version) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
+
+
+async def test_events_arrive_while_the_watch_is_open(connection: Connection) -> None:
+    version = (await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"]
+    watching = [asyncio.create_task(events(connection, 3, version)) for _ in range(5)]
+    for name in ("a", "b", "c"):
+        await connection.create(resources.CONFIG_MAPS, config_map(name), "default")
+    expected = [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
+    assert await asyncio.gather(*watching) == [expected] * 5
+
+
+async def test_the_version_of_a_deletion_is_its_own(connection: Connection) -> None:
+    made = await connection.create(resources.CONFIG_MAPS, config_map("a"), "default")
+    await connection.delete(resources.CONFIG_MAPS, "a", "default")
+    seen = await raw_events(
+        connection, resources.CONFIG_MAPS.path(), {"resourceVersion": made["metadata"]["resourceVersion"]}
+    )
+    assert [event["type"] for event in seen] == ["DELETED"]
+    assert int(seen[0]["object"]["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
+
+
+async def test_an_object_enters_and_leaves_a_selection(connection: Connection) -> None:
+    version = (await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"]
+    await connection.create(resources.CONFIG_MAPS, config_map("a", {"on": "no"}), "default")
+    for value in ("yes", "yes", "no", "yes"):
+        await connection.patch(
+            resources.CONFIG_MAPS, "a", {"metadata": {"labels": {"on": value}}, "data": {"n": version}}, "default"
+        )
+        await connection.patch(resources.CONFIG_MAPS, "a", {"data": {"n": value + version}}, "default")
+    await connection.delete(resources.CONFIG_MAPS, "a", "default")
+    seen = await raw_events(
+        connection, resources.CONFIG_MAPS.path(), {"resourceVersion": version, "labelSelector": "on=yes"}
+    )
+    kinds = [event["type"] for event in seen]
+    assert kinds[0] == "ADDED"
+    assert kinds[-1] == "DELETED"
+    assert kinds.count("DELETED") == kinds.count("ADDED") == 2
+    assert all(event["object"]["metadata"]["labels"]["on"] == "yes" for event in seen)
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in seen]
+    assert versions == sorted(set(versions))
+
+
+async def test_a_watch_without_version_begins_with_what_is_there(connection: Connection) -> None:
+    await connection.create(resources.CONFIG_MAPS, config_map("a"), "default")
+    seen = await raw_events(connection, resources.CONFIG_MAPS.path(), {})
+    assert [(event["type"], event["object"]["metadata"]["name"]) for event in seen] == [("ADDED", "a")]
+
+
+async def test_initial_events_end_with_a_marked_bookmark(connection: Connection) -> None:
+    """What client-go of 1.37 asks for first."""
+    for name in ("a", "b"):
+        await connection.create(resources.CONFIG_MAPS, config_map(name), "default")
+    params = {
+        "sendInitialEvents": "true",
+        "resourceVersionMatch": "NotOlderThan",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": "",
+    }
+    *initial, bookmark = await raw_events(connection, resources.CONFIG_MAPS.path(), params)
+    assert [event["type"] for event in initial] == ["ADDED", "ADDED"]
+    assert bookmark["type"] == "BOOKMARK"
+    assert (bookmark["object"]["kind"], bookmark["object"]["apiVersion"]) == ("ConfigMap", "v1")
+    assert bookmark["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert int(bookmark["object"]["metadata"]["resourceVersion"]) >= int(
+        initial[-1]["object"]["metadata"]["resourceVersion"]
+    )
+
+
+async def test_a_version_from_the_future_is_refused(connection: Connection) -> None:
+    for params in ({"resourceVersion": "99999"}, {"resourceVersion": "99999", "watch": "true"}):
+        with pytest.raises(ApiError, match="Too large resource version: 99999") as refused:
+            await connection.json("GET", resources.CONFIG_MAPS.path(), params=params)
+        assert refused.value.code == 504
+
+
+@pytest.fixture
+async def forgetful(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Connection]:
+    """A server that remembers ten changes."""
+    monkeypatch.setattr(store, "HISTORY_EVENTS", 10)
+    async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
+        yield connection
+
+
+async def test_a_forgotten_version_is_expired_for_its_kind_only(forgetful: Connection) -> None:
+    version = (await forgetful.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"]
+    for index in range(12):
+        await forgetful.create(resources.CONFIG_MAPS, config_map(f"a{index}"), "default")
+    with pytest.raises(Expired, match="too old resource version"):
+        await events(forgetful, 1, version)
+    await forgetful.create(resources.SECRETS, {"metadata": {"name": "s"}}, "default")
+    seen = await raw_events(forgetful, resources.SECRETS.path(), {"resourceVersion": version})
+    assert [event["object"]["metadata"]["name"] for event in seen] == ["s"]
+
+
+async def test_pages_are_of_one_version(connection: Connection) -> None:
+    for name in ("a", "b", "c", "d", "e"):
+        await connection.create(resources.CONFIG_MAPS, config_map(name), "default")
+    path = resources.CONFIG_MAPS.path("default")
+    first = await connection.json("GET", path, params={"limit": "2"})
+    assert first["metadata"]["remainingItemCount"] == 3
+    # Changes between the pages are neither missed nor doubled: they are not in this list at all.
+    await connection.delete(resources.CONFIG_MAPS, "d", "default")
+    await connection.create(resources.CONFIG_MAPS, config_map("cc"), "default")
+    await connection.patch(resources.CONFIG_MAPS, "e", {"data": {"x": "late"}}, "default")
+    names, page = [item["metadata"]["name"] for item in first["items"]], first
+    while token := page["metadata"].get("continue"):
+        page = await connection.json("GET", path, params={"limit": "2", "continue": token})
+        assert page["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+        names += [item["metadata"]["name"] for item in page["items"]]
+    assert names == ["a", "b", "c", "d", "e"]
+    assert "x" not in page["items"][-1].get("data", {})
+
+
+async def test_a_page_of_a_forgotten_version_is_expired(forgetful: Connection) -> None:
+    for name in ("a", "b"):
+        await forgetful.create(resources.CONFIG_MAPS, config_map(name), "default")
+    path = resources.CONFIG_MAPS.path("default")
+    token = (await forgetful.json("GET", path, params={"limit": "1"}))["metadata"]["continue"]
+    for index in range(12):
+        await forgetful.create(resources.CONFIG_MAPS, config_map(f"c{index}"), "default")
+    with pytest.raises(Expired, match="continue parameter is too old"):
+        await forgetful.json("GET", path, params={"limit": "1", "continue": token})
+
+
+async def test_a_list_has_the_kind_of_its_items(connection: Connection) -> None:
+    listed = await connection.json("GET", "/apis/storage.k8s.io/v1/csinodes")
+    assert (listed["kind"], listed["apiVersion"], listed["items"]) == ("CSINodeList", "storage.k8s.io/v1", [])
+
+
+async def test_a_stopping_server_ends_watches(until: Callable[..., Any]) -> None:
+    server = Server(ServerConfig(token="t"))
+    await server.start()
+    async with Connection(server.url, token="t") as connection:
+        listed = await connection.list(resources.CONFIG_MAPS)
+
+        async def follow() -> None:
+            watch = connection.watch(
+                resources.CONFIG_MAPS, resource_version=listed["metadata"]["resourceVersion"], timeout_seconds=60
+            )
+            async for _ in watch:
+                pass
+
+        task = asyncio.create_task(follow())
+        await until(lambda: server.watching == 1, "the watch is open")
+        async with asyncio.timeout(BOUND):
+            await server.stop()
+            await task
+
+
+async def test_a_client_that_goes_away_leaves_nothing_behind(until: Callable[..., Any]) -> None:
+    async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
+        task = asyncio.create_task(events(connection, 1, "1", timeout_seconds=60))
+        await until(lambda: server.watching == 1, "the watch is open")
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await connection.close()
+        await until(lambda: server.watching == 0, "the watch is closed")
