@@ -1,4 +1,4 @@
-"""The surface: credentials, paths, formats, selectors, discovery. What is malformed gets a Status, and nothing changes."""
+"""The surface: credentials, paths, formats, selectors, discovery. What is malformed gets a Status and nothing else."""
 
 from __future__ import annotations
 

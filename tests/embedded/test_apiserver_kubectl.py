@@ -1,0 +1,173 @@
+"""kubectl as a user types it, against the embedded API server over TLS."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import os
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from drakit_embedded.apiserver import Server, ServerConfig
+
+pytestmark = [
+    pytest.mark.kubectl,
+    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not in PATH"),
+]
+Kubectl = Callable[..., Awaitable[str]]
+BOUND = 30.0
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: c, image: "busybox:1"}]}
+---
+apiVersion: resource.k8s.io/v1
+kind: ResourceClaimTemplate
+metadata: {name: one-gpu}
+spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: p, labels: {app: web}}
+spec:
+  containers: [{name: c, image: busybox, resources: {claims: [{name: gpu}]}}]
+  resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
+"""
+
+
+@pytest.fixture
+async def kubectl(tmp_path: Path) -> AsyncIterator[Kubectl]:
+    """Runs a command and gives its output; fails with what kubectl printed if it fails."""
+    async with Server(ServerConfig(token="t", tls=True)) as server:
+        assert server.ca_certificate is not None
+        authority = base64.b64encode(server.ca_certificate).decode()
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "t",
+            "clusters": [{"name": "t", "cluster": {"server": server.url, "certificate-authority-data": authority}}],
+            "users": [{"name": "t", "user": {"token": "t"}}],
+            "contexts": [{"name": "t", "context": {"cluster": "t", "user": "t"}}],
+        }
+        (tmp_path / "kubeconfig").write_text(json.dumps(config))
+        environment = {**os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig"), "HOME": str(tmp_path)}
+
+        async def run(*arguments: str, stdin: str = "", fails: bool = False) -> str:
+            process = await asyncio.create_subprocess_exec(
+                "kubectl",
+                *arguments,
+                env=environment,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+            async with asyncio.timeout(BOUND):
+                output, _ = await process.communicate(stdin.encode())
+            assert (process.returncode != 0) is fails, output.decode()
+            return output.decode()
+
+        yield run
+
+
+async def test_manifests_are_applied_changed_shown_and_deleted(kubectl: Kubectl) -> None:
+    created = await kubectl("apply", "-f", "-", stdin=DEPLOYMENT)
+    assert created.splitlines() == [
+        "deployment.apps/web created",
+        "resourceclaimtemplate.resource.k8s.io/one-gpu created",
+        "pod/p created",
+    ]
+    assert "unchanged" in await kubectl("apply", "-f", "-", stdin=DEPLOYMENT)
+    changed = await kubectl("apply", "-f", "-", stdin=DEPLOYMENT.replace("replicas: 2", "replicas: 3"))
+    assert "deployment.apps/web configured" in changed
+    header, row = (await kubectl("get", "deploy")).splitlines()
+    assert header.split() == ["NAME", "READY", "UP-TO-DATE", "AVAILABLE", "AGE"]
+    assert row.split()[:4] == ["web", "0/3", "0", "0"]
+    described = await kubectl("describe", "pod", "p")
+    assert "Status:           Pending" in described
+    assert "pod/p condition met" in await kubectl("wait", "--for=jsonpath={.status.phase}=Pending", "pod/p")
+    deleted = await kubectl("delete", "-f", "-", stdin=DEPLOYMENT)
+    assert deleted.count("deleted") == 3
+    assert "No resources found" in await kubectl("get", "pods,deployments")
+
+
+async def test_server_side_apply(kubectl: Kubectl) -> None:
+    assert (await kubectl("apply", "--server-side", "-f", "-", stdin=DEPLOYMENT)).count("serverside-applied") == 3
+    manifest = DEPLOYMENT.replace("replicas: 2", "replicas: 3")
+    refused = await kubectl("apply", "--server-side", "--field-manager=other", "-f", "-", stdin=manifest, fails=True)
+    assert 'conflict with "kubectl": .spec.replicas' in refused
+    forced = ("apply", "--server-side", "--field-manager=other", "--force-conflicts", "-f", "-")
+    await kubectl(*forced, stdin=manifest)
+    assert await kubectl("get", "deploy/web", "-o", "jsonpath={.spec.replicas}") == "3"
+
+
+async def test_objects_are_labelled_annotated_patched_scaled_and_edited(kubectl: Kubectl) -> None:
+    await kubectl("apply", "-f", "-", stdin=DEPLOYMENT)
+    await kubectl("label", "pod", "p", "a=b")
+    await kubectl("annotate", "pod", "p", "c=d")
+    await kubectl("patch", "pod", "p", "--type=json", "-p", '[{"op":"remove","path":"/metadata/labels/app"}]')
+    assert await kubectl("get", "pod", "p", "-o", "jsonpath={.metadata.labels}") == '{"a":"b"}'
+    assert "deployment.apps/web scaled" in await kubectl("scale", "deployment/web", "--replicas=7")
+    assert await kubectl("get", "deploy", "web", "-o", "jsonpath={.spec.replicas}/{.metadata.generation}") == "7/2"
+    assert "No resources found" in await kubectl("get", "pods", "-l", "app=web")
+
+
+async def test_objects_are_created_by_command(kubectl: Kubectl) -> None:
+    """These commands send protobuf."""
+    await kubectl("create", "namespace", "n")
+    await kubectl("-n", "n", "create", "configmap", "c", "--from-literal=x=y")
+    await kubectl("-n", "n", "create", "deployment", "d", "--image=busybox", "--replicas=2")
+    await kubectl("-n", "n", "create", "secret", "generic", "s", "--from-literal=k=v")
+    assert await kubectl("-n", "n", "get", "cm", "c", "-o", "jsonpath={.data}") == '{"x":"y"}'
+    assert await kubectl("-n", "n", "get", "deploy", "d", "-o", "jsonpath={.spec.replicas}") == "2"
+    assert await kubectl("-n", "n", "get", "secret", "s", "-o", "jsonpath={.data.k}") == "dg=="
+    assert "yes" in await kubectl("auth", "can-i", "create", "pods")
+
+
+async def test_a_mistake_is_explained(kubectl: Kubectl) -> None:
+    misspelt = DEPLOYMENT.replace("deviceClassName:", "deviceClass:")
+    output = await kubectl("apply", "-f", "-", stdin=misspelt, fails=True)
+    assert 'unknown field "spec.spec.devices.requests[0].exactly.deviceClass"' in output
+    assert 'pods "nobody" not found' in await kubectl("get", "pod", "nobody", fails=True)
+
+
+async def test_events_are_listed_for_their_object(kubectl: Kubectl) -> None:
+    event = """
+apiVersion: v1
+kind: Event
+metadata: {name: p.1}
+involvedObject: {apiVersion: v1, kind: Pod, name: p, namespace: default}
+reason: FailedScheduling
+message: no node fits
+type: Warning
+lastTimestamp: "2026-01-01T00:00:00Z"
+"""
+    await kubectl("apply", "-f", "-", stdin=DEPLOYMENT)
+    await kubectl("create", "-f", "-", stdin=event)
+    shown = await kubectl("events", "--for", "pod/p")
+    assert "FailedScheduling" in shown
+    assert "no node fits" in shown
+    assert "no node fits" in await kubectl("describe", "pod", "p")
+
+
+async def test_kinds_are_known_by_their_short_names(kubectl: Kubectl) -> None:
+    listed = await kubectl("api-resources", "--api-group=resource.k8s.io", "--no-headers")
+    assert {line.split()[0] for line in listed.splitlines()} == {
+        "deviceclasses",
+        "devicetaintrules",
+        "resourceclaims",
+        "resourceclaimtemplates",
+        "resourceslices",
+    }
+    for name in ("po", "deploy", "cm", "ns", "no", "rs", "ev", "sa"):
+        await kubectl("get", name)
