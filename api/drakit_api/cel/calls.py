@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -24,15 +25,36 @@ def call(implementation: Implementation, operands: list[Closure]) -> Closure:
     return lambda frame: implementation(*(operand(frame) for operand in operands))
 
 
+def call_with_constant(implementation: Implementation, operand: Closure, constant: Any) -> Closure:
+    """A call of two operands of which the second never changes."""
+    return lambda frame: implementation(operand(frame), constant)
+
+
 def dispatcher(node: Call) -> Implementation:
     """A function of the operands' values that runs the right variant, or fails as cel-go does."""
     overloads = node.overloads
+    direct = _PLAIN_ORDER.get(node.function)
+    if direct is not None and node.arguments[0].type == node.arguments[1].type and _is_ordered(node.arguments[0].type):
+        return direct
     implementations = {overload.implementation for overload in overloads}
     if len(implementations) == 1 and (overloads[0].checks_arguments or _settled(node, overloads)):
         return overloads[0].implementation
     if any(_looks_inside(t) for overload in overloads for t in overload.parameters):
         return _searching(overloads)
     return _by_class(overloads)
+
+
+# For two values of one type that Python orders as CEL does; a double may be NaN.
+_PLAIN_ORDER: dict[str, Implementation] = {
+    "_<_": operator.lt,
+    "_<=_": operator.le,
+    "_>_": operator.gt,
+    "_>=_": operator.ge,
+}
+
+
+def _is_ordered(t: Type) -> bool:
+    return t.kind in ("bool", "bytes", "duration", "int", "string", "timestamp", "uint")
 
 
 def _settled(node: Call, overloads: list[Overload]) -> bool:

@@ -75,7 +75,7 @@ class _Checker:
             case Bind():
                 result = self._bind(node)
             case Message():
-                result = self._undeclared(node.position, node.name)
+                result = self._message(node)
             case _:
                 raise AssertionError(node)
         node.type = result
@@ -104,6 +104,11 @@ class _Checker:
             if name in scope:
                 node.name = name
                 return scope[name]
+        return self._undeclared(node.position, node.name)
+
+    def _message(self, node: Message) -> Type:
+        if not node.name:
+            return self._report(node.position, "Syntax error: mismatched input '{' expecting <EOF>")
         return self._undeclared(node.position, node.name)
 
     def _select(self, node: Select) -> Type:
@@ -153,11 +158,11 @@ class _Checker:
             return self._undeclared(node.position, node.function)
         node.function = function
         if function in ("_&&_", "_||_"):
+            result = BOOL
             for argument in node.arguments:
                 if not self._substitution.assignable([argument.type], [BOOL]):
-                    found = argument.type
-                    self._report(argument.position, f"expected type 'bool' but found '{found}'")
-            return BOOL
+                    result = self._report(argument.position, f"expected type 'bool' but found '{argument.type}'")
+            return result
         return self._overload(node, overloads)
 
     def _optional_index(self, node: Call) -> Type:
@@ -299,4 +304,4 @@ def _qualified(node: Node) -> str | None:
     while isinstance(node, Select) and not node.optional and not node.presence:
         names.append(node.name)
         node = node.operand
-    return ".".join([node.name, *reversed(names)]) if isinstance(node, Ident) else None
+    return ".".join([node.name.removeprefix("."), *reversed(names)]) if isinstance(node, Ident) else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from . import comprehensions, device, evaluation
-from .calls import call, dispatcher
+from .calls import call, call_with_constant, dispatcher
 from .comprehensions import Closure
 from .declarations import Implementation
 from .errors import CelCompileError, CelRuntimeError
@@ -92,6 +92,8 @@ class Compiler:
         name = node.name
         if not node.optional and not node.presence and (entry := self._entry(node.operand)) is not None:
             return evaluation.attribute(*entry, name)
+        if node.optional and (found := self._optional_entry(node)) is not None:
+            return evaluation.optional_attribute(*found)
         operand = self.compile(node.operand)
         if node.presence:
             return lambda frame: evaluation.present(operand(frame), name)
@@ -109,11 +111,20 @@ class Compiler:
             return None
         return slot, key.value
 
+    def _optional_entry(self, node: Node | None) -> tuple[int, str, str] | None:
+        """``device.attributes["domain"].?name`` as field, domain and name."""
+        if not isinstance(node, Select) or not node.optional:
+            return None
+        entry = self._entry(node.operand)
+        return None if entry is None else (*entry, node.name)
+
     def _call(self, node: Call) -> Closure:
         operands = [self.compile(operand) for operand in node.operands]
         if node.function in ("find", "findAll"):
             self._check_pattern(operands[1])
         match node.function:
+            case "orValue" if (found := self._optional_entry(node.target)) is not None:
+                return evaluation.attribute_or(*found, operands[1])
             case "or" | "orValue":
                 return evaluation.alternative(node.function, *operands)
             case "_&&_":
@@ -130,6 +141,8 @@ class Compiler:
         known = [self._known.get(operand, UNKNOWN) for operand in operands]
         if all(value is not UNKNOWN for value in known):
             return self._folded(node, implementation, known)
+        if len(operands) == 2 and known[1] is not UNKNOWN:
+            return call_with_constant(implementation, operands[0], known[1])
         return call(implementation, operands)
 
     def _check_pattern(self, pattern: Closure) -> None:

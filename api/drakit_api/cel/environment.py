@@ -74,5 +74,5 @@ def new(*, consumable_capacity: bool = True, list_attributes: bool = False) -> E
     names = {"device": types.DEVICE, **{name: types.type_of(types.parse_type(name)) for name in _TYPE_NAMES}}
     names |= {"null_type": types.type_of(types.NULL), "list": types.type_of(types.list_of(types.DYN))}
     names |= {f"google.protobuf.{t.kind.capitalize()}": types.type_of(t) for t in (types.TIMESTAMP, types.DURATION)}
-    names |= {"map": types.type_of(types.map_of(types.DYN, types.DYN)), "type": types.type_of(types.DYN)}
+    names |= {"map": types.type_of(types.map_of(types.DYN, types.DYN)), "type": types.type_of(types.TYPE)}
     return Environment(functions(*libraries), names, fields)

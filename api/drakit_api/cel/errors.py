@@ -29,8 +29,8 @@ class Problem(NamedTuple):
 
 def describe(source: str, problems: list[Problem]) -> str:
     """All problems in source order, each with its line and a pointer (cel-go ``common/error.go``)."""
-    shown = (_describe(source, problem) for problem in sorted(set(problems), key=lambda problem: problem.offset))
-    return "\n".join(shown)
+    in_order = sorted(problems, key=lambda problem: problem.offset)
+    return "\n".join(_describe(source, problem) for problem in in_order)
 
 
 def _describe(source: str, problem: Problem) -> str:

@@ -46,6 +46,30 @@ def attribute(slot: int, domain: str, name: str) -> Closure:
     return read
 
 
+def optional_attribute(slot: int, domain: str, name: str) -> Closure:
+    """``device.attributes[domain].?name``."""
+
+    def read(frame: list[Any]) -> Optional:
+        try:
+            return Optional(frame[slot][domain][name])
+        except KeyError:
+            return NONE
+
+    return read
+
+
+def attribute_or(slot: int, domain: str, name: str, other: Closure) -> Closure:
+    """``device.attributes[domain].?name.orValue(other)``, which is how Kubernetes recommends to read attributes."""
+
+    def read(frame: list[Any]) -> Any:
+        try:
+            return frame[slot][domain][name]
+        except KeyError:
+            return other(frame)
+
+    return read
+
+
 def failing(message: str) -> Closure:
     """An expression that always fails."""
 

@@ -77,7 +77,7 @@ def _unescape(match: re.Match[str]) -> str:
     if hexadecimal or match.group(4):
         code = int(hexadecimal, 16) if hexadecimal else int(match.group(4), 8)
         if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
-            raise ValueError("unable to unescape string")
+            raise ValueError("invalid unicode code point")
         return chr(code)
     if match.group(5) not in _SIMPLE:
         raise ValueError("unable to unescape string")

@@ -116,6 +116,6 @@ def _expand_bind(call: Call) -> Node:
 
 
 def _name(argument: Node, complaint: str) -> Ident:
-    if not isinstance(argument, Ident) or argument.name.startswith("."):
+    if not isinstance(argument, Ident):
         raise MacroError(argument.position, complaint)
     return argument

@@ -35,6 +35,9 @@ class _MeteredCompiler(Compiler):
             return metering.priced_if_found(lambda frame: operators.find(operand(frame), name))
         return metering.priced(lambda frame: evaluation.select(operand(frame), name), 1)
 
+    def _optional_entry(self, node: Node | None) -> None:
+        return None
+
     def _path(self, node: Node) -> Closure:
         """The operand of a step; the first step from something other than a variable costs one more."""
         compiled = self.compile(node)

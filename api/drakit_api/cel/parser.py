@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from lark import Lark, Token, Transformer
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.exceptions import UnexpectedInput
 
-from . import literals, macros, nesting
+from . import literals, macros, nesting, syntax_errors
 from .errors import CelCompileError, Problem, describe
 from .syntax import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 
@@ -27,9 +27,6 @@ _RESERVED = frozenset(
     }
 )
 _KEYWORDS = frozenset({"in", "true", "false", "null"})
-_EXPRESSION = (
-    "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
-)
 
 
 class _Refused(Exception):
@@ -47,15 +44,18 @@ def parse(source: str) -> Node:
         tree = _lark().parse(source)
     except _Refused as refused:
         problem = refused.problem
-    except UnexpectedInput as unexpected:
-        problem = _syntax_error(source, unexpected)
+    except UnexpectedInput:
+        problem = Problem(len(source), "Syntax error: mismatched input '<EOF>' expecting <EOF>")
     else:
         assert isinstance(tree, Node)
         too_deep = nesting.depth_problem(tree)
         if not too_deep:
             return tree
-        problem = Problem(-1, too_deep)
-    raise CelCompileError("compilation failed: " + describe(source, [problem]))
+        raise CelCompileError("compilation failed: " + describe(source, [Problem(-1, too_deep)]))
+    problems = syntax_errors.find(_lark(), source)
+    if not problems or problem.message.startswith("reserved"):
+        problems.append(problem)
+    raise CelCompileError("compilation failed: " + describe(source, problems))
 
 
 @functools.cache
@@ -73,37 +73,6 @@ def _lark() -> Lark:
         transformer=_Builder(),
         import_paths=list(found.submodule_search_locations),
     )
-
-
-def _syntax_error(source: str, error: UnexpectedInput) -> Problem:
-    """Say it as ANTLR does, which cel-go parses with."""
-    offset = getattr(error, "pos_in_stream", None)
-    offset = len(source) if offset is None or offset < 0 else offset
-    if isinstance(error, UnexpectedToken) and error.token.type != "$END":
-        text, expected = str(error.token), error.accepts or error.expected
-    elif isinstance(error, UnexpectedCharacters):
-        word = source[offset]
-        if word in "#$@\\`;~^\"'&|=":
-            return Problem(offset, f"Syntax error: token recognition error at: '{word}'")
-        text, expected = word, error.allowed
-    else:
-        text, offset = "<EOF>", len(source)
-        expected = error.accepts or error.expected if isinstance(error, UnexpectedToken) else set()
-    if "IDENT" in expected and len(expected) > 2:
-        wanted = _EXPRESSION
-    elif "IDENT" in expected:
-        wanted = "IDENTIFIER"
-    elif "$END" in expected or not expected:
-        wanted = "<EOF>"
-    else:
-        closing = [name for token, name in _CLOSING if token in expected]
-        wanted = closing[0] if closing else "<EOF>"
-        if text == "<EOF>" and closing:
-            return Problem(offset, f"Syntax error: missing {wanted} at '<EOF>'")
-    return Problem(offset, f"Syntax error: mismatched input '{text}' expecting {wanted}")
-
-
-_CLOSING = (("RPAR", "')'"), ("RSQB", "']'"), ("RBRACE", "'}'"), ("COLON", "':'"))
 
 
 def _nodes(children: list[Any]) -> list[Any]:
@@ -190,6 +159,14 @@ class _Builder(Transformer[Token, Node]):
         operand, dot, _, name = children
         return Select(_start(dot), operand, _field(name), optional=True)
 
+    def member_escaped(self, children: list[Any]) -> Node:
+        operand, dot, name = children
+        return Select(_start(dot), operand, str(name)[1:-1])
+
+    def member_optional_escaped(self, children: list[Any]) -> Node:
+        operand, dot, _, name = children
+        return Select(_start(dot), operand, str(name)[1:-1], optional=True)
+
     def member_dot_arg(self, children: list[Any]) -> Node:
         target, _, name, parenthesis, *rest = children
         return _expanded(Call(_start(parenthesis), _field(name), target, _arguments(rest)))
@@ -205,9 +182,8 @@ class _Builder(Transformer[Token, Node]):
         while isinstance(node, Select) and not node.optional and not node.presence:
             name.append(node.name)
             node = node.operand
-        if not isinstance(node, Ident):
-            raise _Refused(_start(children[1]), "Syntax error: mismatched input '{' expecting <EOF>")
-        return Message(_start(children[1]), ".".join([node.name, *reversed(name)]))
+        written = ".".join([node.name, *reversed(name)]) if isinstance(node, Ident) else ""
+        return Message(_start(children[1]), written)
 
     def ident(self, children: list[Any]) -> Node:
         return Ident(_start(children[0]), _unreserved(children[0]))

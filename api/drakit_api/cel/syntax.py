@@ -95,7 +95,10 @@ class MapLiteral(Node):
 
 @dataclass(slots=True)
 class Message(Node):
-    """``Name{...}``. No message type exists for selectors, so this is always refused by the checker."""
+    """``Name{...}``, with an empty name where something else stands before the brace.
+
+    No message type exists for selectors, so the checker always refuses it.
+    """
 
     name: str
 

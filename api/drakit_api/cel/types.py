@@ -41,6 +41,7 @@ _DISPLAYED = {"any": "any", "duration": "duration", "timestamp": "timestamp", "n
 BOOL, INT, UINT, DOUBLE = Type("bool", "bool"), Type("int", "int"), Type("uint", "uint"), Type("double", "double")
 STRING, BYTES, NULL = Type("string", "string"), Type("bytes", "bytes"), Type("null", "null_type")
 TIMESTAMP, DURATION = Type("timestamp", "google.protobuf.Timestamp"), Type("duration", "google.protobuf.Duration")
+TYPE = Type("type", "type")
 DYN, ANY, ERROR = Type("dyn", "dyn"), Type("any", "google.protobuf.Any"), Type("error", "*error*")
 QUANTITY, SEMVER = Type("struct", "kubernetes.Quantity"), Type("struct", "kubernetes.Semver")
 DEVICE = Type("struct", "kubernetes.DRADevice")
