@@ -49,6 +49,7 @@ def run(
 
 async def _run(kubeconfig: str | None, context: str | None, name: str, gates: object, leader_elect: bool) -> None:
     import asyncio
+    import os
     import signal
 
     from kubernetes.aio.config import ConfigException
@@ -61,7 +62,9 @@ async def _run(kubeconfig: str | None, context: str | None, name: str, gates: ob
     try:
         connection = await Connection.from_kubeconfig(kubeconfig, context=context, user_agent="drakit-scheduler")
     except ConfigException as error:
-        raise click.ClickException(str(error)) from error
+        if kubeconfig or context or "KUBERNETES_SERVICE_HOST" not in os.environ:
+            raise click.ClickException(f"{error}; name a file with --kubeconfig") from error
+        connection = Connection.in_cluster(user_agent="drakit-scheduler")
     async with connection:
         process = Scheduler(connection, name=name, gates=gates, leader_election=leader_elect)
         task = asyncio.create_task(process.run())

@@ -85,6 +85,23 @@ async def test_a_holder_that_stalls_stops_before_another_takes_over_and_is_fence
         stalled.check()
 
 
+async def test_a_holder_whose_process_is_gone_is_not_waited_for(api: Connection) -> None:
+    crashed, heir = Lease(api, "a"), Lease(api, "a")
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
+    await process.wait()
+    crashed.identity = crashed.identity.replace(f"_{os.getpid()}_", f"_{process.pid}_")
+    await acquire(crashed)
+    assert await acquire(heir, 2.0) is True
+
+
+async def test_a_holder_of_another_machine_is_waited_for_even_if_no_such_process_is_here(api: Connection) -> None:
+    other, heir = Lease(api, "a"), Lease(api, "a")
+    other.identity = "a_elsewhere-0123456789ab_999999999_00"
+    await acquire(other)
+    with pytest.raises(TimeoutError):
+        await acquire(heir, 1.0)
+
+
 async def test_who_lost_its_own_lease_has_to_fence_its_own_late_writes(api: Connection) -> None:
     lease = Lease(api, "a", QUICK)
     await acquire(lease)

@@ -316,7 +316,8 @@ async def test_stopping_in_the_middle_leaves_nothing_half_done_and_the_next_one_
         await add_node(api, f"n{node}", devices=25)
     await add_class(api)
     await asyncio.gather(*(add_claim(api, f"c{i}") for i in range(100)))
-    async with scheduling(api) as scheduler:
+    # A lease that a slow machine does not lose: here it is given up, not lost.
+    async with scheduling(api, lease_times=LeaseTimes()) as scheduler:
         await scheduler.synced.wait()
         await asyncio.gather(*(add_pod(api, f"p{i}", f"c{i}") for i in range(100)))
 
@@ -334,6 +335,44 @@ async def test_stopping_in_the_middle_leaves_nothing_half_done_and_the_next_one_
         await until(all_bound, 5)
         await until(lambda: event(api, "Scheduled", "p99"))
     assert await assert_consistent(api) == 100
+
+
+async def test_a_bound_pod_that_is_deleted_makes_room(api: Connection) -> None:
+    await add_node(api)
+    async with scheduling(api) as scheduler:
+        for turn in range(5):
+            await add_pod(api, f"big-{turn}", requests={"cpu": "8"})
+            await bound(api, f"big-{turn}")
+            await api.delete(PODS, f"big-{turn}", NAMESPACE, grace_period_seconds=0)
+
+        async def empty() -> bool:
+            return not scheduler.state.cluster.pods and not scheduler.state.binding
+
+        await until(empty)
+
+
+async def test_what_a_lost_lease_interrupted_is_done_in_the_next_term(api: Connection) -> None:
+    await add_node(api, devices=1)
+    await add_class(api)
+    await add_claim(api)
+    async with scheduling(api) as scheduler:
+        await scheduler.synced.wait()
+        replace = scheduler._binder._connection.replace
+        lost = asyncio.Event()
+
+        async def lose_first(*arguments: Any, **options: Any) -> Json:
+            if not lost.is_set():
+                lost.set()
+                scheduler.lease.abandon()
+                raise OSError("cut off")
+            return await replace(*arguments, **options)
+
+        scheduler._binder._connection.replace = lose_first  # type: ignore[method-assign]
+        for name in ("one", "two"):
+            await add_pod(api, name, "claim")
+        await asyncio.gather(bound(api, "one"), bound(api, "two"))
+        assert lost.is_set()
+    assert len((await claim_of(api))["status"]["reservedFor"]) == 2
 
 
 async def test_a_deleted_pod_takes_nothing_with_it(api: Connection) -> None:

@@ -212,7 +212,7 @@ class Binder:
                     failure: Exception = error
                 except (aiohttp.ClientError, OSError, TimeoutError) as error:
                     failure = error
-            log.debug("no answer: %s; again in %.2f s", failure or type(failure).__name__, delay)
+            log.debug("no answer: %s; again in %.2f s", str(failure) or type(failure).__name__, delay)
             await asyncio.sleep(delay)
             delay = min(delay * 2, _LONGEST_DELAY)
 

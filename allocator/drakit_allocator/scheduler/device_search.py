@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
@@ -26,11 +27,12 @@ from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.pools import PoolView
 from drakit_allocator.scheduler import claims, readiness
-from drakit_allocator.scheduler.cluster import NodeInfo
+from drakit_allocator.scheduler.cluster import Cluster, NodeInfo
 from drakit_allocator.scheduler.diagnosis import SchedulingFailed
 from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES, Rejection
 from drakit_allocator.scheduler.pod_claims import PodClaims
 from drakit_allocator.search import Limits
+from drakit_allocator.selectors import expressions_of, verdict
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.cel import CelCompileError, compile_selector
 from drakit_api.features import FeatureGates
@@ -74,9 +76,11 @@ class DeviceSearches:
         self.filter_timeout = filter_timeout
         self.failures: OrderedDict[bytes, dict[str, _Failure]] = OrderedDict()
         self._nodes: dict[str, Node] = {}
+        # Nodes whose devices nobody has looked at since they changed.
+        self._cold: dict[str, None] = {}
 
     @property
-    def classes(self) -> Mapping[str, Mapping[str, object]]:
+    def classes(self) -> Mapping[str, Mapping[str, Any]]:
         """Device classes by name."""
         return self.snapshot.classes
 
@@ -97,6 +101,7 @@ class DeviceSearches:
         """A slice was added, changed or deleted."""
         if new is not None:
             self.snapshot.put_slice(new)
+            self._cold[new["spec"].get("nodeName") or ""] = None
         elif old is not None:
             self.snapshot.remove_slice(old["metadata"]["name"])
 
@@ -116,6 +121,34 @@ class DeviceSearches:
             self.snapshot.put_taint_rule(new)
         elif old is not None:
             self.snapshot.remove_taint_rule(old["metadata"]["name"])
+
+    def warm_up(self, cluster: Cluster) -> bool:
+        """Look ahead at the devices of one node that has changed; False when there is none left.
+
+        The first search on a node takes apart its slices and evaluates the selectors of classes on each device. Done
+        while there is nothing else to do, it is not in the way of the first pod.
+        """
+        if not self._cold:
+            return False
+        name = next(iter(self._cold))
+        del self._cold[name]
+        node = cluster.get(name)
+        if node is not None:
+            with contextlib.suppress(AllocationError):
+                self._evaluate_classes(self.snapshot.slices.pools(self.node(node)))
+        return True
+
+    def _evaluate_classes(self, pools: list[PoolView]) -> None:
+        expressions = [
+            expression
+            for device_class in self.classes.values()
+            for expression in expressions_of(device_class["spec"].get("selectors"))
+            if expression is not None
+        ]
+        for pool in pools:
+            for device in pool.devices:
+                for expression in expressions:
+                    verdict(device.content, expression)
 
     def allocated(self, claim: Object) -> None:
         """The devices of a claim are taken."""

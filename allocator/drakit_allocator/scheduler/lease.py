@@ -20,6 +20,7 @@ Source of the protocol: k8s.io/client-go ``tools/leaderelection/leaderelection.g
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import logging
 import os
 import secrets
@@ -28,6 +29,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -50,11 +52,11 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LeaseTimes:
-    """Seconds. ``deadline`` must leave room before ``duration``, after which others take over."""
+    """Seconds, by default kube-scheduler's. ``deadline`` must leave room before ``duration``, when others take over."""
 
-    duration: float = 8.0
-    deadline: float = 5.0
-    retry: float = 1.0
+    duration: float = 15.0
+    deadline: float = 10.0
+    retry: float = 2.0
     # How long a holder keeps the lease before it passes it on to a scheduler of another name.
     turn: float = 1.0
 
@@ -68,7 +70,7 @@ class Lease:
     """One scheduler's view of the shared lease. ``acquire``, then ``keep`` in the background, then ``release``."""
 
     def __init__(self, connection: Connection, scheduler_name: str, times: LeaseTimes | None = None) -> None:
-        self.identity = f"{scheduler_name}_{socket.gethostname()}_{os.getpid()}_{secrets.token_hex(4)}"
+        self.identity = f"{scheduler_name}_{_machine()}_{os.getpid()}_{secrets.token_hex(4)}"
         self.times = times or LeaseTimes()
         self.asked_for = asyncio.Event()
         self._scheduler_name = scheduler_name
@@ -113,7 +115,7 @@ class Lease:
             try:
                 taken = await self._try_acquire(has_work())
             except _UNAVAILABLE as error:
-                log.debug("lease: %s", error or type(error).__name__)
+                log.debug("lease: %s", str(error) or type(error).__name__)
             if taken is not None:
                 self.asked_for.clear()
                 self._acquired_at = clock()
@@ -126,19 +128,19 @@ class Lease:
                 pass
 
     async def keep(self) -> None:
-        """Renew until the lease is lost; returns when this scheduler must have stopped writing."""
-        while self.is_held():
-            await asyncio.sleep(min(self.times.retry, max(self._valid_until - clock(), 0.0)))
-            if not self.is_held():
-                break
-            try:
-                async with asyncio.timeout(max(self._valid_until - clock(), 0.001)):
-                    await self._renew()
-            except LeaseLost:
-                break
-            except _UNAVAILABLE as error:
-                log.debug("lease not renewed: %s", error or type(error).__name__)
-        self._valid_until = float("-inf")
+        """Renew until the lease is lost, then raise ``LeaseLost``: this scheduler must have stopped writing by then."""
+        try:
+            while True:
+                await asyncio.sleep(min(self.times.retry, max(self._valid_until - clock(), 0.0)))
+                self.check()
+                try:
+                    async with asyncio.timeout(self._valid_until - clock()):
+                        await self._renew()
+                except _UNAVAILABLE as error:
+                    log.info("lease not renewed: %s", str(error) or type(error).__name__)
+        except LeaseLost:
+            self._valid_until = float("-inf")
+            raise
 
     def abandon(self) -> None:
         """Stop writing without giving the lease up: it has to expire, and who takes it over has to fence."""
@@ -161,7 +163,7 @@ class Lease:
                         if _holder(self._object) != self.identity:
                             return
         except _UNAVAILABLE as error:
-            log.debug("lease not released: %s", error or type(error).__name__)
+            log.debug("lease not released: %s", str(error) or type(error).__name__)
 
     async def _try_acquire(self, has_work: bool) -> bool | None:
         sent = clock()
@@ -178,7 +180,7 @@ class Lease:
             if not expired and self._someone_else_waits(current):
                 return None
             return await self._take(current, sent, unclean=False)
-        if expired or holder == self.identity:
+        if expired or holder == self.identity or _is_dead(holder):
             # Requests of the time before may still be on their way, even one's own.
             return await self._take(current, sent, unclean=True)
         if has_work and holder.partition("_")[0] != self._scheduler_name and WAITING not in _annotations(current):
@@ -281,6 +283,31 @@ class NoLease:
 
 def _holder(lease: Object) -> str:
     return (lease.get("spec") or {}).get("holderIdentity") or ""
+
+
+def _machine() -> str:
+    """Names what process ids are relative to: this boot of the machine, and in it the namespace of process ids."""
+    boot, namespace = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+    try:
+        scope = boot.read_text(encoding="ascii") + str(namespace.readlink())
+    except OSError:
+        # Not Linux: a name that no other process has, so that nobody is ever taken for dead.
+        scope = secrets.token_hex(16)
+    return f"{socket.gethostname()}-{hashlib.sha256(scope.encode()).hexdigest()[:12]}"
+
+
+def _is_dead(holder: str) -> bool:
+    """Whether a holder was a process of this machine that is gone: after a crash nobody need wait for its lease."""
+    parts = holder.rsplit("_", 3)
+    if len(parts) != 4 or parts[1] != _machine() or not parts[2].isdigit():
+        return False
+    try:
+        os.kill(int(parts[2]), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass
+    return False
 
 
 def _annotations(lease: Object) -> dict[str, str]:

@@ -21,6 +21,7 @@ from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.scheduler import readiness
 from drakit_allocator.scheduler.binding import Binder, BindingFailed, Decision, fence
 from drakit_allocator.scheduler.diagnosis import SchedulingFailed, Unschedulable, before_filters
+from drakit_allocator.scheduler.hints import devices_changed
 from drakit_allocator.scheduler.lease import Lease, LeaseLost, LeaseTimes, NoLease
 from drakit_allocator.scheduler.mirror import Mirror
 from drakit_allocator.scheduler.pods import PodInfo
@@ -48,6 +49,8 @@ FILTER_TIMEOUT = 10.0
 _DRAIN = 5.0
 # A pod whose claims do not exist is reported after this time: normally the claim controller is faster.
 _PATIENCE = 2.0
+# Nothing happened for this long: there is time to look ahead.
+_IDLE = 0.1
 
 
 @dataclass(slots=True)
@@ -99,7 +102,7 @@ class Scheduler:
         try:
             async with asyncio.TaskGroup() as tasks:
                 # The loop below is the body of the group, not a member: when cancelled, it ends before the watches do.
-                background = [tasks.create_task(work) for work in (self.lease.watch(), self._report_held())]
+                background = [tasks.create_task(work) for work in self._background()]
                 # Claims before pods: a pod is only queued when its claims are known.
                 for mirror in (*self._others, self._claims, self._pods):
                     background.append(mirror.start(tasks))
@@ -111,6 +114,9 @@ class Scheduler:
         finally:
             await self._reports.flush()
 
+    def _background(self) -> list[Coroutine[Any, Any, None]]:
+        return [self.lease.watch(), self._report_held(), self._warm_up()]
+
     async def _lead(self, tasks: asyncio.TaskGroup, unclean: bool) -> None:
         """Schedule while the lease is held; pass it on afterwards unless it was lost."""
         keeper = asyncio.create_task(self.lease.keep())
@@ -118,10 +124,11 @@ class Scheduler:
         work = asyncio.create_task(self._work(tasks, unclean))
         try:
             await asyncio.wait([keeper, turn, work], return_when=asyncio.FIRST_COMPLETED)
-            if work.done():
-                work.result()
+            for task in (keeper, work):
+                if task.done():
+                    task.result()
         except (LeaseLost, ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
-            log.info("scheduling stops for now: %s", error or type(error).__name__)
+            log.info("scheduling stops for now: %s", str(error) or type(error).__name__)
         finally:
             await _stop(work, turn)
             settled = await self._drain()
@@ -138,6 +145,8 @@ class Scheduler:
         # What others did while they held the lease must be known before the first decision.
         self.state.claims.settle_all()
         await asyncio.gather(self._claims.relist(tasks), self._pods.relist(tasks))
+        # Some wait for bindings that the last loss of the lease has ended.
+        self.state.queue.move(devices_changed())
         while True:
             entry = await self.state.queue.pop()
             self._schedule(entry)
@@ -156,6 +165,14 @@ class Scheduler:
                 entry = self.state.queue.entries.get(uid)
                 if reason and entry is not None and entry.since < overdue and self.lease.is_held():
                     self._reports.failed(entry, UNSCHEDULABLE, before_filters(len(self.state.cluster), reason))
+
+    async def _warm_up(self) -> None:
+        """Use the time in which there is nothing to schedule."""
+        while True:
+            await asyncio.sleep(_IDLE)
+            # Slices of a pool come one by one; what is still changing is not worth looking at.
+            while not self._has_work() and self.state.warm_up():  # noqa: ASYNC110 - this gives way, it does not poll
+                await asyncio.sleep(0)
 
     def _schedule(self, entry: Entry) -> None:
         pod = entry.pod

@@ -140,7 +140,10 @@ class State:
         self.queue.delete(pod.uid)
         self.held.pop(pod.uid, None)
         self._unuse(pod)
-        if pod.uid in self.cluster.pods and pod.uid not in self.binding:
+        if pod.uid in self.binding and pod.uid in self.cluster.assumed:
+            # The binding is about to fail, or to learn that the pod is gone.
+            return
+        if pod.uid in self.cluster.pods:
             self.cluster.remove(pod.uid)
             self.queue.move(hints.pod_removed(pod))
 
