@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drakit_api import conversion, encoding, lifecycle, validation
+from drakit_api import conversion, encoding, lifecycle, schema, validation
 from drakit_api.decoding import decode
 from drakit_api.features import FeatureGates
 
@@ -319,20 +319,63 @@ def test_versions_of_a_kind(kind: str, expected: tuple[str, ...]) -> None:
     assert conversion.versions(kind) == expected
 
 
+def fields_of(struct: str) -> Object:
+    """Type of each field by its name, whatever the version is called."""
+    version = struct.partition("/")[2].partition(".")[0]
+
+    def shown(kind: schema.Type) -> str:
+        item = shown(kind.item) if kind.item else ""
+        return f"{'*' * kind.pointer}{kind.shape} {kind.struct.replace(f'resource/{version}.', '')} {item}"
+
+    return {field.name: (shown(field.type), field.omit) for field in schema.fields_of(struct)}
+
+
+@pytest.mark.parametrize(
+    ("version", "different"),
+    [("v1beta2", []), ("v1beta1", ["Device", "DeviceRequest", "ResourceSliceSpec"]), ("v1alpha3", [])],
+)
+def test_structures_that_differ_from_v1(version: str, different: list[str]) -> None:
+    """Those that are converted; all others need no conversion, since they are the same."""
+    prefix, structs = f"resource/{version}.", schema.load().structs
+    older = {struct.removeprefix(prefix) for struct in structs if struct.startswith(prefix)}
+    newer = {struct.removeprefix("resource/v1.") for struct in structs if struct.startswith("resource/v1.")}
+    common = older & newer
+    assert len(common) >= 5
+    assert [
+        name for name in sorted(common) if fields_of(prefix + name) != fields_of(f"resource/v1.{name}")
+    ] == different
+
+
+@pytest.mark.parametrize(("flat", "nested"), [("DeviceRequest", "ExactDeviceRequest"), ("BasicDevice", "Device")])
+def test_fields_that_moved_are_still_the_same(flat: str, nested: str) -> None:
+    older, newer = fields_of(f"resource/v1beta1.{flat}"), fields_of(f"resource/v1.{nested}")
+    only_outside = {"name", "firstAvailable"}
+    assert {name: older[name] for name in older.keys() - only_outside} == {
+        name: newer[name] for name in newer.keys() - only_outside
+    }
+
+
 @pytest.mark.parametrize(
     ("kind", "version"),
     [
         ("DeviceTaintRule", "v1beta1"),
         ("ResourceSlice", "v1alpha3"),
         ("ResourcePoolStatusRequest", "v1alpha3"),
+        ("ResourceSlice", "v2"),
         ("Pod", "v1"),
     ],
 )
 def test_unknown_kinds_and_versions(kind: str, version: str) -> None:
-    with pytest.raises(LookupError, match=r"resource\.k8s\.io/v1\w* has no kind"):
+    with pytest.raises(LookupError, match=r"resource\.k8s\.io/v\d\w* has no kind"):
         conversion.to_v1(kind, {}, version)
-    with pytest.raises(LookupError, match=r"resource\.k8s\.io/v1\w* has no kind"):
+    with pytest.raises(LookupError, match=r"resource\.k8s\.io/v\d\w* has no kind"):
         conversion.from_v1(kind, {}, version)
+
+
+@pytest.mark.parametrize("kind", ["ResourcePoolStatusRequest", "Pod"])
+def test_kinds_without_v1_have_no_versions(kind: str) -> None:
+    with pytest.raises(LookupError, match=r"resource\.k8s\.io/v1 has no kind"):
+        conversion.versions(kind)
 
 
 @pytest.mark.parametrize("kind", VERSIONS)

@@ -405,10 +405,15 @@ async def test_kubectl_gets_a_version_by_name(tmp_path: Path) -> None:
         await kubectl(server, tmp_path, "create", "--filename=-", body=made)
         arguments = ["get", "resourceslices.v1beta1.resource.k8s.io", "s", "--output=json"]
         out, err = await kubectl(server, tmp_path, *arguments)
+        table, _ = await kubectl(server, tmp_path, *arguments[:2])
     got = json.loads(out)
     assert got["apiVersion"] == "resource.k8s.io/v1beta1"
     assert got["spec"]["devices"] == [{"name": "gpu-0", "basic": {}}]
     assert "Warning: resource.k8s.io/v1beta1 ResourceSlice is deprecated" in err
+    assert [line.split()[:4] for line in table.splitlines()] == [
+        ["NAME", "NODE", "DRIVER", "POOL"],
+        ["s", "node-1", "gpu.example.com", "node-1"],
+    ]
 
 
 async def kubectl(server: Server, directory: Path, *arguments: str, body: Object | None = None) -> tuple[str, str]:
