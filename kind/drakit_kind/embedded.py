@@ -15,9 +15,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from drakit_api.features import FeatureGateError, FeatureGates
 from drakit_kind import control, spawn
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Driver, DriverSpec
-from drakit_kind.drivers import DriverProcess
+from drakit_kind.drivers import DriverProcess, pools_of
 from drakit_kind.home import ClusterHome
 
 _START_SECONDS = 60.0
@@ -65,6 +66,7 @@ class EmbeddedCluster:
     def start(self) -> None:
         """Start the process and wait until its nodes are Ready and its drivers registered."""
         began = time.monotonic()
+        _check(self._spec)
         self._home.make()
         if self._home.running_pid() is not None:
             raise ClusterError(f"cluster {self._spec.name} is running already; see `drakit cluster status`")
@@ -121,6 +123,16 @@ class EmbeddedCluster:
     def driver(self, spec: DriverSpec) -> Driver:
         """A driver in a process of its own, on this cluster's kubelet directories."""
         return DriverProcess(spec, self.kubeconfig, self._home.nodes, self._home.directory)
+
+
+def _check(spec: ClusterSpec) -> None:
+    """Refuse what cannot start before anything does: in the process's log it would be hard to find."""
+    try:
+        FeatureGates(spec.emulated_version, spec.gates)
+    except FeatureGateError as error:
+        raise ClusterError(str(error)) from None
+    for driver in spec.drivers:
+        pools_of(driver)
 
 
 def _free_port() -> int:

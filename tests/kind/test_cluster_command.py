@@ -1,0 +1,145 @@
+"""``drakit cluster`` as a user types it: up, talk to it, look at it, down; mistakes cost one line each."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from drakit_client.resources import CONFIG_MAPS, NODES, RESOURCE_SLICES
+from drakit_kind.api import Api
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A short directory for the state of this test's clusters."""
+    directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
+    yield directory
+    shutil.rmtree(directory)
+
+
+@pytest.fixture
+def drakit(home: Path) -> Iterator[Run]:
+    """Run the command with its state and kubeconfig below ``home``; whatever still runs in the end is taken down."""
+
+    def run(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "DRAKIT_HOME": str(home / "state"), "KUBECONFIG": str(home / "config")}
+        done = subprocess.run(
+            [sys.executable, "-m", "drakit_kind", *arguments],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=90,
+            check=False,
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+        return done
+
+    yield run
+    for state in (home / "state").glob("*/cluster.json"):
+        run("cluster", "down", "--name", state.parent.name)
+
+
+def test_a_cluster_comes_up_is_looked_at_and_goes_away(drakit: Run, home: Path) -> None:
+    up = drakit("cluster", "up", "--nodes", "2", "--driver", "a30@node-2").stdout
+    assert re.search(r"cluster default is ready after \d+\.\d\d s: https://127\.0\.0\.1:\d+, 2 nodes", up)
+    config = yaml.safe_load((home / "config").read_text())
+    assert config["current-context"] == "drakit-default"
+    with Api(home / "config") as api:
+        assert [node["metadata"]["name"] for node in api.objects(NODES)] == ["node-1", "node-2"]
+        assert {item["spec"]["nodeName"] for item in api.objects(RESOURCE_SLICES)} == {"node-2"}
+    status = drakit("cluster", "status").stdout
+    assert "nodes: 2 of 2 ready" in status
+    assert "driver gpu.nvidia.com: 1 pools, 2 slices" in status
+    drakit("cluster", "down")
+    assert not (home / "config").exists()
+    assert list((home / "state").iterdir()) == []
+
+
+def test_an_api_server_alone_has_no_nodes_and_no_scheduler(drakit: Run, home: Path) -> None:
+    drakit("cluster", "up", "--nodes", "0", "--no-scheduler", "--port", "0", "--token", "secret", "--no-tls")
+    assert yaml.safe_load((home / "config").read_text())["users"][0]["user"] == {"token": "secret"}
+    with Api(home / "config") as api:
+        assert api.objects(NODES) == []
+    refused = drakit("cluster", "restart", "scheduler", code=1)
+    assert refused.stderr == "Error: this cluster runs no scheduler; it runs apiserver, controllers\n"
+
+
+def test_data_in_a_directory_of_ones_own_outlives_the_cluster(drakit: Run, home: Path) -> None:
+    options = ["--data-dir", str(home / "data")]
+    drakit("cluster", "up", "--nodes", "1", "--no-driver", *options)
+    with Api(home / "config") as api:
+        kept = api.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept"}, "data": {"a": "b"}})
+    before = yaml.safe_load((home / "config").read_text())
+    assert "its data stays in" in drakit("cluster", "down", *options).stdout
+    drakit("cluster", "up", "--nodes", "1", "--no-driver", *options)
+    after = yaml.safe_load((home / "config").read_text())
+    assert [cluster["cluster"]["server"] for cluster in after["clusters"]] == [
+        cluster["cluster"]["server"] for cluster in before["clusters"]
+    ]
+    with Api(home / "config") as api:
+        assert api.get(CONFIG_MAPS, "kept") == kept
+    drakit("cluster", "down", *options)
+
+
+def test_two_clusters_run_side_by_side(drakit: Run, home: Path) -> None:
+    for name in ("red", "blue"):
+        drakit("cluster", "up", "--name", name, "--nodes", "1", "--no-driver", "--kubeconfig", str(home / name))
+    with Api(home / "red") as red, Api(home / "blue") as blue:
+        red.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "only-red"}})
+        assert blue.find(CONFIG_MAPS, "only-red") is None
+        drakit("cluster", "down", "--name", "red")
+        assert len(blue.objects(NODES)) == 1
+    assert not (home / "red").exists()
+    assert (home / "blue").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["cluster", "status"], "cluster default does not run; start one with `drakit cluster up`"),
+        (["cluster", "down", "--name", "other"], "there is no cluster other; start one with `drakit cluster up`"),
+        (["cluster", "up", "--name", "../evil"], "cluster name '../evil': use at most 40 lower case letters"),
+        (["cluster", "up", "--driver", "b200"], 'there is no profile "b200"; known are a100-40gb'),
+        (["cluster", "up", "--driver", "a30@node-9"], "--driver a30@node-9: no node node-9; this cluster has node-1"),
+        (
+            ["cluster", "up", "--feature-gates", "DRAPrioritizedList=false"],
+            "cannot set feature gate DRAPrioritizedList to false, feature is locked to true",
+        ),
+        (["cluster", "up", "--emulated-version", "1.20"], "1.20"),
+        (["cluster", "up", "--feature-gates", "DRA"], "DRA"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_do(drakit: Run, home: Path, arguments: list[str], says: str) -> None:
+    refused = drakit(*arguments, code=1)
+    assert refused.stdout == ""
+    assert refused.stderr.startswith("Error: ")
+    assert says in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    assert not (home / "config").exists()
+
+
+def test_a_second_up_of_the_same_name_changes_nothing(drakit: Run, home: Path) -> None:
+    drakit("cluster", "up", "--nodes", "1", "--no-driver")
+    before = (home / "config").read_bytes()
+    refused = drakit("cluster", "up", code=1)
+    assert refused.stderr == "Error: cluster default is running already; see `drakit cluster status`\n"
+    assert (home / "config").read_bytes() == before
+    assert "1 of 1 ready" in drakit("cluster", "status").stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["cluster"], ["cluster", "up"], ["driver"], ["driver", "run"], ["demo"]])
+def test_help_teaches_with_an_example(drakit: Run, arguments: list[str]) -> None:
+    shown = drakit(*arguments, "--help").stdout
+    assert "drakit " in shown.partition("\n\n")[2]
