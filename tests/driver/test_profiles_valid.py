@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from drakit_api.cel import compile_selector, device_view
+from drakit_api.decoding import decode
 from drakit_api.features import FeatureGates
+from drakit_api.lifecycle import prepare_create
 from drakit_api.slices import split
 from drakit_api.validation import validate_create
 from drakit_driver.profiles import build, device_classes, profiles
@@ -83,8 +85,10 @@ def _selected(profile: str, request: Object) -> list[str]:
 def test_example_claims_are_valid_and_select_what_they_mean(example: str, profile: str, selected: list[int]) -> None:
     documents = _documents(example)
     (claim,) = [each for each in documents if each["kind"] in _PLURALS]
-    stored = {**claim, "metadata": {**claim["metadata"], "namespace": "default"}}
-    assert validate_create(_PLURALS[claim["kind"]], stored, _GATES) == []
+    kind = claim["kind"]
+    written = {**claim, "metadata": {**claim["metadata"], "namespace": "default"}}
+    stored = prepare_create(kind, decode(kind, written), _GATES, now="2026-01-01T00:00:00Z")
+    assert validate_create(_PLURALS[kind], stored, _GATES) == []
     assert [len(_selected(profile, request)) for request in _requests(claim)] == selected
 
 
