@@ -31,9 +31,9 @@ _FORMAT_PATTERNS = {
     "QualifiedName": 60,
     "URI": 1103,
     "byte": 84,
-    "uuid": 72,
-    "date": 72,
-    "datetime": 72,
+    "uuid": 70,
+    "date": 71,
+    "datetime": 71,
 }
 
 

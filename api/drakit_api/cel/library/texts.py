@@ -160,15 +160,16 @@ def _fixed(argument: Any, precision: int) -> str:
     return _localized(value) or f"{value:,.{precision}f}"
 
 
-def _scientific(argument: Any, precision: int) -> str:
+def _scientific(argument: Any, width: int) -> str:
+    """Upstream takes the precision for a width, so there are always six decimals."""
     value = _double(argument, "e")
     special = _localized(value)
     if special is not None:
-        return special
-    mantissa, _, exponent = f"{value:.{precision}e}".partition("e")
+        return special.rjust(width)
+    mantissa, _, exponent = f"{value:.{_DEFAULT_PRECISION}e}".partition("e")
     sign = "⁻" if int(exponent) < 0 else ""
     digits = f"{abs(int(exponent)):02d}".translate(_SUPERSCRIPT)
-    return f"{mantissa}\u202f×\u202f10{sign}{digits}"
+    return f"{mantissa}×10{sign}{digits}".rjust(width)
 
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
