@@ -146,14 +146,15 @@ async def test_events_are_listed_for_their_object(kubectl: Kubectl) -> None:
 apiVersion: v1
 kind: Event
 metadata: {name: p.1}
-involvedObject: {apiVersion: v1, kind: Pod, name: p, namespace: default}
+involvedObject: {apiVersion: v1, kind: Pod, name: p, namespace: default, uid: UID}
 reason: FailedScheduling
 message: no node fits
 type: Warning
 lastTimestamp: "2026-01-01T00:00:00Z"
 """
     await kubectl("apply", "-f", "-", stdin=DEPLOYMENT)
-    await kubectl("create", "-f", "-", stdin=event)
+    uid = await kubectl("get", "pod", "p", "-o", "jsonpath={.metadata.uid}")
+    await kubectl("create", "-f", "-", stdin=event.replace("UID", uid))
     shown = await kubectl("events", "--for", "pod/p")
     assert "FailedScheduling" in shown
     assert "no node fits" in shown

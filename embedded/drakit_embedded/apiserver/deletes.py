@@ -102,7 +102,7 @@ def delete(api: Api, served: Served, key: Key, wanted: Options) -> Deleted:
     else:
         obj["metadata"].pop("finalizers", None)
     pending = _begin_graceful(served, obj, wanted)
-    if not pending and not finalizers and not _held(obj):
+    if not pending and not finalizers and not _held(served, obj):
         return Deleted(remove(api, served, key, obj, dry_run=bool(wanted.dryRun)), True)
     if not pending:
         _mark(obj)
@@ -186,17 +186,16 @@ def _mark(obj: Object, seconds: int = 0) -> None:
     meta["deletionGracePeriodSeconds"] = seconds
 
 
-def _held(obj: Object) -> bool:
+def _held(served: Served, obj: Object) -> bool:
     """A namespace stays while its own finalizers are there, which are in its spec."""
-    spec = obj.get("spec")
-    return obj.get("status", {}).get("phase") is not None and isinstance(spec, dict) and bool(spec.get("finalizers"))
+    return served.strategy.finalizers_in_spec and bool((obj.get("spec") or {}).get("finalizers"))
 
 
-def done(obj: Object) -> bool:
+def done(served: Served, obj: Object) -> bool:
     """Whether an update has taken away the last thing that a deletion was waiting for."""
     meta = obj["metadata"]
     waiting = meta.get("finalizers") or meta.get("deletionGracePeriodSeconds")
-    return bool(meta.get("deletionTimestamp")) and not waiting and not _held(obj)
+    return bool(meta.get("deletionTimestamp")) and not waiting and not _held(served, obj)
 
 
 def remove(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool) -> Record:

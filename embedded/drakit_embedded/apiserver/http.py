@@ -48,6 +48,11 @@ class Handler:
         except web.HTTPRequestEntityTooLarge:
             refusal = statuses.too_large_body(BODY_BYTES)
             return answer(_encode(refusal.status()), refusal.code)
+        except Exception as error:
+            # A defect of this server; the client gets a Status all the same, and the log has the traceback.
+            log.exception("%s %s", request.method, request.raw_path)
+            internal = statuses.internal(f"{type(error).__name__}: {error}")
+            return answer(_encode(internal.status()), internal.code)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         path, _, query = request.raw_path.partition("?")

@@ -89,9 +89,7 @@ def _kubelet(api: Api, node: str) -> str:
         addresses = {entry["type"]: entry["address"] for entry in reversed(status["addresses"])}
         address = ipaddress.ip_address(addresses["InternalIP"])
     except (KeyError, TypeError, ValueError):
-        raise StatusError(
-            500, "InternalError", f"Internal error occurred: node {node} does not say where its kubelet listens"
-        ) from None
+        raise statuses.internal(f"node {node} does not say where its kubelet listens") from None
     if not address.is_loopback:
         raise statuses.forbidden("nodes", "", node, f"its kubelet is at {address}, which is not on this machine")
     host = f"[{address}]" if address.version == 6 else str(address)

@@ -171,6 +171,12 @@ def too_large_body(limit: int) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
 
 
+def internal(why: str) -> StatusError:
+    """The server, or something that it depends on, failed."""
+    details = {"causes": [{"message": why}]}
+    return StatusError(500, "InternalError", f"Internal error occurred: {why}", details)
+
+
 def quote(text: str) -> str:
     """``%q`` of Go, for the characters that occur in names."""
     return json.dumps(text, ensure_ascii=False)

@@ -49,6 +49,8 @@ def incoming(
         obj, found = served.strategy.decode(obj, served.kind, validation, api)
         warnings += found
         meta = obj.get("metadata") or {}
+    else:
+        bodies.drop_nulls(obj)
     obj = {"metadata": meta, **{key: value for key, value in obj.items() if key != "metadata"}}
     if namespace is not None:
         if meta.get("namespace", namespace) not in (namespace, "", None):
@@ -127,7 +129,7 @@ def update(
     new = _canonical(api, served, new)
     if new == old:
         return Written(record, False)
-    if deletes.done(new):
+    if deletes.done(served, new):
         return Written(deletes.remove(api, served, key, new, dry_run=dry_run), False)
     return Written(_commit(api, served, key, new, dry_run), False)
 

@@ -228,6 +228,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         prepare_create=_create_namespace,
         prepare_update=_update_namespace,
         on_deletion=_terminate,
+        finalizers_in_spec=True,
         returns_deleted=True,
     ),
     ("", "nodes"): Strategy(

@@ -85,6 +85,8 @@ class Strategy:
     grace: Callable[[Object, int | None], int] | None = None
     # Called on an object whose deletion has begun but has to wait.
     on_deletion: Callable[[Object], None] | None = None
+    # Namespaces have finalizers of their own beside those in metadata.
+    finalizers_in_spec: bool = False
     # Whether DELETE answers with the object rather than with a Status.
     returns_deleted: bool = False
 

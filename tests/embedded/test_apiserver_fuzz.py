@@ -1,0 +1,195 @@
+"""Bodies, patches and selectors of any shape: refused or taken, but never the server's fault."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from drakit_api.features import FeatureGates
+from drakit_embedded.apiserver import bodies, deletes, lists, patches, podverbs, requests, scales, writes
+from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.catalog import Catalog, Served
+from drakit_embedded.apiserver.columns import DEFAULT, PRINTERS
+from drakit_embedded.apiserver.statuses import StatusError
+from drakit_embedded.apiserver.store import Store
+
+Object = dict[str, Any]
+KINDS = [
+    ("", "pods"),
+    ("", "nodes"),
+    ("", "namespaces"),
+    ("", "configmaps"),
+    ("", "secrets"),
+    ("", "events"),
+    ("", "services"),
+    ("apps", "deployments"),
+    ("apps", "daemonsets"),
+    ("coordination.k8s.io", "leases"),
+    ("scheduling.k8s.io", "priorityclasses"),
+    ("resource.k8s.io", "resourceslices"),
+    ("resource.k8s.io", "resourceclaims"),
+    ("resource.k8s.io", "resourceclaimtemplates"),
+    ("resource.k8s.io", "deviceclasses"),
+]
+WORDS = [
+    *("metadata", "name", "generateName", "labels", "annotations", "finalizers", "ownerReferences", "spec", "status"),
+    *("containers", "resources", "claims", "limits", "requests", "ports", "env", "image", "volumes", "tolerations"),
+    *("resourceClaims", "resourceClaimName", "nodeName", "schedulingGates", "priorityClassName", "serviceAccountName"),
+    *("template", "selector", "matchLabels", "matchExpressions", "replicas", "strategy", "type", "rollingUpdate"),
+    *("data", "immutable", "value", "involvedObject", "source", "series", "count", "phase", "conditions", "addresses"),
+    *("capacity", "allocatable", "taints", "containerStatuses", "state", "restartCount", "pool", "devices"),
+    *("attributes", "sharedCounters", "mixins", "includes", "basic", "exactly", "firstAvailable", "allocation"),
+    *("reservedFor", "$patch", "$setElementOrder/containers", "$retainKeys", "$deleteFromPrimitiveList/finalizers"),
+]
+
+leaves = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.sampled_from(["", "a", "A/b"])
+values = st.recursive(
+    leaves,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
+    max_leaves=20,
+)
+objects = st.dictionaries(st.sampled_from(WORDS), values, max_size=5)
+FUZZ = settings(max_examples=60, deadline=None)
+
+
+def new_api() -> Api:
+    store = Store()
+    gates = FeatureGates(overrides={"DRAResourceSliceMixins": True})
+    made = Api(store, Catalog(store, gates, {}), gates)
+    store.load()
+    create(made, served(made, "", "namespaces"), {"metadata": {"name": "default"}})
+    return made
+
+
+def served(api: Api, group: str, plural: str) -> Served:
+    found = api.catalog.find(group, "v1", plural)
+    assert found is not None
+    return found
+
+
+def code_of(call: Callable[[], object]) -> int:
+    """The HTTP code of what a call does."""
+    try:
+        call()
+    except StatusError as refused:
+        return refused.code
+    return 200
+
+
+def create(api: Api, kind: Served, obj: Object, name: str = "a") -> None:
+    """POST of an object, and everything that is read from it afterwards."""
+    namespace = "default" if kind.kind.namespaced else None
+    raw = msgspec.json.encode(obj)
+    body = bodies.parse(raw, "application/json", kind.kind.kind)
+    body = writes.incoming(api, kind, body, namespace, validation="", warnings=[])
+    body["metadata"].setdefault("name", name)
+    record = writes.create(api, kind, namespace, body, dry_run=False).record
+    kind.plain.one(record)
+    _, cells = PRINTERS.get((kind.kind.group, kind.kind.plural), DEFAULT)
+    cells(record.object())
+
+
+def change(api: Api, kind: Served, patch: patches.Patch, subresource: str | None) -> None:
+    """PATCH of the first object there is."""
+    for key in list(kind.collection.records)[:1]:
+
+        def incoming(obj: Object) -> Object:
+            return writes.incoming(api, kind, obj, key[0] or None, validation="", warnings=[])  # noqa: B023
+
+        changed = patches.change(kind, key, patch, incoming)
+        writes.update(api, kind, key, changed, subresource=subresource)
+
+
+@pytest.mark.parametrize(("group", "plural"), KINDS, ids=[plural for _, plural in KINDS])
+@FUZZ
+@given(obj=objects, patch=objects, kind=st.sampled_from(["merge", "strategic"]), status=st.booleans())
+def test_objects_and_patches_of_any_shape(
+    group: str, plural: str, obj: Object, patch: Object, kind: Any, status: bool
+) -> None:
+    api = new_api()
+    target = served(api, group, plural)
+    version, before = api.store.version, dict(target.collection.records)
+    code = code_of(lambda: create(api, target, obj))
+    assert code < 500
+    assert code == 200 or (api.store.version, target.collection.records) == (version, before)
+    subresource = "status" if status and "status" in target.kind.subresources else None
+    assert code_of(lambda: change(api, target, patches.Patch(kind, patch), subresource)) < 500
+    for key in list(target.collection.records):
+        if key[1] != "default":
+            deletes.delete(api, target, key, deletes.Options())
+
+
+operations = st.lists(
+    st.fixed_dictionaries(
+        {"op": st.sampled_from(["add", "remove", "replace", "move", "copy", "test", "x"])},
+        optional={
+            "path": st.sampled_from(["", "/", "/metadata", "/data/k", "/data/-", "/metadata/labels/0", "//", "~2"])
+            | leaves,
+            "from": st.sampled_from(["/metadata", "/data", ""]),
+            "value": values,
+        },
+    ),
+    max_size=3,
+)
+
+
+@FUZZ
+@given(content=operations)
+def test_json_patches_of_any_shape(content: Any) -> None:
+    api = new_api()
+    target = served(api, "", "configmaps")
+    create(api, target, {"metadata": {"name": "a"}, "data": {"k": "v"}})
+    assert code_of(lambda: change(api, target, patches.Patch("json", content), None)) < 500
+
+
+@FUZZ
+@given(obj=objects)
+def test_bodies_of_subresources_of_any_shape(obj: Object) -> None:
+    api = new_api()
+    pods, deployments = served(api, "", "pods"), served(api, "apps", "deployments")
+    container = {"name": "c", "image": "i"}
+    create(api, pods, {"metadata": {"name": "p"}, "spec": {"containers": [container]}})
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    create(api, deployments, {"metadata": {"name": "d"}, "spec": spec})
+    for call in (
+        lambda: podverbs.bind(api, pods, ("default", "p"), obj, dry_run=True),
+        lambda: podverbs.evict(api, pods, ("default", "p"), obj, dry_run=True),
+        lambda: scales.replace(api, deployments, ("default", "d"), obj, dry_run=True),
+        lambda: deletes.options(msgspec.json.encode(obj), "", requests.Query("")),
+    ):
+        assert code_of(call) < 500
+
+
+@FUZZ
+@given(
+    text=st.text("ab=!,()<> in\0\\/-.é", max_size=12),
+    parameter=st.sampled_from(
+        [
+            "labelSelector",
+            "fieldSelector",
+            "limit",
+            "continue",
+            "resourceVersion",
+            "resourceVersionMatch",
+            "timeoutSeconds",
+        ]
+    ),
+)
+def test_parameters_of_any_text(text: str, parameter: str) -> None:
+    api = new_api()
+    target = served(api, "", "pods")
+    query = requests.Query(f"{parameter}={quote(text)}&resourceVersion=1")
+    assert code_of(lambda: lists.listed(api.store, target, None, query, target.plain)) in (200, 400, 410, 422, 504)
+
+
+@FUZZ
+@given(raw=st.binary(max_size=60), prefix=st.sampled_from([b"", b"k8s\0", b"k8s\0\n\x0f\n\x02v1\x12\tConfigMap\x12"]))
+def test_protobuf_of_any_bytes(raw: bytes, prefix: bytes) -> None:
+    assert code_of(lambda: bodies.parse(prefix + raw, "application/vnd.kubernetes.protobuf", "ConfigMap")) < 500
