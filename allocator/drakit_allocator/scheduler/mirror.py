@@ -7,10 +7,38 @@ is. Listing again does: whatever was written before the list is in it.
 from __future__ import annotations
 
 import asyncio
+import logging
+
+import aiohttp
 
 from drakit_client.connection import Connection, Object
+from drakit_client.errors import ApiError, NotFound
 from drakit_client.reflector import Handler, Reflector
 from drakit_client.resources import Resource
+
+log = logging.getLogger(__name__)
+
+
+_RETRY = 0.2
+
+
+async def served(connection: Connection, resource: Resource, *versions: str) -> Resource | None:
+    """The resource in the first of these versions that the server serves; None if it serves none of them.
+
+    Waits for a server that is away: a kind must not be missing just because it was asked for too early.
+    """
+    for version in versions:
+        while True:
+            try:
+                await connection.json("GET", resource.in_version(version).path(), params={"limit": "1"})
+            except NotFound:
+                break
+            except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+                log.info("%s: %s", resource.plural, str(error) or type(error).__name__)
+                await asyncio.sleep(_RETRY)
+            else:
+                return resource.in_version(version)
+    return None
 
 
 class Mirror:
@@ -28,10 +56,9 @@ class Mirror:
         """The object as last seen, or None."""
         return self._reflector.get(name, namespace)
 
-    def start(self, tasks: asyncio.TaskGroup) -> asyncio.Task[None]:
+    def start(self, tasks: asyncio.TaskGroup) -> None:
         """Follow from now on; an error in a handler ends the group."""
         self._task = tasks.create_task(self._reflector.run())
-        return self._task
 
     async def synced(self) -> None:
         """Wait until the first list has been handled."""

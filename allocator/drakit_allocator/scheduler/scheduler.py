@@ -23,7 +23,7 @@ from drakit_allocator.scheduler.binding import Binder, BindingFailed, Decision, 
 from drakit_allocator.scheduler.diagnosis import SchedulingFailed, Unschedulable, before_filters
 from drakit_allocator.scheduler.hints import devices_changed
 from drakit_allocator.scheduler.lease import Lease, LeaseLost, LeaseTimes, NoLease
-from drakit_allocator.scheduler.mirror import Mirror
+from drakit_allocator.scheduler.mirror import Mirror, served
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.queue import Backoff, Entry
 from drakit_allocator.scheduler.readiness import DevicesNotReady
@@ -92,7 +92,6 @@ class Scheduler:
             Mirror(connection, NODES, self.state.on_node),
             Mirror(connection, NAMESPACES, self.state.on_namespace),
             Mirror(connection, DEVICE_CLASSES, self.state.on_class),
-            Mirror(connection, DEVICE_TAINT_RULES, self.state.on_taint_rule),
             Mirror(connection, RESOURCE_SLICES, self.state.on_slice),
         ]
         self.synced = asyncio.Event()
@@ -102,10 +101,11 @@ class Scheduler:
         try:
             async with asyncio.TaskGroup() as tasks:
                 # The loop below is the body of the group, not a member: when cancelled, it ends before the watches do.
-                background = [tasks.create_task(work) for work in self._background()]
+                for work in (self.lease.watch(), self._report_held(), self._warm_up()):
+                    tasks.create_task(work)
                 # Claims before pods: a pod is only queued when its claims are known.
-                for mirror in (*self._others, self._claims, self._pods):
-                    background.append(mirror.start(tasks))
+                for mirror in (*await self._device_taints(), *self._others, self._claims, self._pods):
+                    mirror.start(tasks)
                     await mirror.synced()
                 self.synced.set()
                 while True:
@@ -114,8 +114,10 @@ class Scheduler:
         finally:
             await self._reports.flush()
 
-    def _background(self) -> list[Coroutine[Any, Any, None]]:
-        return [self.lease.watch(), self._report_held(), self._warm_up()]
+    async def _device_taints(self) -> list[Mirror]:
+        """Taint rules are served in different versions by different Kubernetes versions, or not at all."""
+        resource = await served(self._connection, DEVICE_TAINT_RULES, "v1", "v1beta2", "v1alpha3")
+        return [] if resource is None else [Mirror(self._connection, resource, self.state.on_taint_rule)]
 
     async def _lead(self, tasks: asyncio.TaskGroup, unclean: bool) -> None:
         """Schedule while the lease is held; pass it on afterwards unless it was lost."""
