@@ -12,11 +12,12 @@ import pytest
 
 from drakit_allocator.scheduler import Backoff, Scheduler
 from drakit_allocator.scheduler.lease import LeaseTimes
-from drakit_api.features import FeatureGates
+from drakit_allocator.scheduler.mirror import served
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import (
     DEVICE_CLASSES,
+    DEVICE_TAINT_RULES,
     EVENTS,
     LEASES,
     NODES,
@@ -376,17 +377,10 @@ async def test_what_a_lost_lease_interrupted_is_done_in_the_next_term(api: Conne
     assert len((await claim_of(api))["status"]["reservedFor"]) == 2
 
 
-@pytest.mark.parametrize("version", ["1.34", "1.36"])
-async def test_a_server_of_an_older_version_without_taint_rules_will_do(version: str) -> None:
-    gates = FeatureGates(version)
-    async with (
-        Server(ServerConfig(gates=gates)) as server,
-        Connection(server.url, token=server.token) as api,
-        scheduling(api, gates=gates),
-    ):
-        await add_node(api)
-        await add_pod(api)
-        await bound(api)
+async def test_taint_rules_are_followed_in_the_first_version_that_is_served(api: Connection) -> None:
+    found = await served(api, DEVICE_TAINT_RULES, "v9", "v1")
+    assert found == DEVICE_TAINT_RULES
+    assert await served(api, DEVICE_TAINT_RULES, "v9") is None
 
 
 async def test_a_deleted_pod_takes_nothing_with_it(api: Connection) -> None:
