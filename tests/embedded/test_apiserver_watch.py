@@ -207,3 +207,13 @@ async def test_a_client_that_goes_away_leaves_nothing_behind(until: Callable[...
         await asyncio.gather(task, return_exceptions=True)
         await connection.close()
         await until(lambda: server.watching == 0, "the watch is closed")
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 40])
+async def test_long_lists_arrive_whole(connection: Connection, count: int) -> None:
+    """Lists over a megabyte are written in pieces."""
+    for index in range(count):
+        await connection.create(resources.CONFIG_MAPS, config_map(f"a{index:02}", x="x" * 60_000), "default")
+    listed = await connection.list(resources.CONFIG_MAPS, "default")
+    assert [item["metadata"]["name"] for item in listed["items"]] == [f"a{index:02}" for index in range(count)]
+    assert listed["kind"] == "ConfigMapList"

@@ -5,9 +5,9 @@ The plain form is put together from stored bytes; nothing is decoded or encoded 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -21,10 +21,41 @@ if TYPE_CHECKING:
 JSON = "application/json"
 _encode = msgspec.json.Encoder().encode
 _META = "meta.k8s.io"
+# A list of a thousand slices is 40 MB: it goes out in pieces, so that it is not in memory a second and third time.
+_CHUNK_BYTES = 256 * 1024
 _TABLE_VERSIONS = ("v1", "v1beta1")
 _ACCEPTABLE = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
 
 Transform = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
+
+
+class Parts(NamedTuple):
+    """An encoded list that has not been put together: the bodies are those of the store, separated by commas."""
+
+    head: bytes
+    bodies: Sequence[bytes] = ()
+    tail: bytes = b""
+
+    @property
+    def size(self) -> int:
+        """Bytes of the whole."""
+        return len(self.head) + sum(map(len, self.bodies)) + max(len(self.bodies) - 1, 0) + len(self.tail)
+
+    def whole(self) -> bytes:
+        """All of it."""
+        return b"".join((self.head, b",".join(self.bodies), self.tail))
+
+    def chunks(self) -> Iterator[bytes]:
+        """All of it in pieces of moderate size."""
+        yield self.head
+        first = size = 0
+        for index, body in enumerate(self.bodies):
+            size += len(body)
+            if size >= _CHUNK_BYTES:
+                separator = b"," if index + 1 < len(self.bodies) else b""
+                yield b",".join(self.bodies[first : index + 1]) + separator
+                first, size = index + 1, 0
+        yield b",".join(self.bodies[first:]) + self.tail
 
 
 class Form(Protocol):
@@ -37,7 +68,7 @@ class Form(Protocol):
         """A single object."""
         ...
 
-    def many(self, records: Sequence[Record], metadata: Object) -> bytes:
+    def many(self, records: Sequence[Record], metadata: Object) -> Parts:
         """A list with its ListMeta."""
         ...
 
@@ -57,12 +88,13 @@ class Plain:
     def one(self, record: Record) -> bytes:
         return self._head + self._served.body(record)[1:]
 
-    def many(self, records: Sequence[Record], metadata: Object) -> bytes:
+    def many(self, records: Sequence[Record], metadata: Object) -> Parts:
         if self._served.converter is None:
-            items = b",".join([record.body for record in records])
+            bodies = [record.body for record in records]
         else:
-            items = b",".join([self._served.body(record) for record in records])
-        return b"".join((self._list_head, _encode(metadata), b',"items":[', items, b"]}\n"))
+            bodies = [self._served.body(record) for record in records]
+        head = self._list_head + _encode(metadata) + b',"items":['
+        return Parts(head, bodies, b"]}\n")
 
 
 class Partial:
@@ -84,7 +116,10 @@ class Partial:
     def one(self, record: Record) -> bytes:
         return _encode(self._item(record))
 
-    def many(self, records: Sequence[Record], metadata: Object) -> bytes:
+    def many(self, records: Sequence[Record], metadata: Object) -> Parts:
+        return Parts(self._list(records, metadata))
+
+    def _list(self, records: Sequence[Record], metadata: Object) -> bytes:
         return _encode(
             {
                 "kind": "PartialObjectMetadataList",
@@ -109,9 +144,12 @@ class Table:
 
     def one(self, record: Record) -> bytes:
         metadata = {"resourceVersion": str(record.version)}
-        return self.many([record], metadata)
+        return self._table([record], metadata)
 
-    def many(self, records: Sequence[Record], metadata: Object) -> bytes:
+    def many(self, records: Sequence[Record], metadata: Object) -> Parts:
+        return Parts(self._table(records, metadata))
+
+    def _table(self, records: Sequence[Record], metadata: Object) -> bytes:
         return _encode(
             {
                 "kind": "Table",

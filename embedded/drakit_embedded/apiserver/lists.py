@@ -15,7 +15,7 @@ import msgspec
 
 from drakit_embedded.apiserver import selectors, statuses
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.forms import Form
+from drakit_embedded.apiserver.forms import Form, Parts
 from drakit_embedded.apiserver.requests import Query, resource_version
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.store import Key, Record, Store
@@ -57,7 +57,7 @@ def selection(served: Served, query: Query) -> Selection:
     )
 
 
-def listed(store: Store, served: Served, namespace: str | None, query: Query, form: Form) -> bytes:
+def listed(store: Store, served: Served, namespace: str | None, query: Query, form: Form) -> Parts:
     """The encoded answer to a list request."""
     chosen = selection(served, query)
     limit = query.number("limit") or 0

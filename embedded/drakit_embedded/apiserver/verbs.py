@@ -33,6 +33,8 @@ from drakit_embedded.apiserver.store import Key, Record
 from drakit_embedded.apiserver.watching import Watch, Watches
 
 _encode = msgspec.json.Encoder().encode
+# Longer lists are written in pieces.
+_ONE_PIECE = 1024 * 1024
 _JSON_HEADERS = {"Content-Type": "application/json"}
 
 
@@ -144,7 +146,17 @@ async def _list(call: Call) -> web.StreamResponse:
     form = call.form(listing=True)
     if call.query.flag("watch"):
         return await _watch(call)
-    return call.answer(lists.listed(call.api.store, call.served, call.target.namespace, call.query, form))
+    listed = lists.listed(call.api.store, call.served, call.target.namespace, call.query, form)
+    if listed.size <= _ONE_PIECE:
+        return call.answer(listed.whole())
+    response = web.StreamResponse(headers=_JSON_HEADERS)
+    _warn(response, call.warnings)
+    response.content_length = listed.size
+    await response.prepare(call.request)
+    for chunk in listed.chunks():
+        await response.write(chunk)
+    await response.write_eof()
+    return response
 
 
 async def _watch(call: Call) -> web.StreamResponse:
@@ -170,7 +182,7 @@ async def _delete_collection(call: Call) -> web.StreamResponse:
     selected = [record for record in call.served.collection.select(call.target.namespace) if chosen.matches(record)]
     gone = [deletes.delete(call.api, call.served, record.key, wanted).record for record in selected]
     metadata = {"resourceVersion": str(call.api.store.version)}
-    return call.answer(call.served.plain.many(gone, metadata))
+    return call.answer(call.served.plain.many(gone, metadata).whole())
 
 
 async def _get(call: Call) -> web.StreamResponse:
