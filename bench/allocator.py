@@ -1,19 +1,19 @@
 """Milliseconds per pod for filling one DGX node with MIG claims, beside what upstream's Go allocator took.
 
 Each pod's claims are allocated one after the other, as in the recorded run; the devices must be the recorded ones.
-Run with ``python bench/allocator.py``. Both figures are CPU time on one thread; upstream's is the recorded one.
+Both figures are CPU time on one thread; upstream's is in the recorded file (``upstream.CPUMsPerPod``).
 """
 
 from __future__ import annotations
 
 import gzip
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from bench.report import Report, Step, ratio
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.nodes import Node
@@ -50,27 +50,24 @@ def _place(claims: list[Json], nodes: list[Node], snapshot: Snapshot, allocated:
     return None
 
 
-def _row(cluster: Json) -> tuple[str, bool]:
-    seconds, placements = min((_fill(cluster) for _ in range(_ROUNDS)), key=lambda run: run[0])
+def _row(cluster: Json, rounds: int) -> tuple[list[str], bool]:
+    seconds, placements = min((_fill(cluster) for _ in range(rounds)), key=lambda run: run[0])
     recorded = [one if one and one.get("devices") else None for one in cluster["placements"]]
     pods, placed = len(cluster["pods"]), sum(one is not None for one in placements)
     ours, upstream = 1000 * seconds / pods, cluster["upstream"]["CPUMsPerPod"]
-    verdict = "as recorded" if placements == recorded else "DIFFERENT"
-    figures = f"{pods:5} {placed:7} {ours:12.3f} {upstream:16.3f} {upstream / ours:6.1f}"
-    return f"{cluster['name']:24} {figures}  {verdict}", placements == recorded
+    speed = ratio(ours, upstream, less_is_better=True)
+    return [cluster["name"], f"{pods}", f"{placed}", f"{ours:.3f}", f"{upstream:.3f}", speed], placements == recorded
 
 
-def main() -> int:
-    """Print the table; 1 if a placement differs from the recorded one."""
-    columns = f"{'pods':>5} {'placed':>7} {'ours ms/pod':>12} {'upstream ms/pod':>16} {'ratio':>6}"
-    print(f"{'workload':24} {columns}  placements")
-    is_right = True
-    for path in sorted(_FILES.glob("bench-a-*.json.gz")):
-        row, is_same = _row(msgspec.json.decode(gzip.decompress(path.read_bytes())))
-        is_right = is_right and is_same
-        print(row)
-    return 0 if is_right else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+def run(step: Step, *, quick: bool = False) -> Report:
+    """The best of three runs of each recorded workload; an error for each that places a pod elsewhere."""
+    rows, errors = [], []
+    for path in sorted(_FILES.glob("bench-a-*.json.gz"))[: 1 if quick else None]:
+        cluster = msgspec.json.decode(gzip.decompress(path.read_bytes()))
+        step(f"{cluster['name']}, {len(cluster['pods'])} pods")
+        row, is_same = _row(cluster, 1 if quick else _ROUNDS)
+        rows.append(row)
+        if not is_same:
+            errors.append(f"{cluster['name']}: placements differ from upstream's")
+    columns = ["workload", "pods", "placed", "ms CPU a pod", "Kubernetes", "ratio"]
+    return Report("Allocator alone: MIG claims on DGX nodes", columns, rows, errors=errors)

@@ -1,0 +1,76 @@
+"""``python -m bench [NAMES...]``: run benchmarks one after the other, since two at a time would measure each other."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import signal
+import sys
+from typing import Protocol, cast
+
+import click
+from rich.console import Console
+
+from bench.report import Progress, Report, Step
+
+_NAMES = ("startup", "latency", "apiserver", "scheduler", "allocator", "cel")
+# From here on, somebody else's work is on the cores as much as ours.
+_HIGH_LOAD = 0.5
+
+
+class _Benchmark(Protocol):
+    """What each module of a name above has."""
+
+    __doc__: str
+
+    def run(self, step: Step, *, quick: bool = False) -> Report: ...
+
+
+def _benchmark(name: str) -> _Benchmark:
+    """Imported when it is wanted: together they need half of drakit."""
+    return cast("_Benchmark", importlib.import_module(f"bench.{name}"))
+
+
+def _print_list(console: Console) -> None:
+    for name in _NAMES:
+        summary = _benchmark(name).__doc__.partition("\n")[0]
+        console.print(f"{name:10} {summary}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _print_machine(console: Console) -> None:
+    load, cores = os.getloadavg(), os.cpu_count() or 1
+    averages = " ".join(f"{value:.2f}" for value in load)
+    console.print(f"machine: {cores} cores, Python {platform.python_version()}, load average {averages}")
+    if load[0] > _HIGH_LOAD * cores:
+        console.print("The machine is busy with other work: these figures are only indicative.", style="yellow")
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAMES]...", type=click.Choice(_NAMES))
+@click.option("--list", "listing", is_flag=True, help="Name the benchmarks and stop.")
+@click.option("--quick", is_flag=True, help="The smallest settings: to see that everything works, not how fast.")
+def main(names: tuple[str, ...], listing: bool, quick: bool) -> None:
+    """Run the named benchmarks, or all of them, and print a table of each.
+
+    \b
+    python -m bench
+    python -m bench apiserver scheduler
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop what was started then, too
+    tables, progress = Console(), Console(stderr=True)
+    if listing:
+        _print_list(tables)
+        return
+    wrong = False
+    for name in names or _NAMES:
+        _print_machine(tables)
+        with Progress(progress, name) as shown:
+            report = _benchmark(name).run(shown.step, quick=quick)
+        report.print(tables)
+        wrong = wrong or bool(report.errors)
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m bench")
