@@ -2,10 +2,14 @@
 PYTHON ?= python3
 CLUSTER ?= embedded
 JOBS ?= auto
+# Each worker has a cluster of its own; one more than the cores, because stories also wait.
+E2E_JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Compiling our modules at each start would take as long as starting a cluster does.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test e2e lint bench clean
 
@@ -32,7 +36,7 @@ test: setup
 	$(BIN)/python -m pytest tests -n $(JOBS) $(ARGS)
 
 e2e: setup
-	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) -n $(E2E_JOBS) --dist loadgroup $(ARGS)
 
 lint: setup
 	$(BIN)/ruff check .

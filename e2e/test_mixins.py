@@ -98,6 +98,7 @@ def _devices(side: Side, driver: str) -> list[dict[str, Any]]:
     return [device for item in slices for device in mixins.applied(mixins.pool_of(item["spec"])).devices]
 
 
+@pytest.mark.xdist_group("mixins")  # two clusters of their own, once
 @pytest.mark.parametrize("layout", CLAIMS)
 def test_a_layout_means_the_same_with_mixins_and_flattened(
     sides: dict[str, Side], figure: Callable[[str, str], None], layout: str

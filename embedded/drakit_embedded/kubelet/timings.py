@@ -26,6 +26,6 @@ class Timings:
     wiping: float = 30.0
     health_retry: float = 5.0
     reconcile: float = 60.0
-    poll: float = 0.1
+    poll: float = 0.02
     heartbeat: float = 10.0
     lease: int = 40
