@@ -42,6 +42,7 @@ DERIVED_ATTRIBUTES = 32  # DeviceDerivedAttributesMaxSize
 
 CEL_EXPRESSION_LENGTH = 10 * 1024  # CELSelectorExpressionMaxLength
 CEL_EXPRESSION_COST = 1_000_000  # CELSelectorExpressionMaxCost
+CLAIM_DERIVED_ATTRIBUTES_COST = 1_000_000  # DeviceClaimDerivedAttributeCELMaxCost
 OPAQUE_PARAMETERS_LENGTH = 10 * 1024  # OpaqueParametersMaxLength
 
 REQUEST_POLICY_OPTIONS = 10  # CapacityRequestPolicyDiscreteMaxOptions

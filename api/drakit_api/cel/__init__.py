@@ -8,7 +8,7 @@ server does with an expression in a request.
 from __future__ import annotations
 
 from .device import DeviceView, device_view
-from .errors import CelCompileError, CelError, CelRuntimeError
+from .errors import CelCompileError, CelError, CelProgramError, CelRuntimeError
 from .selector import (
     Expression,
     Selector,
@@ -21,6 +21,7 @@ from .selector import (
 __all__ = [
     "CelCompileError",
     "CelError",
+    "CelProgramError",
     "CelRuntimeError",
     "DeviceView",
     "Expression",

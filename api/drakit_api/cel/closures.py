@@ -14,7 +14,7 @@ from . import comprehensions, device, evaluation
 from .calls import call, call_with_constant, dispatcher
 from .comprehensions import Closure
 from .declarations import Implementation
-from .errors import CelCompileError, CelRuntimeError
+from .errors import CelProgramError, CelRuntimeError
 from .library import operators, regex
 from .syntax import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
 from .types import DEVICE
@@ -150,7 +150,7 @@ class Compiler:
             try:
                 regex.compile_pattern(known)
             except CelRuntimeError as error:
-                raise CelCompileError(f"program instantiation failed: {error}") from None
+                raise CelProgramError(error) from None
 
     def _folded(self, node: Call, implementation: Implementation, known: list[Any]) -> Closure:
         """The result of a call with constants. Conversions that fail are refused here, as upstream's optimizer does."""
@@ -158,7 +158,7 @@ class Compiler:
             return self._constant(implementation(*known))
         except CelRuntimeError as error:
             if node.target is None and node.function in CONVERSIONS:
-                raise CelCompileError(f"program instantiation failed: {error}") from None
+                raise CelProgramError(error) from None
             return evaluation.failing(str(error))
 
     def _against_constant(self, function: str, operands: list[Closure]) -> Closure | None:

@@ -44,11 +44,12 @@ _TYPE_NAMES = ("bool", "int", "uint", "double", "string", "bytes")
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Functions, names and the fields of ``device``."""
+    """Functions, names, the fields of ``device``, and the type of its attributes: that of which nothing is known."""
 
     functions: Functions
     names: Mapping[str, Type]
     device_fields: Mapping[str, Type]
+    attribute: Type
 
 
 @functools.cache
@@ -75,4 +76,4 @@ def new(*, consumable_capacity: bool = True, list_attributes: bool = False) -> E
     names |= {"null_type": types.type_of(types.NULL), "list": types.type_of(types.list_of(types.DYN))}
     names |= {f"google.protobuf.{t.kind.capitalize()}": types.type_of(t) for t in (types.TIMESTAMP, types.DURATION)}
     names |= {"map": types.type_of(types.map_of(types.DYN, types.DYN)), "type": types.type_of(types.TYPE)}
-    return Environment(functions(*libraries), names, fields)
+    return Environment(functions(*libraries), names, fields, attribute)

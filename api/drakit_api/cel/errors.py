@@ -16,6 +16,13 @@ class CelCompileError(CelError):
     """
 
 
+class CelProgramError(CelCompileError):
+    """The expression is well-typed but cannot be planned, which kube-apiserver calls an internal error."""
+
+    def __init__(self, cause: CelRuntimeError) -> None:
+        super().__init__(f"program instantiation failed: {cause}")
+
+
 class CelRuntimeError(CelError):
     """The expression failed on this device, for example ``no such key: model``."""
 

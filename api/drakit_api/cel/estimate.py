@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from drakit_api import limits
+
 from . import sizes
 from .call_estimates import Estimate, Sizes, estimate
 from .sizes import LIST_BASE, MAP_BASE, MAX, NOTHING, ONE, UNKNOWN, Path, Range, fixed
 from .syntax import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
 from .types import STRING, Type, is_optional
 
-LIMIT = 1_000_000
+LIMIT = limits.CEL_EXPRESSION_COST
 
 
 def greatest_cost(tree: Node) -> int:

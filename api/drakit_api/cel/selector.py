@@ -66,9 +66,7 @@ def compile_selector(expression: str) -> Selector:
 
     Raises ``CelCompileError`` in the words of cel-go.
     """
-    tree, result = _checked(expression, environment.stored())
-    _require_bool(result)
-    return Selector(expression, tree)
+    return Selector(expression, _selecting(expression, environment.stored()))
 
 
 @functools.lru_cache(maxsize=_CACHE_SIZE)
@@ -83,13 +81,11 @@ def compile_derived_attribute(expression: str) -> Expression:
 def check_selector(expression: str, *, consumable_capacity: bool = True, list_attributes: bool = False) -> int:
     """Check a selector in a request, with the gates DRAConsumableCapacity and DRAListTypeAttributes.
 
-    Returns the greatest cost that it could have on any device; upstream refuses more than 1,000,000. Raises
-    ``CelCompileError`` with the detail that kube-apiserver shows. The length limit is the caller's.
+    Returns the greatest cost that it could have on any device; the limits of cost and length are the caller's. Raises
+    ``CelCompileError`` with the detail that kube-apiserver shows.
     """
     known = environment.new(consumable_capacity=consumable_capacity, list_attributes=list_attributes)
-    tree, result = _checked(expression, known)
-    _require_bool(result)
-    return _cost(tree)
+    return _cost(_selecting(expression, known))
 
 
 @functools.lru_cache(maxsize=_CACHE_SIZE)
@@ -106,14 +102,16 @@ def _checked(expression: str, known: Environment) -> tuple[Node, Type]:
     return tree, check(expression, tree, known)
 
 
+def _selecting(expression: str, known: Environment) -> Node:
+    tree, result = _checked(expression, known)
+    if result not in (types.BOOL, known.attribute):
+        raise CelCompileError(f"must evaluate to bool or the unknown type, not {result.declared}")
+    return tree
+
+
 def _cost(tree: Node) -> int:
     compile_tree(tree)  # refuses what upstream refuses when it plans the evaluation
     return greatest_cost(tree)
-
-
-def _require_bool(result: Type) -> None:
-    if result != types.BOOL and not result.is_dynamic:
-        raise CelCompileError(f"must evaluate to bool or the unknown type, not {result.declared}")
 
 
 def _require_attribute(result: Type, *, list_attributes: bool) -> None:

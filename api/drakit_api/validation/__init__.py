@@ -49,7 +49,7 @@ def validate_create(
             handwritten = template.on_create(obj, gates, admin_namespace=admin_namespace)
             declared = template.declared(obj, version)
         case "deviceclasses":
-            handwritten, declared = deviceclass.on_create(obj), deviceclass.declared(obj)
+            handwritten, declared = deviceclass.on_create(obj, gates), deviceclass.declared(obj)
         case "devicetaintrules":
             handwritten, declared = taintrule.on_create(obj), taintrule.declared(obj)
         case _:
@@ -74,7 +74,7 @@ def validate_update(
         case "resourceclaimtemplates":
             handwritten, declared = template.on_update(obj, old, gates), template.declared(obj, version)
         case "deviceclasses":
-            handwritten, declared = deviceclass.on_update(obj, old), deviceclass.declared(obj)
+            handwritten, declared = deviceclass.on_update(obj, old, gates), deviceclass.declared(obj)
         case "devicetaintrules":
             handwritten, declared = taintrule.on_update(obj, old), taintrule.declared(obj, old)
         case _:

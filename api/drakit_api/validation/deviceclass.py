@@ -11,6 +11,7 @@ from typing import Any
 
 from drakit_api import limits
 from drakit_api.equality import semantically_equal
+from drakit_api.features import FeatureGates
 from drakit_api.validation import formats, metadata
 from drakit_api.validation.configuration import configuration, declared_configuration
 from drakit_api.validation.errors import Errors, invalid
@@ -19,17 +20,17 @@ from drakit_api.validation.names import declared_dns_subdomain
 from drakit_api.validation.selectors import selectors
 
 
-def on_create(obj: dict[str, Any]) -> Errors:
+def on_create(obj: dict[str, Any], gates: FeatureGates) -> Errors:
     """``ValidateDeviceClass``."""
     yield from _metadata(obj)
-    yield from _spec(obj.get("spec") or {}, None)
+    yield from _spec(obj.get("spec") or {}, None, gates)
 
 
-def on_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
+def on_update(obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> Errors:
     """``ValidateDeviceClassUpdate``: expressions and parameters that were stored are not checked again."""
     yield from _metadata(obj)
     yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
-    yield from _spec(obj.get("spec") or {}, old.get("spec") or {})
+    yield from _spec(obj.get("spec") or {}, old.get("spec") or {}, gates)
 
 
 def declared(obj: dict[str, Any]) -> Errors:
@@ -53,9 +54,9 @@ def _any_name(name: str) -> list[str]:
     return []
 
 
-def _spec(spec: dict[str, Any], old: dict[str, Any] | None) -> Errors:
+def _spec(spec: dict[str, Any], old: dict[str, Any] | None, gates: FeatureGates) -> Errors:
     if old is None or not semantically_equal(spec.get("selectors"), old.get("selectors")):
-        yield from selectors(spec.get("selectors"), "spec.selectors")
+        yield from selectors(spec.get("selectors"), "spec.selectors", gates)
     stored = old is not None and semantically_equal(spec.get("config"), old.get("config"))
     yield from each(
         spec.get("config"),

@@ -14,13 +14,7 @@ from drakit_api.validation import names
 from drakit_api.validation.configuration import configuration, declared_configuration
 from drakit_api.validation.errors import Errors, invalid, not_supported, required
 from drakit_api.validation.items import Rule, declared_list, declared_objects, declared_set, each
-from drakit_api.validation.selectors import (
-    ConstraintAttributes,
-    constraint_attributes,
-    declared_derived_attribute,
-    derived_attributes,
-    selectors,
-)
+from drakit_api.validation.selectors import DerivedAttributes, declared_derived_attribute, selectors
 from drakit_api.validation.taints import declared_toleration, toleration
 
 # Names of subrequests by request name.
@@ -32,11 +26,11 @@ _NOT_A_REQUEST = "must be the name of a request in the claim or the name of a re
 def device_claim(devices: dict[str, Any], path: str, gates: FeatureGates) -> Errors:
     """``spec.devices`` of a claim."""
     known = request_names(devices)
-    used = constraint_attributes(devices.get("constraints"))
+    derived = DerivedAttributes(devices.get("constraints"), gates)
     yield from each(
         devices.get("requests"),
         f"{path}.requests",
-        lambda value, at: _request(value, at, used),
+        lambda value, at: _request(value, at, derived, gates),
         maximum=limits.CLAIM_REQUESTS,
     )
     yield from each(
@@ -51,6 +45,7 @@ def device_claim(devices: dict[str, Any], path: str, gates: FeatureGates) -> Err
         lambda value, at: claim_configuration(value, at, known),
         maximum=limits.CLAIM_CONFIGS,
     )
+    yield from derived.of_claim(path)
 
 
 def declared_device_claim(devices: dict[str, Any], path: str, version: str) -> Errors:
@@ -112,7 +107,7 @@ def _name(value: dict[str, Any]) -> str:
     return value.get("name") or ""
 
 
-def _request(value: dict[str, Any], path: str, used: ConstraintAttributes) -> Errors:
+def _request(value: dict[str, Any], path: str, derived: DerivedAttributes, gates: FeatureGates) -> Errors:
     yield from names.dns_label(_name(value), f"{path}.name")
     exactly, subrequests = value.get("exactly"), value.get("firstAvailable")
     detail = "exactly one of `exactly` or `firstAvailable` is required"
@@ -122,21 +117,21 @@ def _request(value: dict[str, Any], path: str, used: ConstraintAttributes) -> Er
         yield invalid(path, None, f"{detail}, but multiple fields are set")
     elif exactly is not None:
         yield from _device_class(exactly, f"{path}.exactly.deviceClassName", names.dns_subdomain)
-        yield from _devices(exactly, f"{path}.exactly", _name(value), used)
+        yield from _devices(exactly, f"{path}.exactly", _name(value), derived, gates)
     else:
 
         def subrequest(value: dict[str, Any], at: str) -> Errors:
             yield from names.dns_label(_name(value), f"{at}.name")
-            yield from _devices(value, at, f"{parent}/{_name(value)}", used)
+            yield from _devices(value, at, f"{parent}/{_name(value)}", derived, gates)
 
         parent = _name(value)
         yield from each(subrequests, f"{path}.firstAvailable", subrequest, maximum=limits.SUBREQUESTS)
 
 
-def _devices(value: dict[str, Any], path: str, name: str, used: ConstraintAttributes) -> Errors:
+def _devices(value: dict[str, Any], path: str, name: str, derived: DerivedAttributes, gates: FeatureGates) -> Errors:
     """What a request and a subrequest have in common."""
-    yield from selectors(value.get("selectors"), f"{path}.selectors")
-    yield from derived_attributes(value.get("derivedAttributes"), f"{path}.derivedAttributes", name, used)
+    yield from selectors(value.get("selectors"), f"{path}.selectors", gates)
+    yield from derived.of_request(value.get("derivedAttributes"), f"{path}.derivedAttributes", name)
     mode, count = value.get("allocationMode") or "", value.get("count") or 0
     if mode == "All" and count != 0:
         yield invalid(f"{path}.count", count, "must not be specified when allocationMode is 'All'")

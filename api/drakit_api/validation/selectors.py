@@ -6,53 +6,84 @@ Source: ``validateSelector`` and ``validateDeviceDerivedAttribute`` of ``k8s.io/
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from drakit_api import cel, limits
+from drakit_api.features import FeatureGates
 from drakit_api.validation import formats, names
-from drakit_api.validation.errors import Errors, invalid, required, too_long
+from drakit_api.validation.errors import Errors, forbidden, internal, invalid, required, too_long
 from drakit_api.validation.items import each, unique
 
 # Attributes by the request, or request/subrequest, whose constraints use them; "" for constraints on all requests.
-ConstraintAttributes = Mapping[str, set[str]]
+_ConstraintAttributes = Mapping[str, set[str]]
+_UNUSED = "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
 
 
-def selectors(values: list[dict[str, Any]] | None, path: str) -> Errors:
-    """Each compiles."""
-    yield from each(values, path, _selector, maximum=limits.SELECTORS)
+def selectors(values: list[dict[str, Any]] | None, path: str, gates: FeatureGates) -> Errors:
+    """Each compiles, and none can be too expensive."""
+
+    def selector(value: dict[str, Any], at: str) -> Errors:
+        if value.get("cel") is None:
+            yield required(f"{at}.cel")
+        else:
+            expression = value["cel"].get("expression") or ""
+            yield from _expression(expression, f"{at}.cel.expression", gates, cel.check_selector)
+
+    yield from each(values, path, selector, maximum=limits.SELECTORS)
 
 
-def _selector(value: dict[str, Any], path: str) -> Errors:
-    if value.get("cel") is None:
-        yield required(f"{path}.cel")
-    else:
-        yield from _expression(value["cel"].get("expression") or "", f"{path}.cel.expression")
-
-
-def _expression(expression: str, path: str) -> Errors:
+def _expression(
+    expression: str, path: str, gates: FeatureGates, check: Callable[..., int], costs: list[int] | None = None
+) -> Errors:
+    """A new expression; its greatest cost is added to ``costs``."""
     if formats.byte_length(expression) > limits.CEL_EXPRESSION_LENGTH:
         yield too_long(path, limits.CEL_EXPRESSION_LENGTH)
         return
     try:
-        cel.compile_selector(expression)
+        cost = check(
+            expression,
+            consumable_capacity=gates.enabled("DRAConsumableCapacity"),
+            list_attributes=gates.enabled("DRAListTypeAttributes"),
+        )
+    except cel.CelProgramError as error:
+        yield internal(path, str(error))
     except cel.CelCompileError as error:
         yield invalid(path, expression, str(error))
+    else:
+        if cost > limits.CEL_EXPRESSION_COST:
+            yield forbidden(path, "too complex, exceeds cost limit")
+        if costs is not None:
+            costs.append(cost)
 
 
-def derived_attributes(
-    values: list[dict[str, Any]] | None, path: str, request: str, used: ConstraintAttributes
-) -> Errors:
-    """Names occur once, and a constraint on this request uses them."""
+class DerivedAttributes:
+    """The derived attributes of a claim, whose costs have a limit together."""
 
-    def attribute(value: dict[str, Any], at: str) -> Errors:
-        name = value.get("name") or ""
-        if name and not _is_used(name, request, used):
-            detail = "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this"
-            yield invalid(f"{at}.name", name, f"{detail} request")
+    def __init__(self, constraints: list[dict[str, Any]] | None, gates: FeatureGates) -> None:
+        self._used = _constraint_attributes(constraints)
+        self._gates = gates
+        self._costs: list[int] = []
 
-    yield from each(values, path, attribute)
-    yield from unique(values, path, lambda value: value.get("name") or "", lambda value: value.get("name") or "")
+    def of_request(self, values: list[dict[str, Any]] | None, path: str, request: str) -> Errors:
+        """Names occur once and are used by a constraint on this request, or request/subrequest; expressions compile."""
+
+        def attribute(value: dict[str, Any], at: str) -> Errors:
+            name, expression = value.get("name") or "", value.get("expression") or ""
+            if name and not _is_used(name, request, self._used):
+                yield invalid(f"{at}.name", name, _UNUSED)
+            if expression:
+                check = cel.check_derived_attribute
+                yield from _expression(expression, f"{at}.expression", self._gates, check, self._costs)
+
+        yield from each(values, path, attribute)
+        yield from unique(values, path, lambda value: value.get("name") or "", lambda value: value.get("name") or "")
+
+    def of_claim(self, path: str) -> Errors:
+        """To be asked after all requests."""
+        if sum(self._costs) > limits.CLAIM_DERIVED_ATTRIBUTES_COST:
+            total = "total cost of derived attribute CEL expressions in the claim"
+            yield forbidden(path, f"too complex, {total} exceeds cost limit")
 
 
 def declared_derived_attribute(value: dict[str, Any], path: str) -> Errors:
@@ -65,7 +96,7 @@ def declared_derived_attribute(value: dict[str, Any], path: str) -> Errors:
         yield required(f"{path}.expression")
 
 
-def constraint_attributes(constraints: list[dict[str, Any]] | None) -> ConstraintAttributes:
+def _constraint_attributes(constraints: list[dict[str, Any]] | None) -> _ConstraintAttributes:
     """Which attributes the constraints of a claim use, by request."""
     used: dict[str, set[str]] = {}
     for constraint in constraints or ():
@@ -76,6 +107,6 @@ def constraint_attributes(constraints: list[dict[str, Any]] | None) -> Constrain
     return used
 
 
-def _is_used(name: str, request: str, used: ConstraintAttributes) -> bool:
+def _is_used(name: str, request: str, used: _ConstraintAttributes) -> bool:
     """A constraint on a request also holds for its subrequests."""
     return any(name in used.get(target, ()) for target in ("", request, request.partition("/")[0]))
