@@ -15,6 +15,7 @@ from rich.console import Console
 from bench.report import Progress, Report, Step
 
 _NAMES = ("startup", "latency", "apiserver", "scheduler", "allocator", "cel")
+_WIDTH = 110  # of tables that go to a file or pipe
 # From here on, somebody else's work is on the cores as much as ours.
 _HIGH_LOAD = 0.5
 
@@ -58,7 +59,7 @@ def main(names: tuple[str, ...], listing: bool, quick: bool) -> None:
     python -m bench apiserver scheduler
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop what was started then, too
-    tables, progress = Console(), Console(stderr=True)
+    tables, progress = Console(width=None if sys.stdout.isatty() else _WIDTH), Console(stderr=True)
     if listing:
         _print_list(tables)
         return

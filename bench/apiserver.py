@@ -164,7 +164,11 @@ def _row(name: str, clients: int, measured: _Run) -> list[str]:
     recorded = UPSTREAM[name][UPSTREAM_CLIENTS.index(clients)]
     p50, p99 = (1000 * percentile(measured.latencies, percent) for percent in (50, 99))
     speed = ratio(measured.rate, recorded)
-    return [name, f"{clients}", f"{measured.rate:,.1f}", f"{recorded:,g}", speed, f"{p50:.2f}", f"{p99:.2f}"]
+    return [name, f"{clients}", _figure(measured.rate), f"{recorded:,g}", speed, f"{p50:.2f}", f"{p99:.2f}"]
+
+
+def _figure(rate: float) -> str:
+    return f"{rate:,.0f}" if rate >= 100 else f"{rate:.1f}"
 
 
 def _config_map_create(endpoint: Endpoint) -> Traffic:
@@ -271,7 +275,7 @@ async def _watch_row(endpoint: Endpoint, settings: Settings, step: Step) -> tupl
     rate = len(result.delays) / (result.last - began)
     p50, p99, most = (1000 * percentile(result.delays, percent) for percent in (50, 99, 100))
     recorded = UPSTREAM_WATCH[0]
-    figures = [f"{rate:,.1f}", f"{recorded:,g}", ratio(rate, recorded), f"{p50:.2f}", f"{p99:.2f}"]
+    figures = [_figure(rate), f"{recorded:,g}", ratio(rate, recorded), f"{p50:.2f}", f"{p99:.2f}"]
     return ["watch events", f"{settings.watchers}", *figures], most
 
 

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import random
+from collections.abc import Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
+
+from kubernetes.utils.quantity import parse_quantity
 
 from drakit_api.features import FeatureGates
 from drakit_api.slices import split
@@ -14,6 +20,8 @@ Object = dict[str, Any]
 
 DRIVER = "gpu.nvidia.com"
 PROFILE = "dgx-a100"
+
+_quantity = functools.cache(parse_quantity)
 
 # What the published slices had besides names and types when Kubernetes was measured; today's driver publishes more.
 _RECORDED_ATTRIBUTES = frozenset(
@@ -51,6 +59,42 @@ def node_slices(node: str) -> list[Object]:
     for index, item in enumerate(slices):
         item["metadata"] = {"name": f"{index:05x}-{DRIVER}-{node}"}
     return slices
+
+
+def packed(mix: Mapping[str, int], tries: int, seed: int) -> list[tuple[str, str]]:
+    """Partitions at random, profile and device name, that fit one DGX together; ``mix`` has the weights of profiles.
+
+    Each goes to the first place that is free, as a driver's own bookkeeping would find it, without the allocator.
+    """
+    slices = node_slices("any")
+    free = {
+        (counters["name"], name): _quantity(value["value"])
+        for item in slices
+        for counters in item["spec"].get("sharedCounters") or []
+        for name, value in counters["counters"].items()
+    }
+    devices = [device for item in slices for device in item["spec"].get("devices") or []]
+    taken = []
+    for profile in random.Random(seed).choices(list(mix), list(mix.values()), k=tries):
+        for device in devices:
+            if device["attributes"].get("profile") == {"string": profile} and _take(device, free):
+                taken.append((profile, device["name"]))
+                break
+    return taken
+
+
+def _take(device: Object, free: dict[tuple[str, str], Decimal]) -> bool:
+    """Take a device's counters if all of them are free; that excludes taking a device twice."""
+    needs = {
+        (consumption["counterSet"], name): _quantity(value["value"])
+        for consumption in device["consumesCounters"]
+        for name, value in consumption["counters"].items()
+    }
+    if any(free[counter] < amount for counter, amount in needs.items()):
+        return False
+    for counter, amount in needs.items():
+        free[counter] -= amount
+    return True
 
 
 def recorded_slice(node: str) -> Object:
