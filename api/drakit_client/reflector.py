@@ -93,7 +93,9 @@ class Reflector:
             label_selector=self._label_selector,
             field_selector=self._field_selector,
         )
-        fresh = {key_of(item): item for item in listed["items"] or []}
+        # Items of a list come without their type, the same objects in a watch with it.
+        typed = {"kind": self.resource.kind, "apiVersion": self.resource.api_version}
+        fresh = {key_of(item): typed | item for item in listed["items"] or []}
         for key in [key for key in self.store if key not in fresh]:
             self._apply(key, None)
         for key, obj in fresh.items():

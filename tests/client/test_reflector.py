@@ -139,3 +139,11 @@ def _alive_after(changes: list[str]) -> set[str]:
     for change in changes:
         (alive.discard if change[0] == "-" else alive.add)(change[1:])
     return alive
+
+
+async def test_objects_have_their_type_wherever_they_came_from(collection: tuple[_Collection, Connection]) -> None:
+    state, connection = collection
+    watched = {"kind": "ConfigMap", "apiVersion": "v1", **_object("b", 6)}
+    state.lists, state.watches = [_listed(5, _object("a", 3))], [[_event("ADDED", watched)]]
+    reflector, _ = await _follow(state, connection)
+    assert {(obj["kind"], obj["apiVersion"]) for obj in reflector.store.values()} == {("ConfigMap", "v1")}
