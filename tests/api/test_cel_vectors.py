@@ -2,7 +2,8 @@
 
 ``admission``: expressions that a kube-apiserver was asked to store, with its complaint. ``devices``: expressions and
 devices of allocation problems, evaluated by upstream's ``cel`` package. ``language``: expressions about each part of
-the language, evaluated on one device. How the last two are recorded: tests/vectors/record/cel. ``differences.json``
+the language, evaluated on one device. ``unknown``: new expressions about attributes, whose type is unknown unless
+DRAListTypeAttributes is enabled. How the last three are recorded: tests/vectors/record/cel. ``differences.json``
 names the expressions whose answers still differ, and why; an entry that no longer differs fails.
 """
 
@@ -78,6 +79,15 @@ def metered_cost(expression: str) -> int:
 @pytest.mark.parametrize("row", rows("admission"), ids=lambda row: f"{row['server']}-{row['expression'][:60]}")
 def test_admission(row: dict[str, Any]) -> None:
     assert admitted(row) == row["message"]
+
+
+@pytest.mark.parametrize("row", rows("unknown"), ids=lambda row: row["expression"][:80])
+def test_attributes_of_unknown_type(row: dict[str, Any]) -> None:
+    try:
+        found: dict[str, Any] = {"maxCost": cel.check_selector(row["expression"])}
+    except cel.CelCompileError as error:
+        found = {"compileError": str(error)}
+    assert found == row["answer"]
 
 
 def test_devices() -> None:

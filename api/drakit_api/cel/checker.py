@@ -252,7 +252,7 @@ class _Checker:
             kinds = [INT, found.parameters[0]] if two else [found.parameters[0]]
         elif found.kind == "map":
             kinds = [*found.parameters] if two else [found.parameters[0]]
-        elif found.is_dynamic or found.kind in ("error", "parameter"):
+        elif found.kind in ("dyn", "error", "parameter"):
             self._substitution.assignable([DYN], [found])
             kinds = [DYN, DYN]
         else:
