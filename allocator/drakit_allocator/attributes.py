@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from drakit_allocator.derived import compile_derived_attribute
 from drakit_allocator.devices import Device, DeviceContent, remember
 from drakit_allocator.errors import AllocationError
-from drakit_api.cel import CelCompileError, CelError
+from drakit_api.cel import CelCompileError, CelError, compile_derived_attribute
 
 _SCALARS = ("string", "int", "bool", "version")
 _LISTS = ("ints", "bools", "strings", "versions")

@@ -7,24 +7,18 @@ server does with an expression in a request.
 
 from __future__ import annotations
 
+from .derived import DerivedAttribute, check_derived_attribute, compile_derived_attribute
 from .device import DeviceView, device_view
 from .errors import CelCompileError, CelError, CelProgramError, CelRuntimeError
-from .selector import (
-    Expression,
-    Selector,
-    check_derived_attribute,
-    check_selector,
-    compile_derived_attribute,
-    compile_selector,
-)
+from .selector import Selector, check_selector, compile_selector
 
 __all__ = [
     "CelCompileError",
     "CelError",
     "CelProgramError",
     "CelRuntimeError",
+    "DerivedAttribute",
     "DeviceView",
-    "Expression",
     "Selector",
     "check_derived_attribute",
     "check_selector",

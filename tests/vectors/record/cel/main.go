@@ -1,8 +1,9 @@
 // Answers of Kubernetes' own CEL compiler, for tests/api/test_cel_vectors.py.
 //
-// Reads one JSON object a line from standard input: {"expression", "driver", "device", "new"}; device is an entry of
-// spec.devices of a v1 ResourceSlice, new asks for the environment of expressions in a request. Writes one object a line:
-// compileError, or result or evalError, with cost (what the evaluation cost) and maxCost (the estimate).
+// Reads one JSON object a line from standard input: {"expression", "driver", "device", "new", "derived"}; device is an
+// entry of spec.devices of a v1 ResourceSlice, new asks for the environment of expressions in a request, derived for a
+// derived attribute. Writes one object a line: compileError, or result, attribute or evalError, with cost (what the
+// evaluation cost) and maxCost (the estimate).
 //
 //	go mod tidy && go run . < expressions.jsonl > answers.jsonl
 //
@@ -16,6 +17,7 @@ import (
 	"log"
 	"os"
 
+	celgo "github.com/google/cel-go/cel"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apiserver/pkg/cel/environment"
 	"k8s.io/dynamic-resource-allocation/cel"
@@ -26,14 +28,16 @@ type question struct {
 	Driver     string             `json:"driver"`
 	Device     resourceapi.Device `json:"device"`
 	New        bool               `json:"new"`
+	Derived    bool               `json:"derived"`
 }
 
 type answer struct {
-	CompileError string  `json:"compileError,omitempty"`
-	MaxCost      uint64  `json:"maxCost,omitempty"`
-	Result       *bool   `json:"result,omitempty"`
-	EvalError    string  `json:"evalError,omitempty"`
-	Cost         *uint64 `json:"cost,omitempty"`
+	CompileError string                       `json:"compileError,omitempty"`
+	MaxCost      uint64                       `json:"maxCost,omitempty"`
+	Result       *bool                        `json:"result,omitempty"`
+	Attribute    *resourceapi.DeviceAttribute `json:"attribute,omitempty"`
+	EvalError    string                       `json:"evalError,omitempty"`
+	Cost         *uint64                      `json:"cost,omitempty"`
 }
 
 func ask(q question) (a answer) {
@@ -48,7 +52,8 @@ func ask(q question) (a answer) {
 		envType = environment.NewExpressions
 	}
 	features := cel.Features{EnableConsumableCapacity: true, EnableListTypeAttributes: !q.New}
-	compiled := cel.GetCompiler(features).CompileCELExpression(q.Expression, cel.Options{EnvType: &envType})
+	options := cel.Options{EnvType: &envType, DerivedAttribute: q.Derived}
+	compiled := cel.GetCompiler(features).CompileCELExpression(q.Expression, options)
 	if compiled.Error != nil {
 		return answer{CompileError: compiled.Error.Detail}
 	}
@@ -59,11 +64,21 @@ func ask(q question) (a answer) {
 		Capacity:                 q.Device.Capacity,
 	}
 	a.MaxCost = compiled.MaxCost
+	if q.Derived {
+		attribute, details, err := compiled.EvaluateDerivedAttribute(context.Background(), device)
+		a.Attribute = attribute
+		return evaluated(a, details, err)
+	}
 	matches, details, err := compiled.DeviceMatches(context.Background(), device)
+	if err == nil {
+		a.Result = &matches
+	}
+	return evaluated(a, details, err)
+}
+
+func evaluated(a answer, details *celgo.EvalDetails, err error) answer {
 	if err != nil {
 		a.EvalError = err.Error()
-	} else {
-		a.Result = &matches
 	}
 	if details != nil {
 		a.Cost = details.ActualCost()

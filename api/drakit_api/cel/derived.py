@@ -1,0 +1,112 @@
+"""Derived attributes: expressions whose value takes part in constraints as if the device had published it.
+
+Source: ``validateOutputType`` and ``valToDeviceAttribute`` of ``k8s.io/dynamic-resource-allocation`` v0.37
+``cel/compile.go``.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from . import environment, types
+from .device import DeviceView
+from .environment import Environment
+from .errors import CelCompileError, CelRuntimeError
+from .expression import CACHE_SIZE, Expression, checked, planned_cost
+from .syntax import Node
+from .values import ABSENT, Optional, Semver, TypeValue, type_name
+
+_TYPES = (types.BOOL, types.INT, types.STRING, types.SEMVER, types.ANY, types.DYN)
+_FIELDS: dict[type, str] = {bool: "bool", int: "int", str: "string", Semver: "version"}
+# The Go types behind CEL's, which upstream's messages show; lists and maps are those that expressions build.
+_GO_TYPES = {
+    "bool": "bool",
+    "int": "int64",
+    "uint": "uint64",
+    "double": "float64",
+    "string": "string",
+    "bytes": "[]uint8",
+    "null_type": "structpb.NullValue",
+    "list": "[]ref.Val",
+    "map": "map[ref.Val]ref.Val",
+    "google.protobuf.Timestamp": "time.Time",
+    "google.protobuf.Duration": "time.Duration",
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.Semver": "semver.Version",
+    "kubernetes.URL": "*url.URL",
+    "kubernetes.NamedFormat": "cel.Format",
+    "net.IP": "netip.Addr",
+    "net.CIDR": "netip.Prefix",
+}
+
+
+class DerivedAttribute(Expression):
+    """A compiled derived attribute."""
+
+    __slots__ = ()
+
+    def attribute(self, device: DeviceView) -> dict[str, Any]:
+        """The attribute in the form of a v1 ``DeviceAttribute``.
+
+        Raises ``CelRuntimeError`` where the evaluation fails or its result is nothing that an attribute could hold.
+        """
+        value = _plain(self.evaluate(device))
+        if isinstance(value, list):
+            return _list(value)
+        if type(value) not in _FIELDS:
+            raise CelRuntimeError(f"unsupported CEL return type: {_go_type(value)}")
+        return {_FIELDS[type(value)]: _json(value)}
+
+
+@functools.lru_cache(maxsize=CACHE_SIZE)
+def compile_derived_attribute(expression: str) -> DerivedAttribute:
+    """Compile the expression of a stored derived attribute. Raises ``CelCompileError`` in the words of cel-go."""
+    return DerivedAttribute(expression, _deriving(expression, environment.stored(), list_attributes=True))
+
+
+@functools.lru_cache(maxsize=CACHE_SIZE)
+def check_derived_attribute(expression: str, *, consumable_capacity: bool = True, list_attributes: bool = False) -> int:
+    """Check the expression of a derived attribute in a request, as ``check_selector`` does for selectors."""
+    known = environment.new(consumable_capacity=consumable_capacity, list_attributes=list_attributes)
+    return planned_cost(_deriving(expression, known, list_attributes=list_attributes))
+
+
+def _deriving(expression: str, known: Environment, *, list_attributes: bool) -> Node:
+    tree, result = checked(expression, known)
+    is_list = list_attributes and result.kind == "list"
+    if (result.parameters[0] if is_list else result) not in _TYPES:
+        lists = " or a list of these scalars" if list_attributes else ""
+        wanted = f"a primitive scalar (string, integer, boolean, semver){lists}"
+        raise CelCompileError(f"must evaluate to {wanted}, not {result.declared}")
+    return tree
+
+
+def _list(values: list[Any]) -> dict[str, Any]:
+    """A list attribute; the first element decides of what type."""
+    if not values:
+        return {"strings": []}
+    elements = [_plain(value) for value in values]
+    kind = type(elements[0])
+    if kind not in _FIELDS:
+        raise CelRuntimeError(f"unsupported list element type: {_go_type(elements[0])}")
+    for index, element in enumerate(elements):
+        if type(element) is not kind:
+            expected = "semver" if kind is Semver else _FIELDS[kind]
+            raise CelRuntimeError(f"expected list element at index {index} to be {expected}, got {_go_type(element)}")
+    return {f"{_FIELDS[kind]}s": [_json(element) for element in elements]}
+
+
+def _plain(value: Any) -> Any:
+    """An optional counts as what it holds, a type as its name."""
+    while type(value) is Optional:
+        value = value.value
+    return value.name if type(value) is TypeValue else value
+
+
+def _json(value: Any) -> Any:
+    return str(value.version) if type(value) is Semver else value
+
+
+def _go_type(value: Any) -> str:
+    return "<nil>" if value is ABSENT else _GO_TYPES[type_name(value)]
