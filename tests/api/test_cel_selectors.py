@@ -128,9 +128,11 @@ def test_attribute_without_a_value_fails_every_selector() -> None:
         compile_selector("true").matches(view)
 
 
-def test_qualified_attribute_wins_over_unqualified() -> None:
-    device = {"attributes": {f"{DRIVER}/x": {"int": 1}, "x": {"int": 2}}}
-    assert compile_selector(f'device.attributes["{DRIVER}"].x == 1').matches(device_view(DRIVER, device))
+def test_unqualified_names_win_over_qualified_ones_of_the_driver() -> None:
+    entries = {"x": {"int": 2}, f"{DRIVER}/x": {"int": 1}}
+    for attributes in (entries, dict(reversed(entries.items()))):
+        view = device_view(DRIVER, {"attributes": attributes})
+        assert compile_selector(f'device.attributes["{DRIVER}"].x == 2').matches(view)
 
 
 def test_compiling_again_gives_the_same_selector() -> None:

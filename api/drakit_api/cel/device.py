@@ -36,17 +36,17 @@ def device_view(driver: str, device: Mapping[str, Any]) -> DeviceView:
 
     Attributes and capacities without a domain belong to the driver's. Where ``x`` and ``driver/x`` both exist, upstream
     takes either at random (``k8s.io/dynamic-resource-allocation`` v0.37 ``cel/compile.go`` walks over a Go map); here
-    the qualified one wins, as it does in constraints.
+    the unqualified one wins, as it does in the recorded answer. (In constraints, the qualified one wins everywhere.)
     """
     attributes, problem = Domains(), ""
-    for name, attribute in _qualified_last(device.get("attributes")):
+    for name, attribute in _qualified_first(device.get("attributes")):
         domain, identifier = _split(name, driver)
         try:
             attributes.setdefault(domain, {})[identifier] = _attribute(attribute)
         except ValueError as error:
             problem = problem or f"attribute {name}: {error}"
     capacity = Domains()
-    for name, entry in _qualified_last(device.get("capacity")):
+    for name, entry in _qualified_first(device.get("capacity")):
         domain, identifier = _split(name, driver)
         try:
             capacity.setdefault(domain, {})[identifier] = Quantity.parse(entry.get("value", "0"))
@@ -56,8 +56,8 @@ def device_view(driver: str, device: Mapping[str, Any]) -> DeviceView:
     return DeviceView([*fields, dict(zip(FIELDS, fields, strict=True))], problem)
 
 
-def _qualified_last(entries: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
-    return sorted((entries or {}).items(), key=lambda entry: "/" in entry[0])
+def _qualified_first(entries: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
+    return sorted((entries or {}).items(), key=lambda entry: "/" not in entry[0])
 
 
 def _split(name: str, driver: str) -> tuple[str, str]:
