@@ -163,9 +163,17 @@ async def test_a_namespace_takes_nothing_new_while_it_is_deleted(connection: Con
     with pytest.raises(ApiError, match="because it is being terminated") as refused:
         await connection.create(resources.CONFIG_MAPS, config_map("a"), "brief")
     assert refused.value.code == 403
+    assert [cause["reason"] for cause in refused.value.causes] == ["NamespaceTerminating"]
     await connection.json("PUT", "/api/v1/namespaces/brief/finalize", {**left, "spec": {}})
     with pytest.raises(NotFound):
         await connection.get(resources.NAMESPACES, "brief")
+
+
+@pytest.mark.parametrize("name", ["default", "kube-public", "kube-system"])
+async def test_a_namespace_that_every_cluster_has_stays(connection: Connection, name: str) -> None:
+    with pytest.raises(ApiError, match=f'namespaces "{name}" is forbidden: this namespace may not be deleted'):
+        await connection.delete(resources.NAMESPACES, name)
+    assert (await connection.get(resources.NAMESPACES, name))["status"]["phase"] == "Active"
 
 
 async def test_a_collection_is_deleted_by_selector(connection: Connection) -> None:

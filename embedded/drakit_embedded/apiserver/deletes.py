@@ -93,6 +93,8 @@ def delete(api: Api, served: Served, key: Key, wanted: Options) -> Deleted:
     record = served.collection.records.get(key)
     if record is None:
         raise statuses.not_found(kind.plural, kind.group, key[1])
+    if key[1] in served.strategy.undeletable:
+        raise statuses.forbidden(kind.plural, kind.group, key[1], "this namespace may not be deleted")
     _check_preconditions(served, record, wanted.preconditions)
     obj = record.object()
     before = record.object()

@@ -105,7 +105,11 @@ def _check_namespace(api: Api, served: Served, namespace: str, meta: Object) -> 
         raise statuses.not_found("namespaces", "", namespace)
     if found.fields.get("status.phase") == "Terminating":
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
-        raise statuses.forbidden(served.kind.plural, served.kind.group, meta.get("name", ""), why)
+        refusal = statuses.forbidden(served.kind.plural, served.kind.group, meta.get("name", ""), why)
+        # Controllers look for this cause before they give up (k8s.io/api/core/v1, NamespaceTerminatingCause).
+        cause = {"reason": "NamespaceTerminating", "message": f"namespace {namespace} is being terminated"}
+        refusal.details = {**(refusal.details or {}), "causes": [{**cause, "field": "metadata.namespace"}]}
+        raise refusal
 
 
 def update(

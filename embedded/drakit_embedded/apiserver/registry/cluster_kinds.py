@@ -230,6 +230,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         on_deletion=_terminate,
         finalizers_in_spec=True,
         returns_deleted=True,
+        undeletable=frozenset({"default", "kube-public", "kube-system"}),
     ),
     ("", "nodes"): Strategy(
         shape=SpecShape,

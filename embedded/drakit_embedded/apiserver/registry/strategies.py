@@ -89,6 +89,5 @@ class Strategy:
     finalizers_in_spec: bool = False
     # Whether DELETE answers with the object rather than with a Status.
     returns_deleted: bool = False
-
-
-PLAIN = Strategy()
+    # Names of objects without which a cluster is none.
+    undeletable: frozenset[str] = frozenset()
