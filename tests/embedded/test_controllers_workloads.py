@@ -367,6 +367,8 @@ async def test_a_namespace_is_furnished_and_emptied(story, controllers, until):
     await connection.create(REPLICA_SETS, workload("rs", 2), "team")
     blocked = {"metadata": {"name": "blocked", "finalizers": ["example.com/keep"]}}
     await connection.create(CONFIG_MAPS, blocked, "team")
+    event = {"metadata": {"name": "e"}, "involvedObject": {"kind": "ReplicaSet", "name": "rs", "namespace": "team"}}
+    await connection.create(EVENTS, event, "team")
     await connection.delete(NAMESPACES, "team")
 
     async def only_blocked() -> bool:
@@ -378,6 +380,7 @@ async def test_a_namespace_is_furnished_and_emptied(story, controllers, until):
     assert (await connection.get(NAMESPACES, "team"))["status"]["phase"] == "Terminating"
     await connection.patch(CONFIG_MAPS, "blocked", {"metadata": {"finalizers": None}}, "team")
     await until(lambda: story.gone(NAMESPACES, "team", None))
+    assert (await connection.list(EVENTS, "team"))["items"] == []
 
 
 async def test_default_objects_come_back(story, controllers, until):

@@ -10,9 +10,6 @@ from collections.abc import Iterable
 from drakit_client.connection import Connection, Object
 from drakit_client.resources import Resource
 
-# Events are many, own nothing and expire by themselves (garbagecollector/garbagecollector.go, DefaultIgnoredResources).
-IGNORED = frozenset({("", "events"), ("events.k8s.io", "events")})
-
 
 async def deletable(connection: Connection) -> list[Resource]:
     """Every kind that can be listed, watched and deleted, each in the version that its group prefers."""
@@ -34,7 +31,7 @@ def _usable(group: str, version: str, listed: Object) -> list[Resource]:
     return [
         Resource(group, version, entry["name"], entry["kind"], entry["namespaced"])
         for entry in listed.get("resources") or ()
-        if "/" not in entry["name"] and _has_verbs(entry.get("verbs") or ()) and (group, entry["name"]) not in IGNORED
+        if "/" not in entry["name"] and _has_verbs(entry.get("verbs") or ())
     ]
 
 

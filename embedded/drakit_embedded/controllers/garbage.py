@@ -19,6 +19,8 @@ from drakit_embedded.controllers import discovery
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.workqueue import NotYet, WorkQueue
 
+# Events are many, and own nothing (garbagecollector.go, DefaultIgnoredResources).
+_IGNORED = frozenset({("", "events"), ("events.k8s.io", "events")})
 ORPHAN = "orphan"
 FOREGROUND = "foregroundDeletion"
 
@@ -65,7 +67,8 @@ class GarbageCollector:
     async def discover(self) -> None:
         """Ask the server for its kinds and watch them all. Can be called again, for kinds that came later."""
         for resource in await discovery.deletable(self._connection):
-            if (resource.group, resource.kind) in self._resources:
+            known = (resource.group, resource.kind) in self._resources
+            if known or (resource.group, resource.plural) in _IGNORED:
                 continue
             self._resources[(resource.group, resource.kind)] = resource
             reflector = self._informers.reflector(resource)

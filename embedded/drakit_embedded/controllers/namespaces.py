@@ -88,19 +88,12 @@ class NamespaceController:
         return remains
 
     async def _delete_all(self, resource: Resource, namespace: str) -> bool:
-        listed = await self._connection.list(resource, namespace)
-        remains = False
-        for obj in listed["items"] or ():
-            remains = True
-            if obj["metadata"].get("deletionTimestamp"):
-                continue
-            try:
-                await self._connection.delete(
-                    resource, obj["metadata"]["name"], namespace, uid=obj["metadata"]["uid"], propagation="Background"
-                )
-            except NotFound:
-                continue
-        return remains
+        listed = (await self._connection.list(resource, namespace))["items"] or ()
+        if not all(obj["metadata"].get("deletionTimestamp") for obj in listed):
+            await self._connection.request(
+                "DELETE", resource.path(namespace), params={"propagationPolicy": "Background"}
+            )
+        return bool(listed)
 
     async def _finalize(self, namespace: Object) -> None:
         kept = [entry for entry in namespace["spec"]["finalizers"] if entry != _FINALIZER]
