@@ -76,7 +76,7 @@ class Case:
 # As many pods as surely fit: a node that is half full has room for about ten more.
 _CASES = (
     Case(10, nearly_full=False, singles=10, pods=200),
-    Case(10, nearly_full=True, singles=3, pods=6),
+    Case(10, nearly_full=True, singles=3, pods=9),
     Case(100, nearly_full=False, singles=10, pods=200),
     Case(100, nearly_full=True, singles=10, pods=60),
 )
@@ -117,8 +117,8 @@ def run(step: Step, *, quick: bool = False) -> Report:
         ],
         rows=rows,
         notes=[
-            "1 pod: median from creating it until it is bound. CPU: of the whole cluster, per pod at once.",
-            "held: devices allocated in the end, each checked: whole, on its pod's node, counters not exceeded.",
+            "1 pod: median from creating it until it is bound. CPU: all of the cluster's process, divided by pods.",
+            "held: devices allocated in the end, each checked: given out once, on its pod's node, its counters free.",
         ],
         errors=errors,
     )
