@@ -7,17 +7,20 @@ driver's name, and the nodes if the devices are local to one. ``docs/layouts.md`
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from drakit_api import mixins, pool_rules
+from drakit_api.features import FeatureGates
 from drakit_api.layout_fields import OBJECT, SPEC
 from drakit_api.layout_shapes import UNREADABLE, Place, Problems, type_name
 from drakit_api.pools import Object, Pool, PoolError
 
 _SELECTIONS = ("node_name", "node_selector", "all_nodes", "per_device_node_selection")
 _GROUP = "resource.k8s.io/"
+_DEVICE = re.compile(r"spec\.devices\[(\d+)]\.")
 
 
 def pools(documents: Iterable[Any], *, driver: str | None = None, node_names: Sequence[str] = ()) -> list[Pool]:
@@ -43,7 +46,10 @@ def pools(documents: Iterable[Any], *, driver: str | None = None, node_names: Se
                 found[key] = each
     if not objects:
         errors.append("the layout is empty")
-    errors += [line for pool in found.values() for line in _violations(pool)]
+    # The pools of a document's nodes have the same devices, and what is wrong with those is not said of the node.
+    distinct = {id(pool.devices): pool for pool in found.values()}
+    errors += [line for pool in distinct.values() for line in _violations(pool)]
+    errors = errors or [line for pool in distinct.values() for line in _refusals(pool)]
     if errors:
         raise PoolError(dict.fromkeys(errors))
     return list(found.values())
@@ -119,3 +125,21 @@ def _joined(first: Pool, second: Pool) -> tuple[Pool, list[str]]:
 def _violations(pool: Pool) -> list[str]:
     broken = [*mixins.violations(pool), *pool_rules.violations(mixins.applied(pool))]
     return list(dict.fromkeys(broken))
+
+
+def _refusals(pool: Pool) -> Iterator[str]:
+    """What an API server with all features on would refuse of the slices of a pool, said of its devices.
+
+    All on, because fields of features that are off are dropped and not refused, whatever they say.
+    """
+    # Imported here: profiles need no judgement, and the rules take longer to import than all else together.
+    from drakit_api.slices import split
+    from drakit_api.validation import validate_create
+
+    gates = FeatureGates(overrides={"AllAlpha": True, "AllBeta": True})
+    for each in split(mixins.applied(pool), generation=1, gates=gates):
+        devices = [device["name"] for device in each["spec"].get("devices", [])]
+        for error in validate_create("resourceslices", {**each, "metadata": {"name": "slice"}}, gates):
+            index = _DEVICE.match(error.field)
+            place = f"device {devices[int(index[1])]}: {error.field[index.end() :]}" if index else error.field
+            yield f"{place}: {error.message}"

@@ -187,6 +187,37 @@ def test_errors_name_device_and_field(after: str, error: str) -> None:
     assert error in "\n".join(_errors(f"driver: d.example.com\ndevices:\n- name: d\n  {after}\n"))
 
 
+@pytest.mark.parametrize(
+    ("device", "error"),
+    [
+        (
+            "taints: [{key: k, effect: Foo}]",
+            'device half-0: taints[0].effect: Unsupported value: "Foo": supported values: "NoExecute", "NoSchedule",'
+            ' "None"',
+        ),
+        (
+            "capacity: {memory: {value: 4Gi, requestPolicy: {default: 1Gi, validRange: {min: 1Gi}}}}",
+            "device half-0: capacity[memory].requestPolicy: Forbidden: allowMultipleAllocations must be true",
+        ),
+        ("bindingConditions: [a, b, c, d, e]", "device half-0: bindingConditions: Too many: 5"),
+        ("attributes: {empty: {strings: []}}", "device half-0: attributes[empty]"),
+    ],
+    ids=["taint", "request policy", "binding conditions", "empty list"],
+)
+def test_what_an_api_server_would_refuse_is_said_of_the_device(device: str, error: str) -> None:
+    errors = _errors(_BASE.replace("  includes: [common]", f"  {device}"))
+    assert errors
+    assert all(line.startswith("device half-0: ") for line in errors)
+    assert error in "\n".join(errors)
+
+
+def test_devices_of_many_nodes_are_judged_once() -> None:
+    errors = _errors(
+        _BASE.replace("  includes: [common]", "  taints: [{key: k, effect: Foo}]"), node_names=["a", "b", "c"]
+    )
+    assert len(errors) == 1
+
+
 def test_the_same_slip_in_many_places_is_one_line() -> None:
     devices = "\n".join(f"- {{name: d{i}, capacity: {{m: {{quantity: 1}}}}}}" for i in range(20))
     assert _errors(f"driver: d.example.com\ndevices:\n{devices}\n") == [
