@@ -357,6 +357,24 @@ async def test_taint_rules_of_v1beta2_are_not_deprecated(versions: Connection) -
         assert "Warning" not in response.headers
 
 
+TAINT_RULES = {"1.34": ["v1alpha3"], "1.35": ["v1alpha3"], "1.36": ["v1beta2", "v1alpha3"], "1.37": list(RULES)}
+
+
+@pytest.mark.parametrize("emulated", TAINT_RULES)
+async def test_a_kind_is_served_in_the_versions_that_the_emulated_release_had(emulated: str) -> None:
+    async with serving(ALL, FeatureGates(emulated)) as connection:
+        served = []
+        for version, rules in RULES.items():
+            listed = (await connection.json("GET", f"/apis/resource.k8s.io/{version}"))["resources"]
+            if "devicetaintrules" in {resource["name"] for resource in listed}:
+                await connection.list(rules)
+                served.append(version)
+            else:
+                with pytest.raises(NotFound, match="the server could not find the requested resource"):
+                    await connection.list(rules)
+    assert served == TAINT_RULES[emulated]
+
+
 async def test_older_versions_are_encoded_only_when_somebody_asks(
     versions: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""The kinds of one server: which versions its gates and runtime configuration serve, and where each is kept."""
+"""The kinds of one server: which versions it serves, by emulated version and runtime configuration, and where each is kept."""
 
 from __future__ import annotations
 
@@ -69,6 +69,7 @@ class Catalog:
 
     def __init__(self, store: Store, gates: FeatureGates, runtime_config: Mapping[str, str]) -> None:
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
+        self._minor = int(gates.emulated_version.partition(".")[2])
         strategies = rules.strategies()
         for kind in kinds.all_kinds():
             strategy = strategies.get((kind.group, kind.plural), Strategy())
@@ -81,7 +82,7 @@ class Catalog:
 
     def _add(self, served: Served, runtime_config: Mapping[str, str]) -> None:
         kind = served.kind
-        if _enabled(kind, runtime_config):
+        if kind.since <= self._minor and _enabled(kind, runtime_config):
             self._versions.setdefault((kind.group, kind.version), {})[kind.plural] = served
 
     def find(self, group: str, version: str, plural: str) -> Served | None:

@@ -24,6 +24,8 @@ class Kind:
     categories: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
     storage: str = ""
+    # Minor release that introduced the version of the kind; an emulated version before it does not serve it.
+    since: int = 0
 
     @property
     def singular(self) -> str:
@@ -41,7 +43,8 @@ class Kind:
         return self.kind + "List"
 
 
-# group/version: rows of `plural Kind scope [options]`; options are short=, cat=, sub= (subresources), store=.
+# group/version: rows of `plural Kind scope [options]`; options are short=, cat=, sub= (subresources), store=, since=
+# (after k8s.io/api/*/zz_generated.prerelease-lifecycle.go, for what is younger than the oldest emulated version).
 _TABLE = """
 v1
   bindings Binding namespaced
@@ -103,8 +106,8 @@ storage.k8s.io/v1
   volumeattachments VolumeAttachment cluster sub=status
   volumeattributesclasses VolumeAttributesClass cluster short=vac
 admissionregistration.k8s.io/v1
-  mutatingadmissionpolicies MutatingAdmissionPolicy cluster cat=api-extensions
-  mutatingadmissionpolicybindings MutatingAdmissionPolicyBinding cluster cat=api-extensions
+  mutatingadmissionpolicies MutatingAdmissionPolicy cluster cat=api-extensions since=36
+  mutatingadmissionpolicybindings MutatingAdmissionPolicyBinding cluster cat=api-extensions since=36
   mutatingwebhookconfigurations MutatingWebhookConfiguration cluster cat=api-extensions
   validatingadmissionpolicies ValidatingAdmissionPolicy cluster cat=api-extensions sub=status
   validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding cluster cat=api-extensions
@@ -119,7 +122,7 @@ discovery.k8s.io/v1
   endpointslices EndpointSlice namespaced
 resource.k8s.io/v1
   deviceclasses DeviceClass cluster
-  devicetaintrules DeviceTaintRule cluster sub=status
+  devicetaintrules DeviceTaintRule cluster sub=status since=37
   resourceclaims ResourceClaim namespaced sub=status
   resourceclaimtemplates ResourceClaimTemplate namespaced
   resourceslices ResourceSlice cluster
@@ -160,4 +163,5 @@ def _row(group: str, version: str, words: list[str]) -> Kind:
         categories=several.get("cat", ()),
         subresources=several.get("sub", ()),
         storage=given.get("store") or (f"{plural}.{group}" if group else plural),
+        since=int(given.get("since", 0)),
     )

@@ -15,13 +15,18 @@ from drakit_embedded.apiserver.registry.kinds import Kind
 # Minor releases: deprecated since, no longer served from. DeviceTaintRule came to v1beta2 only in 1.36.
 _LIFECYCLE = {"v1beta2": (36, 39), "v1beta1": (35, 38), "v1alpha3": (36, 39)}
 _NOT_DEPRECATED = {("v1beta2", "DeviceTaintRule")}
+_SINCE = {("v1beta2", "DeviceTaintRule"): 36}
 
 
 def of(kind: Kind) -> list[Kind]:
     """A kind of the group in its older versions, newest first."""
     if kind.group != conversion.GROUP:
         return []
-    return [replace(kind, version=version) for version in conversion.versions(kind.kind) if version != kind.version]
+    return [
+        replace(kind, version=version, since=_SINCE.get((version, kind.kind), 0))
+        for version in conversion.versions(kind.kind)
+        if version != kind.version
+    ]
 
 
 def deprecation(kind: Kind) -> str:
