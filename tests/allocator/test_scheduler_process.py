@@ -12,7 +12,7 @@ import pytest
 
 from drakit_allocator.scheduler import Backoff, Scheduler
 from drakit_allocator.scheduler.lease import LeaseTimes
-from drakit_allocator.scheduler.mirror import served
+from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import (
@@ -377,10 +377,43 @@ async def test_what_a_lost_lease_interrupted_is_done_in_the_next_term(api: Conne
     assert len((await claim_of(api))["status"]["reservedFor"]) == 2
 
 
-async def test_taint_rules_are_followed_in_the_first_version_that_is_served(api: Connection) -> None:
-    found = await served(api, DEVICE_TAINT_RULES, "v9", "v1")
-    assert found == DEVICE_TAINT_RULES
-    assert await served(api, DEVICE_TAINT_RULES, "v9") is None
+async def add_taint_rule(api: Connection, version: str) -> Resource:
+    resource = DEVICE_TAINT_RULES.in_version(version)
+    taint = {"key": "maintenance", "value": "now", "effect": "NoSchedule"}
+    rule = {"metadata": {"name": "r"}, "spec": {"deviceSelector": {"driver": DRIVER}, "taint": taint}}
+    await api.create(resource, rule)
+    return resource
+
+
+@pytest.mark.parametrize(("emulated", "version"), [("1.35", "v1alpha3"), ("1.36", "v1beta2"), ("1.37", "v1")])
+async def test_taint_rules_are_followed_in_the_newest_version_that_is_served(emulated: str, version: str) -> None:
+    gates = FeatureGates(emulated, {"DRADeviceTaints": True, "DRADeviceTaintRules": True})
+    config = ServerConfig(gates=gates, runtime_config={f"resource.k8s.io/{version}": "true"})
+    async with Server(config) as server, Connection(server.url, token=server.token) as api:
+        await add_class(api)
+        await add_node(api, devices=1)
+        rules = await add_taint_rule(api, version)
+        await add_claim(api)
+        await add_pod(api, "pod", "claim")
+        async with scheduling(api, gates=gates):
+            await event(api, "FailedScheduling", containing="maintenance=now:NoSchedule")
+            await api.delete(rules, "r")
+            await bound(api)
+
+
+@pytest.mark.parametrize("emulated", ["1.34", "1.36", "1.37"])
+async def test_taint_rules_that_are_not_served_or_switched_off_are_done_without(emulated: str) -> None:
+    gates = FeatureGates(emulated, {"DRADeviceTaintRules": False} if emulated == "1.37" else None)
+    config = ServerConfig(gates=FeatureGates(emulated))
+    async with Server(config) as server, Connection(server.url, token=server.token) as api:
+        await add_class(api)
+        await add_node(api, devices=1)
+        if emulated == "1.37":
+            await add_taint_rule(api, "v1")
+        await add_claim(api)
+        await add_pod(api, "pod", "claim")
+        async with scheduling(api, gates=gates):
+            await bound(api)
 
 
 async def test_a_deleted_pod_takes_nothing_with_it(api: Connection) -> None:

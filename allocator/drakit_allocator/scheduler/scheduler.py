@@ -79,10 +79,12 @@ class Scheduler:
         lease_times: LeaseTimes | None = None,
         filter_timeout: float = FILTER_TIMEOUT,
     ) -> None:
+        gates = gates or FeatureGates()
         self.counters = Counters()
-        self.state = State(name, gates or FeatureGates(), backoff or Backoff(), filter_timeout)
+        self.state = State(name, gates, backoff or Backoff(), filter_timeout)
         self.lease: Lease | NoLease = Lease(connection, name, lease_times) if leader_election else NoLease()
         self._connection = connection
+        self._follows_taint_rules = gates.enabled("DRADeviceTaintRules")
         self._reports = Reports(connection, name)
         self._binder = Binder(connection, self.state.claims, self.lease)
         self._bindings: set[asyncio.Task[None]] = set()
@@ -116,6 +118,8 @@ class Scheduler:
 
     async def _device_taints(self) -> list[Mirror]:
         """Taint rules are served in different versions by different Kubernetes versions, or not at all."""
+        if not self._follows_taint_rules:
+            return []
         resource = await served(self._connection, DEVICE_TAINT_RULES, "v1", "v1beta2", "v1alpha3")
         return [] if resource is None else [Mirror(self._connection, resource, self.state.on_taint_rule)]
 
