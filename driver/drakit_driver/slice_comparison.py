@@ -17,8 +17,8 @@ from drakit_api.quantity import Quantity, QuantityError
 
 Spec = dict[str, Any]
 
-# Below these keys every leaf is a quantity.
-_QUANTITY_MAPS = frozenset({"capacity", "counters"})
+# At and below these keys every leaf is a quantity.
+_QUANTITIES = frozenset({"capacity", "counters", "capacityMultiplier", "deviceMultiplier", "perPod", "perContainer"})
 # Booleans of which false and absent mean the same; elsewhere (attributes) they differ.
 _FLAGS = frozenset({"allNodes", "perDeviceNodeSelection", "allowMultipleAllocations", "bindsToNode"})
 _ABSENT = object()
@@ -40,7 +40,7 @@ _GATES = {
     "partitionTypeAttribute": "DRAPartitionableDevicesType",
     "skipNodeOperations": "DRAOptionalNodeOperations",
     "compatibilityGroups": "DRADeviceCompatibilityGroups",
-    "nodeAllocatableResourceMappings": "DRANodeAllocatableResources",
+    "nodeAllocatableResources": "DRANodeAllocatableResources",
     "mixins": "DRAResourceSliceMixins",
     "includes": "DRAResourceSliceMixins",
 }
@@ -58,7 +58,7 @@ def _canonical(value: Any, *, quantities: bool) -> Any:
         for key, member in value.items():
             if key == "timeAdded" or (key in _FLAGS and member is False):
                 continue
-            kept = _canonical(member, quantities=quantities or key in _QUANTITY_MAPS)
+            kept = _canonical(member, quantities=quantities or key in _QUANTITIES)
             if kept is not _ABSENT:
                 members[key] = kept
         return members or _ABSENT

@@ -20,6 +20,11 @@ def device(**fields: Any) -> Object:
     [
         (device(capacity={"m": {"value": "40Gi"}}), device(capacity={"m": {"value": "40960Mi"}}), True),
         (device(capacity={"m": {"value": "1"}}), device(capacity={"m": {"value": 1}}), True),
+        (
+            device(nodeAllocatableResources={"memory": {"overhead": {"perPod": "1024Mi"}}}),
+            device(nodeAllocatableResources={"memory": {"overhead": {"perPod": "1Gi"}}}),
+            True,
+        ),
         (device(capacity={"m": {"value": "1"}}), device(capacity={"m": {"value": "2"}}), False),
         (device(taints=[{"key": "k"}]), device(taints=[{"key": "k", "timeAdded": "2026-01-01T00:00:00Z"}]), True),
         (device(taints=[{"key": "k", "value": "1"}]), device(taints=[{"key": "k", "value": "1.0"}]), False),
@@ -69,10 +74,16 @@ def test_comparison_changes_nothing() -> None:
             ["DRAConsumableCapacity"],
         ),
         (device(taints=[{"key": "k"}]), device(), ["spec.devices[].taints"], ["DRADeviceTaints"]),
+        (
+            device(nodeAllocatableResources={"cpu": {"mapping": {"deviceMultiplier": "2"}}}),
+            device(),
+            ["spec.devices[].nodeAllocatableResources"],
+            ["DRANodeAllocatableResources"],
+        ),
         (device(future="x"), device(), ["spec.devices[].future"], []),
         ({"devices": [{"name": "a"}, {"name": "b"}]}, device(), ["spec.devices"], []),
     ],
-    ids=["counters", "consumption", "capacity", "taints", "unknown", "devices"],
+    ids=["counters", "consumption", "capacity", "taints", "node resources", "unknown", "devices"],
 )
 def test_dropped_fields_and_who_dropped_them(sent: Object, stored: Object, fields: list[str], gates: list[str]) -> None:
     found = dropped_fields(canonical(sent), canonical(stored))
