@@ -101,10 +101,10 @@ def tpu_environment(device: Device, *, host: str) -> Variables:
     if host not in workers:
         raise DeviceError(f"device {device['name']} is not on host {host}, but on {', '.join(workers)}")
     per_node = _CHIPS_OF_NODE.get(math.prod(chips) // len(workers))
-    if per_node is None or math.prod(per_node) * len(workers) != math.prod(chips):
+    if per_node is None or not _tiled(chips, per_node, len(workers)):
         raise DeviceError(
             f"device {device['name']}: topology {topology} cannot be spread over {len(workers)} nodes "
-            f"of {', '.join(map(str, _CHIPS_OF_NODE))} chips each"
+            "of 1x1, 1x2, 2x2 or 2x4 chips each"
         )
     cores = 1 if any(word in generation for word in _SINGLE_CORE) else 2
     hosts = [str(total // mine) for total, mine in zip(chips, per_node, strict=True)]
@@ -133,6 +133,12 @@ def _dimensions(device_name: str, topology: str) -> tuple[int, int, int]:
         raise DeviceError(f"device {device_name}: topology {topology!r} is not like 4x4 or 2x2x4")
     sizes = [int(part) for part in parts]
     return sizes[0], sizes[1], sizes[2] if len(sizes) == 3 else 1
+
+
+def _tiled(chips: tuple[int, int, int], per_node: tuple[int, int, int], nodes: int) -> bool:
+    """Whether the chips are so many nodes side by side; a node does not turn: it is 2x4, never 4x2."""
+    whole = not any(total % mine for total, mine in zip(chips, per_node, strict=True))
+    return whole and math.prod(per_node) * nodes == math.prod(chips)
 
 
 def _wrap(generation: str, chips: tuple[int, int, int]) -> str:

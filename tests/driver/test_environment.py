@@ -117,9 +117,23 @@ def test_eight_chips_on_one_vm() -> None:
     [
         (tpu("4x4", hosts(4)), "other", "device tpu is not on host other, but on w0, w1, w2, w3"),
         (tpu("4", ["w0"]), "w0", "device tpu: topology '4' is not like 4x4 or 2x2x4"),
-        (tpu("4x4", hosts(3)), "w0", "device tpu: topology 4x4 cannot be spread over 3 nodes of 1, 2, 4, 8 chips each"),
+        (
+            tpu("4x4", hosts(3)),
+            "w0",
+            "device tpu: topology 4x4 cannot be spread over 3 nodes of 1x1, 1x2, 2x2 or 2x4 chips each",
+        ),
+        (
+            tpu("4x2", ["w0"]),
+            "w0",
+            "device tpu: topology 4x2 cannot be spread over 1 nodes of 1x1, 1x2, 2x2 or 2x4 chips each",
+        ),
+        (
+            tpu("1x4", ["w0"]),
+            "w0",
+            "device tpu: topology 1x4 cannot be spread over 1 nodes of 1x1, 1x2, 2x2 or 2x4 chips each",
+        ),
     ],
-    ids=["elsewhere", "topology", "spread"],
+    ids=["elsewhere", "topology", "spread", "on its side", "in a row"],
 )
 def test_tpu_that_makes_no_sense(device: Object, host: str, message: str) -> None:
     with pytest.raises(DeviceError) as caught:
