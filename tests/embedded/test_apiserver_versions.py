@@ -375,6 +375,19 @@ async def test_a_kind_is_served_in_the_versions_that_the_emulated_release_had(em
     assert served == TAINT_RULES[emulated]
 
 
+async def test_a_kind_that_is_not_served_cannot_be_created() -> None:
+    """As recorded; everything else that was recorded of creation is compared without a server."""
+    with gzip.open(VECTORS.with_name("create.jsonl.gz"), "rt", encoding="utf-8") as file:
+        missing = [vector for vector in map(json.loads, file) if vector["response"]["code"] == 404]
+    assert missing
+    for vector in missing:
+        async with serving({}, GATES[vector["server"]]) as connection:
+            with pytest.raises(NotFound) as refused:
+                await connection.json("POST", path(vector, "v1"), vector["object"])
+        expected = {name: vector["response"][name] for name in ("reason", "message")}
+        assert {"reason": refused.value.reason, "message": refused.value.message} == expected
+
+
 async def test_older_versions_are_encoded_only_when_somebody_asks(
     versions: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
