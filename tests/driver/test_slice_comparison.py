@@ -39,7 +39,8 @@ def device(**fields: Any) -> Object:
     ],
     ids=[
         "notation", "number", "node-resources", "amount", "stamped-taint", "taint-value-is-no-quantity",
-        "version-is-text", "false-attribute", "equal-false", "empty-map", "false-flag", "true-flag", "null-list", "order",
+        "version-is-text", "false-attribute", "equal-false", "empty-map", "false-flag", "true-flag", "null-list",
+        "order",
     ],
 )  # fmt: skip
 def test_same_meaning(mine: Object, theirs: Object, same: bool) -> None:
