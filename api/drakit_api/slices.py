@@ -4,8 +4,7 @@ Since Kubernetes 1.35 counter sets and devices stand in separate slices and seve
 and the counter sets it uses had to be in the same slice. The order of devices is kept, and the slices are named so that
 they sort in that order: the scheduler goes through slices by name and takes the first device that fits.
 
-Sources: ``k8s.io/kubernetes`` 1.37.1 (and 1.34.3) ``pkg/apis/resource/validation``; names as
-``k8s.io/dynamic-resource-allocation`` 1.37.1 ``resourceslice/resourceslicecontroller.go`` gives them.
+Sources: ``k8s.io/kubernetes`` 1.37.1 (and 1.34.3) ``pkg/apis/resource/validation``.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ from typing import Any
 from drakit_api import limits, mixins, pool_rules
 from drakit_api.features import FeatureGates
 from drakit_api.pools import Object, Pool, PoolError
+from drakit_api.slice_names import generate_name
 
 MIXINS_GATE = "DRAResourceSliceMixins"
 API_VERSION = "resource.k8s.io/v1"
@@ -24,8 +24,6 @@ API_VERSION = "resource.k8s.io/v1"
 COMBINED_COUNTERS_PER_SLICE = 32
 COMBINED_CONSUMED_PER_SLICE = 1024
 COMBINED_CONSUMED_PER_DEVICE = 32
-
-_INDEX_DIGITS = 5
 
 
 def split(pool: Pool, *, generation: int, gates: FeatureGates, combined: bool = False) -> list[Object]:
@@ -46,13 +44,6 @@ def split(pool: Pool, *, generation: int, gates: FeatureGates, combined: bool = 
     return [_slice(pool, index, content, len(contents), generation) for index, content in enumerate(contents)]
 
 
-def generate_name(pool: Pool, index: int, count: int) -> str:
-    """The name's prefix: the index first, so that slices sort, and so that the server cuts off the rest if need be."""
-    digits = max(_INDEX_DIGITS, len(f"{count - 1:x}"))
-    owner = f"{pool.node_name}-" if pool.node_name else ""
-    return f"{index:0{digits}x}-{pool.driver}-{owner}"
-
-
 def _slice(pool: Pool, index: int, content: Object, count: int, generation: int) -> Object:
     spec: Object = {
         "driver": pool.driver,
@@ -67,7 +58,7 @@ def _slice(pool: Pool, index: int, content: Object, count: int, generation: int)
     return {
         "apiVersion": API_VERSION,
         "kind": "ResourceSlice",
-        "metadata": {"generateName": generate_name(pool, index, count)},
+        "metadata": {"generateName": generate_name(index, count, pool.driver, pool.node_name)},
         "spec": spec,
     }
 

@@ -4,8 +4,7 @@ Consumers use only the highest generation of a pool, and only when all of its ``
 So a change that needs more than one write gets a new generation: until the last write the pool is incomplete, never
 complete and wrong. Obsolete slices go first, because a device that the driver no longer has must not be allocated even
 if the new slices are refused. As ``syncPool`` in k8s.io/dynamic-resource-allocation/resourceslice/
-resourceslicecontroller.go, including the index at the front of each slice's name, by which slices are matched and the
-allocator's first fit is ordered.
+resourceslicecontroller.go, including the index at the front of each slice's name, by which slices are matched.
 """
 
 from __future__ import annotations
@@ -14,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from drakit_api.slice_names import slice_index
 from drakit_driver.slice_comparison import Spec, canonical
 
 Object = dict[str, Any]
-_INDEX_DIGITS = 5
 # Set by the plan for the whole pool, or by its first slice for ever.
 _OF_THE_POOL = ("pool",)
 
@@ -91,26 +90,6 @@ def _match(
         else:
             obsolete.append(slice_)
     return matched, obsolete
-
-
-def generate_name(index: int, count: int, driver: str, node_name: str | None) -> str:
-    """``00000-gpu.example.com-node-1-``; the server adds five random characters."""
-    parts = [f"{index:0{_digits(count)}x}", driver, *([node_name] if node_name else [])]
-    return "-".join(parts) + "-"
-
-
-def slice_index(name: str, count: int) -> int | None:
-    """The index in a slice's name, or None if it is none of a pool of ``count`` slices."""
-    digits = _digits(count)
-    prefix, separator, _ = name.partition("-")
-    if not separator or len(prefix) != digits or prefix.strip("0123456789abcdef"):
-        return None
-    index = int(prefix, 16)
-    return index if index < count else None
-
-
-def _digits(count: int) -> int:
-    return max(_INDEX_DIGITS, len(f"{max(count - 1, 0):x}"))
 
 
 def _generation(slice_: Object) -> int:

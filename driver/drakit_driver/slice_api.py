@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from drakit_api import conversion
+from drakit_api.slice_names import generate_name
 from drakit_client.connection import Connection
 from drakit_client.errors import Invalid, NotFound
 from drakit_client.reflector import Handler, Reflector
 from drakit_client.resources import NODES, RESOURCE_SLICES, Resource
 from drakit_driver.api_versions import served_version
-from drakit_driver.pool_plan import Desired, comparable, generate_name
+from drakit_driver.pool_plan import Desired, comparable
 from drakit_driver.slice_comparison import Spec
 
 log = logging.getLogger(__name__)

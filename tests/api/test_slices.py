@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from drakit_api.features import FeatureGates
 from drakit_api.pools import Pool, PoolError
-from drakit_api.slices import generate_name, split
+from drakit_api.slices import split
 
 Object = dict[str, Any]
 _GATES = FeatureGates()
@@ -193,17 +193,6 @@ def test_splitting_respects_all_limits_keeps_the_order_and_loses_nothing(kinds: 
         assert published == devices
     names = [each["metadata"]["generateName"] for each in slices]
     assert names == sorted(names)
-
-
-def test_names_sort_in_the_order_of_slices_however_many_there_are() -> None:
-    count = 16**5 + 1
-    names = [generate_name(_pool(), index, count) for index in (0, 9, 10, 16**5 - 1, 16**5)]
-    assert names == sorted(names)
-
-
-def test_the_index_survives_the_servers_cut_of_long_names() -> None:
-    pool = Pool(driver="d." + "x" * 61, name="p", node_name="n" * 253)
-    assert generate_name(pool, 17, 20)[:58].startswith("00011-d.xxx")
 
 
 _WITH_MIXINS: Object = {

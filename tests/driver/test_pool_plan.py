@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drakit_driver.pool_plan import Desired, generate_name, plan, slice_index
+from drakit_api.slice_names import generate_name
+from drakit_driver.pool_plan import Desired, plan
 
 Object = dict[str, Any]
 
@@ -80,22 +80,3 @@ def test_any_mess_is_cleaned_up_in_one_go(junk: list[Object], after: list[str]) 
     last = states(copy.deepcopy(junk), desired(after))[-1]
     assert sorted(item["spec"]["devices"][0]["name"] for item in last) == sorted(after)
     assert plan(desired(after), last).empty
-
-
-@pytest.mark.parametrize(
-    ("index", "count", "node", "name"),
-    [
-        (0, 1, "n", "00000-d-n-"),
-        (17, 20, None, "00011-d-"),
-        (0, 0x100001, "n", "000000-d-n-"),
-    ],
-    ids=["node", "hexadecimal", "long"],
-)
-def test_names_sort_by_index(index: int, count: int, node: str | None, name: str) -> None:
-    assert generate_name(index, count, "d", node) == name
-    assert slice_index(name + "x7f2k", count) == index
-
-
-@pytest.mark.parametrize("name", ["", "00000", "0000-d-x", "0000g-d-x", "-d-x", "000000-d-x", "00005-d-x", "+0001-d-x"])
-def test_names_that_are_none_of_the_pool(name: str) -> None:
-    assert slice_index(name, 5) is None
