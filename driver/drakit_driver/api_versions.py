@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import asyncio
 
+import aiohttp
+
 from drakit_api import conversion
 from drakit_api.conversion import GROUP
 from drakit_client.connection import Connection
-from drakit_client.errors import NotFound
+from drakit_client.errors import ApiError, NotFound
 
 _KIND = "ResourceSlice"
 
 
 class NoServedVersion(Exception):
     """The API server serves no version of resource.k8s.io that drakit knows."""
+
+
+# How a request can fail while nothing is wrong with the driver: it is told, and tried again.
+REQUEST_FAILURES = (ApiError, aiohttp.ClientError, NoServedVersion, OSError, TimeoutError)
 
 
 async def served_version(connection: Connection) -> str:

@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
-
 from drakit_client.connection import Connection
-from drakit_client.errors import ApiError
 from drakit_driver import device_classes
-from drakit_driver.api_versions import NoServedVersion
+from drakit_driver.api_versions import REQUEST_FAILURES
 from drakit_driver.cdi import CdiSpecs
 from drakit_driver.checkpoint import Checkpoint
 from drakit_driver.commitments import Inventory
@@ -39,7 +36,6 @@ log = logging.getLogger(__name__)
 Object = dict[str, Any]
 Report = Callable[[str], None]
 _RETRY_SECONDS = 2.0
-_FAILURES = (ApiError, aiohttp.ClientError, NoServedVersion, OSError, TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +132,7 @@ class Driver:
                 for publisher in self._publishers:
                     await publisher.cleanup()
                 await device_classes.remove_unused(self._connection, self.name, self._classes, self._report)
-            except _FAILURES as error:
+            except REQUEST_FAILURES as error:
                 self._report(f"driver {self.name}: slices not removed: {error or type(error).__name__}")
 
     def update(self, pools: Sequence[Pool]) -> None:
@@ -222,7 +218,7 @@ class Driver:
             try:
                 await work()
                 return
-            except _FAILURES as error:
+            except REQUEST_FAILURES as error:
                 message = str(error) or type(error).__name__
                 if message != told:
                     self._report(f"driver {self.name}: {message}")

@@ -13,14 +13,13 @@ import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import aiohttp
 import msgspec
 
 from drakit_client.connection import Connection
-from drakit_client.errors import ApiError, NotFound
+from drakit_client.errors import NotFound
 from drakit_client.resources import NODES, RESOURCE_CLAIMS
 from drakit_driver.allocation import PrepareError, check_claim, prepared_claim, same_devices
-from drakit_driver.api_versions import NoServedVersion, served_version
+from drakit_driver.api_versions import REQUEST_FAILURES, served_version
 from drakit_driver.cdi import CdiError, CdiSpecs, valid_uid
 from drakit_driver.checkpoint import Checkpoint, PreparedClaim
 from drakit_driver.commitments import Inventory, over_commitment
@@ -30,7 +29,6 @@ log = logging.getLogger(__name__)
 
 Object = dict[str, Any]
 Report = Callable[[str], None]
-_FAILURES = (ApiError, aiohttp.ClientError, NoServedVersion, OSError, TimeoutError)
 # The kubelet gives up after 45 s (defaultClientCallTimeout in pkg/kubelet/cm/dra/plugin/dra_plugin.go).
 _READ_SECONDS = 20.0
 
@@ -144,14 +142,14 @@ class Preparer:
     async def _read_for(self, reference: ClaimReference) -> Object | PrepareError:
         try:
             return await self._read(reference)
-        except _FAILURES as error:
+        except REQUEST_FAILURES as error:
             return PrepareError(f"retrieve claim {reference}: {error or type(error).__name__}")
 
     async def _node_labels(self) -> dict[str, str]:
         labels = {HOSTNAME_LABEL: self.node}
         try:
             node = await self._connection.get(NODES, self.node)
-        except _FAILURES as error:
+        except REQUEST_FAILURES as error:
             log.debug("labels of node %s are unknown: %s", self.node, error)
             return labels
         return labels | (node["metadata"].get("labels") or {})

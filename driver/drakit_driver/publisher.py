@@ -16,13 +16,11 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
-
 from drakit_client.connection import Connection
-from drakit_client.errors import ApiError, Conflict, Invalid, NotFound
+from drakit_client.errors import Conflict, Invalid, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Reflector
-from drakit_driver.api_versions import NoServedVersion
+from drakit_driver.api_versions import REQUEST_FAILURES
 from drakit_driver.pool_plan import Desired, Plan, comparable, plan
 from drakit_driver.pool_slices import Form, has_mixins, pool_name, wanted, with_taint_times
 from drakit_driver.slice_api import SliceApi
@@ -45,7 +43,6 @@ REPAIR_SECONDS = 0.1
 PROBE_SECONDS = 10.0
 # A slice that we created and that never shows up in the watch was deleted before the watch saw it.
 _UNSEEN_SECONDS = 10.0
-_FAILURES = (ApiError, aiohttp.ClientError, NoServedVersion, OSError, TimeoutError)
 
 
 class _NotServed(Exception):
@@ -161,7 +158,7 @@ class Publisher:
             try:
                 await self._api.connect()
                 return
-            except _FAILURES as error:
+            except REQUEST_FAILURES as error:
                 message = str(error) or type(error).__name__
                 if message != told:
                     self._report(f"publisher {self.driver}: waiting for the API server: {message}")
@@ -207,7 +204,7 @@ class Publisher:
             except Invalid as error:
                 if not await self._change_layout(name):
                     await self._failed(name, error)
-            except _FAILURES as error:
+            except REQUEST_FAILURES as error:
                 await self._failed(name, error)
             else:
                 self._queue.done(name)
@@ -224,7 +221,7 @@ class Publisher:
     async def _still_served(self) -> bool:
         try:
             return await self._api.still_served()
-        except _FAILURES:
+        except REQUEST_FAILURES:
             return True
 
     async def _sync(self, name: str) -> None:
@@ -297,7 +294,7 @@ class Publisher:
                         await self._choose_form(name)
                     elif await self._would_keep_more(name):
                         self._replace(name, [Desired.of(item.spec) for item in self._desired[name]])
-                except _FAILURES as error:
+                except REQUEST_FAILURES as error:
                     log.debug("pool %s: dry run failed: %s", name, error)
 
     async def _would_keep_more(self, name: str) -> bool:
@@ -331,7 +328,7 @@ class Publisher:
         try:
             if not await self._api.takes(name, self._wanted(pool, form)):
                 return False
-        except (*_FAILURES, ValueError) as error:
+        except (*REQUEST_FAILURES, ValueError) as error:
             log.debug("pool %s as %s slices: %s", name, form, error)
             return False
         where = "in slices of their own" if form == "flat" else "beside the devices that use them"
