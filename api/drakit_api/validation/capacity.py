@@ -19,18 +19,14 @@ _MILLI = 1_000_000
 _BOUNDS = ("default", "min", "max", "step")
 
 
-def exclusive_capacity(value: dict[str, Any], path: str) -> Errors:
-    """Of a device that is given out as a whole."""
-    if value.get("requestPolicy") is not None:
-        yield forbidden(f"{path}.requestPolicy", "allowMultipleAllocations must be true")
+def exclusive_capacity(path: str) -> Errors:
+    """With a policy, of a device that is given out as a whole."""
+    yield forbidden(f"{path}.requestPolicy", "allowMultipleAllocations must be true")
 
 
 def shared_capacity(value: dict[str, Any], path: str, gates: FeatureGates) -> Errors:
-    """Of a device with ``allowMultipleAllocations``."""
-    policy = value.get("requestPolicy")
-    if policy is None:
-        return
-    path = f"{path}.requestPolicy"
+    """With a policy, of a device with ``allowMultipleAllocations``."""
+    policy, path = value["requestPolicy"], f"{path}.requestPolicy"
     values, bounds, default = policy.get("validValues"), policy.get("validRange"), _quantity(policy.get("default"))
     capacity = _quantity(value.get("value")) or ZERO
     fractional = gates.enabled("DRAFractionalCapacityRange")

@@ -82,8 +82,9 @@ def _capacities(value: dict[str, Any], path: str, gates: FeatureGates) -> Errors
     shared = bool(value.get("allowMultipleAllocations"))
     for name, item in (value.get("capacity") or {}).items():
         yield from names.qualified(name, path)
-        at = f"{path}[{map_key(name, _KEY_LENGTH)}]"
-        yield from shared_capacity(item, at, gates) if shared else exclusive_capacity(item, at)
+        if item.get("requestPolicy") is not None:
+            at = f"{path}[{map_key(name, _KEY_LENGTH)}]"
+            yield from shared_capacity(item, at, gates) if shared else exclusive_capacity(at)
 
 
 def _taints(taints: list[dict[str, Any]], path: str) -> Errors:

@@ -3,11 +3,15 @@
 Each function gives the complaints about a string, none if it is well-formed. Source: ``k8s.io/apimachinery`` v0.37.1
 ``pkg/api/validate/content`` and ``pkg/api/validate/strfmt.go``. Lengths are in bytes of UTF-8, as in Go; the older
 ``pkg/util/validation``, which handwritten rules use for DNS names, calls these bytes characters.
+
+The same few names of attributes, capacities and counters stand in thousands of devices, so answers are remembered.
 """
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
 from typing import Literal
 
 from drakit_api import limits
@@ -38,20 +42,21 @@ def byte_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
-def dns_label(text: str, unit: Unit = "bytes") -> list[str]:
+@functools.lru_cache(maxsize=8192)
+def dns_label(text: str, unit: Unit = "bytes") -> Sequence[str]:
     """A lowercase RFC 1123 label of at most 63 bytes: names of devices, requests, counters."""
     if len(text) <= limits.DNS_LABEL_LENGTH and _IS_LABEL.fullmatch(text):
-        return []
+        return ()
     found = _length(text, limits.DNS_LABEL_LENGTH, unit)
     if _IS_LABEL.fullmatch(text):
-        return found
+        return tuple(found)
     if _IS_SUBDOMAIN.fullmatch(text):
-        return [*found, "must not contain dots"]
+        return (*found, "must not contain dots")
     complaint = (
         "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
         "and must start and end with an alphanumeric character"
     )
-    return [*found, _regex(complaint, _LABEL, "my-name", "123-abc")]
+    return (*found, _regex(complaint, _LABEL, "my-name", "123-abc"))
 
 
 def dns_subdomain(text: str, unit: Unit = "bytes") -> list[str]:
@@ -100,14 +105,14 @@ def label_value(text: str) -> list[str]:
     return found if _IS_VALUE.fullmatch(text) else [*found, _regex(complaint, _VALUE, "MyValue", "my_value", "12345")]
 
 
-def c_identifier(text: str) -> list[str]:
+def c_identifier(text: str) -> Sequence[str]:
     """The name part of an attribute or capacity."""
     complaint = (
         "a valid C identifier must start with alphabetic character or '_', "
         "followed by a string of alphanumeric characters or '_'"
     )
     examples = ("my_name", "MY_NAME", "MyName")
-    return [] if _IS_IDENTIFIER.fullmatch(text) else [_regex(complaint, _IDENTIFIER, *examples)]
+    return () if _IS_IDENTIFIER.fullmatch(text) else (_regex(complaint, _IDENTIFIER, *examples),)
 
 
 def condition_reason(text: str) -> list[str]:

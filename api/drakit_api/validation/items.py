@@ -13,6 +13,7 @@ from typing import Any
 
 from drakit_api import encoding
 from drakit_api.validation.errors import Errors, duplicate, too_many
+from drakit_api.validation.formats import byte_length
 
 Rule = Callable[[Any, str], Errors]
 
@@ -77,8 +78,8 @@ def unique(
 def map_key(name: str, maximum: int) -> str:
     """A key as paths show it: too long ones are cut in the middle."""
     maximum = max(maximum, 16)
-    raw = name.encode()
-    if len(raw) <= maximum:
+    if byte_length(name) <= maximum:
         return name
+    raw = name.encode()
     kept = maximum - 3
     return (raw[: (kept + 1) // 2] + b"..." + raw[len(raw) - kept // 2 :]).decode(errors="replace")

@@ -142,7 +142,7 @@ def _advanced(devices: list[dict[str, Any]]) -> bool:
     return any(
         value.get("taints")
         or value.get("consumesCounters")
-        or any(name in item for item in (value.get("attributes") or {}).values() for name in _LIST_VALUES)
+        or not all(item.keys().isdisjoint(_LIST_VALUES) for item in (value.get("attributes") or {}).values())
         for value in devices
     )
 
