@@ -7,18 +7,23 @@ and ``pkg/apis/meta/v1/time.go``.
 
 Decoding also normalizes: null becomes absent, quantities and times canonical. Empty lists stay, since validation tells
 them from absent ones. Duplicate fields are not found: they are gone once JSON has become a ``dict``.
+
+Each struct becomes a closure when it is first met. They keep no paths: only an object with unknown fields is gone
+through a second time, to say where those are.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from drakit_api import gotime, schema
 from drakit_api.gostrings import quote
 from drakit_api.quantity import INT64_MAX, Quantity, QuantityError
-from drakit_api.schema import Type
+from drakit_api.schema import Schema, Type
 
 GROUP = "resource.k8s.io"
 _MAX_UNKNOWN = 100
@@ -27,132 +32,168 @@ _PYTHON: dict[str, type] = {"string": str, "bool": bool, "list": list, "map": di
 
 
 class DecodeError(ValueError):
-    """An object that the server cannot read; the message of its ``BadRequest`` answer."""
+    """An object that the server cannot read; the message of its ``BadRequest`` answer.
+
+    ``unknown`` are the paths of unknown fields, if those are all that is wrong.
+    """
+
+    def __init__(self, message: str, unknown: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.unknown = unknown
 
 
 class _Notes:
-    """What was found wrong on the way: the first wrong type, and all unknown fields by path."""
+    """What was found wrong on the way: whether there are unknown fields, and the first wrong type."""
 
     __slots__ = ("unknown", "wrong_type")
 
     def __init__(self) -> None:
-        self.unknown: dict[str, None] = {}
+        self.unknown = False
         self.wrong_type: str | None = None
 
 
 class _Abort(Exception):
-    """A quantity or time that cannot be read ends decoding at once, before any wrong type is reported."""
+    """A value that cannot be read by the type that reads itself; it ends decoding at once, before any wrong type."""
 
 
-Decoder = Callable[[Any, str, _Notes], Any]
+Decoder = Callable[[Any, _Notes], Any]
 
 
 def decode(kind: str, obj: dict[str, Any], version: str = "v1", *, strict: bool = True) -> dict[str, Any]:
-    """Decode and normalize an object; the given one is not changed.
+    """Decode and normalize an object of resource.k8s.io; the given one is not changed.
 
     ``strict`` is ``fieldValidation=Strict``: unknown fields are an error, otherwise they are dropped. Raises
     ``DecodeError``, and ``schema.UnknownKind``.
     """
+    return decode_struct(schema.load(), schema.struct_of(kind, version), obj, kind=kind, version=version, strict=strict)
+
+
+def decode_struct(
+    types: Schema, struct: str, obj: dict[str, Any], *, kind: str, version: str, strict: bool = True
+) -> dict[str, Any]:
+    """The same for a kind of any group whose struct is in ``types``; ``kind`` and ``version`` are for messages."""
     notes = _Notes()
     prefix = f'{kind} in version "{version}" cannot be handled as a {kind}: '
     try:
-        decoded: dict[str, Any] = _root_decoder(kind, version)(obj, "", notes)
+        decoded: dict[str, Any] = _root_decoder(types, struct, f"{version}.{kind}")(obj, notes)
     except _Abort as error:
         raise DecodeError(prefix + str(error)) from None
     if notes.wrong_type:
         raise DecodeError(prefix + notes.wrong_type)
     if strict and notes.unknown:
-        unknown = ", ".join(f"unknown field {quote(path)}" for path in notes.unknown)
-        raise DecodeError(f"{prefix}strict decoding error: {unknown}")
+        unknown = tuple(dict.fromkeys(_unknown_fields(types, Type("struct", "", struct=struct), obj, "")))[
+            :_MAX_UNKNOWN
+        ]
+        listed = ", ".join(f"unknown field {quote(path)}" for path in unknown)
+        raise DecodeError(f"{prefix}strict decoding error: {listed}", unknown)
     return decoded
 
 
 @functools.cache
-def _root_decoder(kind: str, version: str) -> Decoder:
-    return _struct(Type("struct", f"{version}.{kind}", struct=schema.struct_of(kind, version)), "", ())
+def _root_decoder(types: Schema, struct: str, go: str) -> Decoder:
+    return _struct(types, Type("struct", go, struct=struct), "", ())
 
 
-def _struct(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+def _struct(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     """``owner`` and ``stack`` say where in messages: the struct and the Go field path of the field being decoded."""
-    name = kind.struct.rpartition(".")[2]
-    fields = dict(_fields(kind.struct, name, stack))
+    # A decoder for each field, and the type of values that it would return as they are.
+    fields: dict[str, tuple[type | None, Decoder]] = {}
     wrong = _wrong_type(kind, owner, stack)
 
-    def decode_struct(value: Any, path: str, notes: _Notes) -> Any:
+    def decode_struct(value: Any, notes: _Notes) -> Any:
         if type(value) is not dict:
             return wrong(value, notes, {})
+        if not fields:
+            fields.update(_fields(types, kind.struct, kind.struct.rpartition(".")[2], stack))
         decoded = {}
         for key, item in value.items():
-            inner = f"{path}.{key}" if path else key
             field = fields.get(key)
             if field is None:
-                if len(notes.unknown) < _MAX_UNKNOWN:
-                    notes.unknown[inner] = None
+                notes.unknown = True
+            elif type(item) is field[0]:
+                decoded[key] = item
             elif item is not None:
-                decoded[key] = field(item, inner, notes)
+                decoded[key] = field[1](item, notes)
         return decoded
 
     return decode_struct
 
 
-def _fields(struct: str, owner: str, stack: tuple[str, ...]) -> list[tuple[str, Decoder]]:
-    fields = []
-    for field in schema.load().structs[struct]:
+def _fields(
+    types: Schema, struct: str, owner: str, stack: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[type | None, Decoder]]]:
+    for field in types.fields(struct):
         if field.name:
-            fields.append((field.name, _decoder(field.type, owner, (*stack, field.name))))
+            kept = _PYTHON[field.type.shape] if field.type.shape in ("string", "bool") else None
+            yield field.name, (kept, _decoder(types, field.type, owner, (*stack, field.name)))
         else:
-            fields += _fields(field.type.struct, owner, (*stack, field.go))
-    return fields
+            yield from _fields(types, field.type.struct, owner, (*stack, field.go))
 
 
-def _decoder(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+def _decoder(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     match kind.shape:
         case "struct":
-            return _struct(kind, owner, stack)
+            return _struct(types, kind, owner, stack)
         case "list" | "map":
-            return _container(kind, owner, stack)
+            return _container(types, kind, owner, stack)
         case "quantity":
             return _quantity
         case "time" | "microtime":
-            return _time(owner, stack)
+            return _time(kind, owner, stack)
         case "raw":
             return _raw
+        case "bytes":
+            return _bytes(kind, owner, stack)
+        case "intorstring":
+            return _int_or_string(owner, stack)
         case "int":
             return _integer(kind, owner, stack)
         case _:
             return _scalar(kind, owner, stack)
 
 
-def _container(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+def _container(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     assert kind.item is not None
     item_type = kind.item
-    decode_item = _decoder(item_type, owner, stack)
+    decode_item = _decoder(types, item_type, owner, stack)
     wrong = _wrong_type(kind, owner, stack)
 
-    def decode_list(value: Any, path: str, notes: _Notes) -> Any:
+    def decode_list(value: Any, notes: _Notes) -> Any:
         if type(value) is not list:
             return wrong(value, notes, [])
-        return [
-            _zero(item_type) if item is None else decode_item(item, f"{path}[{index}]", notes)
-            for index, item in enumerate(value)
-        ]
+        return [_zero(item_type) if item is None else decode_item(item, notes) for item in value]
 
-    def decode_map(value: Any, path: str, notes: _Notes) -> Any:
+    def decode_map(value: Any, notes: _Notes) -> Any:
         if type(value) is not dict:
             return wrong(value, notes, {})
-        return {
-            key: _zero(item_type) if item is None else decode_item(item, f"{path}.{key}", notes)
-            for key, item in value.items()
-        }
+        return {key: _zero(item_type) if item is None else decode_item(item, notes) for key, item in value.items()}
 
     return decode_list if kind.shape == "list" else decode_map
+
+
+def _unknown_fields(types: Schema, kind: Type, value: Any, path: str) -> Iterator[str]:
+    """The paths of all fields that no type has."""
+    if kind.shape == "list" and kind.item is not None:
+        for index, item in enumerate(value or ()):
+            yield from _unknown_fields(types, kind.item, item, f"{path}[{index}]")
+    elif kind.shape == "map" and kind.item is not None:
+        for key, item in (value or {}).items():
+            yield from _unknown_fields(types, kind.item, item, f"{path}.{key}")
+    elif kind.shape == "struct":
+        known = {field.name: field.type for field in types.flat_fields(kind.struct)}
+        for key, item in (value or {}).items():
+            inner = f"{path}.{key}" if path else key
+            if key in known:
+                yield from _unknown_fields(types, known[key], item, inner)
+            else:
+                yield inner
 
 
 def _scalar(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     wrong = _wrong_type(kind, owner, stack)
     python, zero = _PYTHON[kind.shape], _zero(kind)
 
-    def decode_scalar(value: Any, path: str, notes: _Notes) -> Any:
+    def decode_scalar(value: Any, notes: _Notes) -> Any:
         return value if type(value) is python else wrong(value, notes, zero)
 
     return decode_scalar
@@ -162,7 +203,7 @@ def _integer(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     wrong = _wrong_type(kind, owner, stack)
     maximum = 2**31 - 1 if kind.go == "int32" else INT64_MAX
 
-    def decode_integer(value: Any, path: str, notes: _Notes) -> Any:
+    def decode_integer(value: Any, notes: _Notes) -> Any:
         if type(value) is int and -maximum - 1 <= value <= maximum:
             return value
         return wrong(value, notes, 0)
@@ -190,27 +231,74 @@ def _zero(kind: Type) -> Any:
     return {"string": "", "bool": False, "int": 0, "quantity": "0", "list": [], "map": {}, "struct": {}}.get(kind.shape)
 
 
-def _quantity(value: Any, path: str, notes: _Notes) -> str:
-    text = value.strip() if isinstance(value, str) else value
+def _quantity(value: Any, notes: _Notes) -> str:
     try:
-        return str(Quantity.parse(text if isinstance(text, str | int | float) else str(text)))
+        return _canonical_quantity(value if type(value) is str else repr(value))
     except QuantityError as error:
         raise _Abort(str(error)) from None
 
 
-def _time(owner: str, stack: tuple[str, ...]) -> Decoder:
-    where = f"into Go struct field {owner}.{'.'.join(stack)} of type string"
+@functools.lru_cache(maxsize=8192)
+def _canonical_quantity(text: str) -> str:
+    """Remembered, since the devices of a pool have the same few sizes."""
+    return str(Quantity.parse(text.strip()))
 
-    def decode_time(value: Any, path: str, notes: _Notes) -> str:
+
+def _time(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    refuse = _self_reading("string", owner, stack)
+    micro = kind.shape == "microtime"
+
+    def decode_time(value: Any, notes: _Notes) -> str:
         if not isinstance(value, str):
-            raise _Abort(f"json: cannot unmarshal {_JSON_NAMES.get(type(value), 'number')} {where}")
+            raise refuse(value)
         try:
-            return gotime.canonical(value)
+            return gotime.canonical(value, micro=micro)
         except ValueError as error:
             raise _Abort(str(error)) from None
 
     return decode_time
 
 
-def _raw(value: Any, path: str, notes: _Notes) -> Any:
+def _int_or_string(owner: str, stack: tuple[str, ...]) -> Decoder:
+    """``intstr.IntOrString`` (``k8s.io/apimachinery`` ``pkg/util/intstr/intstr.go``): what is no string is an int32."""
+    refuse = _self_reading("int32", owner, stack)
+
+    def decode_int_or_string(value: Any, notes: _Notes) -> int | str:
+        if isinstance(value, str) or (type(value) is int and -(2**31) <= value < 2**31):
+            return value
+        raise refuse(value)
+
+    return decode_int_or_string
+
+
+def _self_reading(go: str, owner: str, stack: tuple[str, ...]) -> Callable[[Any], _Abort]:
+    """The refusal of a type that reads itself, and that does so at once."""
+    where = f"into Go struct field {owner}.{'.'.join(stack)} of type {go}"
+    return lambda value: _Abort(f"json: cannot unmarshal {_JSON_NAMES.get(type(value), 'number')} {where}")
+
+
+def _bytes(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    wrong = _wrong_type(kind, owner, stack)
+
+    def decode_bytes(value: Any, notes: _Notes) -> Any:
+        if not isinstance(value, str):
+            return wrong(value, notes, "")
+        text = value.replace("\n", "").replace("\r", "")
+        try:
+            base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            raise _Abort(f"illegal base64 data at input byte {_first_illegal(text)}") from None
+        return text
+
+    return decode_bytes
+
+
+def _first_illegal(text: str) -> int:
+    """Where Go's decoder stops: at the first character that is none of base64, or at the group that is incomplete."""
+    alphabet = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    body = text.rstrip("=")
+    return next((index for index, char in enumerate(body) if char not in alphabet), len(body) // 4 * 4)
+
+
+def _raw(value: Any, notes: _Notes) -> Any:
     return value

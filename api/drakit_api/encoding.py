@@ -88,7 +88,7 @@ def internal_encoder(struct: str) -> Encoder:
 
     The twins of ``k8s.io/kubernetes`` ``pkg/apis`` have no JSON tags; only ``metav1`` types keep theirs.
     """
-    fields = [(field, _internal(field.type)) for field in schema.load().structs[struct]]
+    fields = [(field, _internal(field.type)) for field in schema.load().fields(struct)]
 
     def encode_struct(value: dict[str, Any]) -> dict[str, Any]:
         encoded: dict[str, Any] = {}

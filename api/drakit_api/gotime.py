@@ -1,8 +1,8 @@
 """Times in objects: RFC 3339 as Go reads it, with Go's complaints, and as Kubernetes writes it.
 
-``metav1.Time`` keeps whole seconds in UTC (``k8s.io/apimachinery`` v0.37.1 ``pkg/apis/meta/v1/time.go``). The
-complaints are those of Go's ``time.Parse`` with the layout ``time.RFC3339``, which names the first part that does not
-fit.
+``metav1.Time`` keeps whole seconds in UTC, ``MicroTime`` wants and keeps six digits more (``k8s.io/apimachinery``
+v0.37.1 ``pkg/apis/meta/v1/{time,micro_time}.go``). The complaints are those of Go's ``time.Parse``, which names
+the first part of the layout that does not fit.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 
 from drakit_api.gostrings import quote
 
-_LAYOUT = "2006-01-02T15:04:05Z07:00"
 # (name of the part in the layout, what it looks like, name of its range)
-_PARTS = [
+_Part = tuple[str, str, str]
+_DATE: list[_Part] = [
     ("2006", r"\d{4}", ""),
     ("-", "-", ""),
     ("01", r"\d{2}", "month"),
@@ -25,20 +25,23 @@ _PARTS = [
     (":", ":", ""),
     ("04", r"\d{2}", "minute"),
     (":", ":", ""),
-    ("05", r"\d{2}(?:[.,]\d+)?", "second"),
-    ("Z07:00", r"Z|[-+]\d{2}:\d{2}", ""),
 ]
+_ZONE: _Part = ("Z07:00", r"Z|[-+]\d{2}:\d{2}", "")
+_SECONDS: list[_Part] = [*_DATE, ("05", r"\d{2}(?:[.,]\d+)?", "second"), _ZONE]
+_MICROSECONDS: list[_Part] = [*_DATE, ("05", r"\d{2}", "second"), (".000000", r"[.,]\d{6}", ""), _ZONE]
 _RANGES = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
 
 
-def canonical(text: str) -> str:
-    """A time as the server writes it back. Raises ``ValueError`` with Go's words."""
+def canonical(text: str, *, micro: bool = False) -> str:
+    """A ``metav1.Time`` (or ``MicroTime``) as the server writes it back. Raises ``ValueError`` with Go's words."""
     rest, values = text, []
-    for part, pattern, name in _PARTS:
+    parts = _MICROSECONDS if micro else _SECONDS
+    for part, pattern, name in parts:
         match = re.match(pattern, rest, re.ASCII)
         if match is None:
+            layout = "".join(name for name, _, _ in parts)
             raise ValueError(
-                f"parsing time {quote(text)} as {quote(_LAYOUT)}: cannot parse {quote(rest)} as {quote(part)}"
+                f"parsing time {quote(text)} as {quote(layout)}: cannot parse {quote(rest)} as {quote(part)}"
             )
         if name and not _in_range(name, match.group()):
             raise ValueError(f"parsing time {quote(text)}: {name} out of range")
@@ -49,7 +52,8 @@ def canonical(text: str) -> str:
     for name, digits, maximum in (("hour", values[-1][1:3], 24), ("minute", values[-1][4:], 60)):
         if digits and int(digits) > maximum:
             raise ValueError(f"parsing time {quote(text)}: time zone offset {name} out of range")
-    return _in_utc(text, values)
+    fraction = f".{values[11][1:]}" if micro else ""
+    return _in_utc(text, values).replace("Z", f"{fraction}Z")
 
 
 def _in_range(name: str, digits: str) -> bool:
@@ -58,7 +62,7 @@ def _in_range(name: str, digits: str) -> bool:
 
 
 def _in_utc(text: str, values: list[str]) -> str:
-    seconds, zone = values[10][:2], values[11].replace("Z", "+00:00")
+    seconds, zone = values[10][:2], values[-1].replace("Z", "+00:00")
     try:
         moment = datetime.fromisoformat(f"{''.join(values[:6])}{values[6]:>02}:{values[8]}:{seconds}{zone}")
         return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")

@@ -1,20 +1,23 @@
-"""The Go types behind resource.k8s.io, as data: which fields there are, in which order, of which type.
+"""The Go types behind kinds, as data: which fields there are, in which order, of which type.
 
 Decoding, encoding and error messages of an API server depend on details that OpenAPI does not tell: the Go name of a
 type (``cannot unmarshal string into Go struct field Device.spec.devices.allNodes of type bool``), the order of fields,
-what is left out when empty, what is embedded. ``schema.json`` has them, printed from ``k8s.io/api`` v0.37.1 by
-``api/schema``.
+what is left out when empty, what is embedded. ``schema.json`` has them for resource.k8s.io, printed from ``k8s.io/api``
+v0.37.1 by ``api/schema``; other tables of the same program are read with ``Schema``.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection
 from importlib import resources
 from typing import Literal, get_args
 
 import msgspec
 
-Shape = Literal["string", "bool", "int", "quantity", "time", "microtime", "raw", "struct", "list", "map"]
+Shape = Literal[
+    "string", "bool", "int", "quantity", "time", "microtime", "bytes", "intorstring", "raw", "struct", "list", "map"
+]
 _SHAPES: dict[str, Shape] = {shape: shape for shape in get_args(Shape)}
 _INTEGERS = {"int", "int32", "int64"}
 
@@ -41,11 +44,40 @@ class Field(msgspec.Struct, frozen=True):
     omit: bool
 
 
-class Schema(msgspec.Struct, frozen=True):
-    """Kinds by version and name (the name of their struct), and structs by name."""
-
+class _Table(msgspec.Struct, frozen=True):
     kinds: dict[str, dict[str, str]]
-    structs: dict[str, list[Field]]
+    structs: dict[str, msgspec.Raw]
+
+
+class Schema:
+    """Kinds by version and name (the name of their struct), and the fields of structs, read when first asked for."""
+
+    def __init__(self, raw: bytes) -> None:
+        table = msgspec.json.decode(raw, type=_Table)
+        self.kinds = table.kinds
+        self._raw = table.structs
+        self._fields: dict[str, list[Field]] = {}
+
+    @property
+    def structs(self) -> Collection[str]:
+        """The names of all structs."""
+        return self._raw.keys()
+
+    def fields(self, struct: str) -> list[Field]:
+        """The fields of a struct as Go has them, embedded ones included."""
+        found = self._fields.get(struct)
+        if found is None:
+            described = msgspec.json.decode(self._raw[struct])
+            found = [Field(field["name"], field["go"], _type(field["type"]), field["omit"]) for field in described]
+            self._fields[struct] = found
+        return found
+
+    def flat_fields(self, struct: str) -> list[Field]:
+        """The fields of a struct as JSON has them: those of embedded structs in their place."""
+        flat: list[Field] = []
+        for field in self.fields(struct):
+            flat += [field] if field.name else self.flat_fields(field.type.struct)
+        return flat
 
 
 class UnknownKind(LookupError):
@@ -54,13 +86,8 @@ class UnknownKind(LookupError):
 
 @functools.cache
 def load() -> Schema:
-    """All types; read once."""
-    raw = msgspec.json.decode(resources.files("drakit_api").joinpath("schema.json").read_bytes())
-    structs = {
-        name: [Field(field["name"], field["go"], _type(field["type"]), field["omit"]) for field in fields]
-        for name, fields in raw["structs"].items()
-    }
-    return Schema(raw["kinds"], structs)
+    """The types of resource.k8s.io; read once."""
+    return Schema(resources.files("drakit_api").joinpath("schema.json").read_bytes())
 
 
 def struct_of(kind: str, version: str = "v1") -> str:
@@ -72,11 +99,8 @@ def struct_of(kind: str, version: str = "v1") -> str:
 
 
 def fields_of(struct: str) -> list[Field]:
-    """The fields of a struct, those of embedded structs in their place."""
-    flat: list[Field] = []
-    for field in load().structs[struct]:
-        flat += [field] if field.name else fields_of(field.type.struct)
-    return flat
+    """The fields of a struct of resource.k8s.io, those of embedded structs in their place."""
+    return load().flat_fields(struct)
 
 
 def _type(description: object) -> Type:

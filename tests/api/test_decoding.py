@@ -112,6 +112,23 @@ def test_times_are_kept_in_utc_and_whole_seconds(text: str, canonical: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("2026-02-28T01:00:00.123456Z", "2026-02-28T01:00:00.123456Z"),
+        ("2026-02-28T01:00:00.100000+02:00", "2026-02-27T23:00:00.100000Z"),
+    ],
+)
+def test_micro_times_keep_their_fraction(text: str, canonical: str) -> None:
+    assert gotime.canonical(text, micro=True) == canonical
+
+
+def test_a_micro_time_needs_six_digits() -> None:
+    with pytest.raises(ValueError, match=r"2006-01-02T15:04:05\.000000Z07:00") as refused:
+        gotime.canonical("2026-02-28T01:00:00Z", micro=True)
+    assert str(refused.value).endswith('cannot parse "Z" as ".000000"')
+
+
+@pytest.mark.parametrize(
     ("text", "complaint"),
     [
         ("", '"" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006"'),
