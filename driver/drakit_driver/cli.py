@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 _COMMANDS = {
     "run": ("drakit_driver.run_command", "run", "Run the driver on nodes of a cluster."),
 }
-_COUNTERS_GATE = "DRAPartitionableDevices"
-_COUNTERS_DROPPED = "the API server drops counters and nodes of devices, and partitions are allocated side by side"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -133,9 +131,8 @@ def slices(
     with _reported_errors():
         pools = build(profile, nodes=nodes, driver_name=driver_name, gpus=gpus, pool_name=pool_name, layout=layout)
         objects = _split(pools, gates, combined)
+        _tell_gate_effects(objects, gates)
         report = _size_report(pools, gates, combined) if sizes else ""
-    if not gates.enabled(_COUNTERS_GATE) and any(_needs_counters(pool) for pool in pools):
-        click.echo(f"note: {_COUNTERS_GATE} is off in this Kubernetes: {_COUNTERS_DROPPED}", err=True)
     if output or not sizes:
         click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
     if report:
@@ -190,8 +187,16 @@ def _split(pools: list[Pool], gates: FeatureGates, combined: bool) -> list[dict[
     return [each for pool in pools for each in split(pool, generation=1, gates=gates, combined=combined)]
 
 
-def _needs_counters(pool: Pool) -> bool:
-    return bool(pool.shared_counters) or pool.per_device_node_selection
+def _tell_gate_effects(slices: list[dict[str, Any]], gates: FeatureGates) -> None:
+    """Say on stderr what such an API server drops; raises ``PoolError`` if it refuses the rest."""
+    from drakit_api.pools import PoolError
+    from drakit_driver.gate_effects import gate_effects
+
+    dropped, refused = gate_effects(slices, gates)
+    if refused:
+        raise PoolError([*dropped, *refused, "switch the features on with --feature-gates, there and here"])
+    for line in dropped:
+        click.echo(f"note: {line}", err=True)
 
 
 def _size_report(pools: list[Pool], gates: FeatureGates, combined: bool) -> str:

@@ -51,8 +51,26 @@ def test_combined_slices_for_1_34() -> None:
 
 
 def test_a_kubernetes_that_drops_counters_is_pointed_out() -> None:
-    assert "DRAPartitionableDevices is off" in _run("slices", "a30", "--emulated-version", "1.35").stderr
+    assert _run("slices", "a30", "--emulated-version", "1.35").stderr == (
+        "note: DRAPartitionableDevices is off in this Kubernetes, the API server drops spec.devices[].consumesCounters,"
+        " spec.sharedCounters: partitions are allocated side by side\n"
+    )
     assert _run("slices", "a30", "--emulated-version", "1.36").stderr == ""
+
+
+def test_whatever_else_a_kubernetes_drops_is_pointed_out(tmp_path: Path) -> None:
+    path = tmp_path / "layout.yaml"
+    path.write_text("driver: d.example.com\ndevices: [{name: a, taints: [{key: k, effect: NoSchedule}]}]")
+    assert "DRADeviceTaints is off" in _run("slices", "layout", str(path), "--emulated-version", "1.35").stderr
+    assert _run("slices", "layout", str(path)).stderr == ""
+
+
+@pytest.mark.parametrize(("gates", "code"), [("", 1), ("DRAPartitionableDevices=true", 0)], ids=["off", "on"])
+def test_slices_without_nodes_are_an_error_where_their_nodes_are_dropped(gates: str, code: int) -> None:
+    result = _run("slices", "tpu-v6e-4x4", "--emulated-version", "1.35", "--feature-gates", gates)
+    assert result.exit_code == code
+    assert ("refuses what is left: spec: Required value: exactly one of `nodeName`" in result.stderr) is (code == 1)
+    assert (result.stdout == "") is (code == 1)
 
 
 def test_sizes_before_and_after_flattening() -> None:
