@@ -38,31 +38,27 @@ def device_view(driver: str, device: Mapping[str, Any]) -> DeviceView:
     takes either at random (``k8s.io/dynamic-resource-allocation`` v0.37 ``cel/compile.go`` walks over a Go map); here
     the unqualified one wins, as it does in the recorded answer. (In constraints, the qualified one wins everywhere.)
     """
-    attributes, problem = Domains(), ""
-    for name, attribute in _qualified_first(device.get("attributes")):
-        domain, identifier = _split(name, driver)
+    attributes, capacity, problem = Domains(), Domains(), ""
+    for name, attribute in (device.get("attributes") or {}).items():
         try:
-            attributes.setdefault(domain, {})[identifier] = _attribute(attribute)
+            _put(attributes, name, driver, _attribute(attribute))
         except ValueError as error:
             problem = problem or f"attribute {name}: {error}"
-    capacity = Domains()
-    for name, entry in _qualified_first(device.get("capacity")):
-        domain, identifier = _split(name, driver)
+    for name, entry in (device.get("capacity") or {}).items():
         try:
-            capacity.setdefault(domain, {})[identifier] = Quantity.parse(entry.get("value", "0"))
+            _put(capacity, name, driver, Quantity.parse(entry.get("value", "0")))
         except QuantityError as error:
             problem = problem or f"capacity {name}: {error}"
     fields = [driver, bool(device.get("allowMultipleAllocations")), attributes, capacity]
     return DeviceView([*fields, dict(zip(FIELDS, fields, strict=True))], problem)
 
 
-def _qualified_first(entries: Mapping[str, Any] | None) -> list[tuple[str, Any]]:
-    return sorted((entries or {}).items(), key=lambda entry: "/" not in entry[0])
-
-
-def _split(name: str, driver: str) -> tuple[str, str]:
+def _put(domains: Domains, name: str, driver: str, value: Any) -> None:
     domain, slash, identifier = name.partition("/")
-    return (domain, identifier) if slash else (driver, name)
+    if slash:
+        domains.setdefault(domain, {}).setdefault(identifier, value)
+    else:
+        domains.setdefault(driver, {})[name] = value
 
 
 def _attribute(attribute: Mapping[str, Any]) -> Any:

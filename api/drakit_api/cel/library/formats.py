@@ -42,8 +42,7 @@ def _rule(name: str) -> Callable[[str], list[str]]:
     """A rule of API validation, imported when it is used: validation itself needs this package."""
 
     def problems(text: str) -> list[str]:
-        found: list[str] = getattr(importlib.import_module("drakit_api.validation.formats"), name)(text)
-        return found
+        return list(getattr(importlib.import_module("drakit_api.validation.formats"), name)(text))
 
     return problems
 
