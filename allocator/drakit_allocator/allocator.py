@@ -8,16 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.candidates import Candidates, Situation
+from drakit_allocator.candidates import Situation
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.nodes import Node
-from drakit_allocator.requests import ClaimRequests, Request, expand
+from drakit_allocator.requests import ClaimRequests, expand
 from drakit_allocator.results import Json, allocation_result
 from drakit_allocator.search import NO_LIMITS, Limits, Search
 from drakit_allocator.snapshot import Snapshot
-
-FILTER_TIMEOUT = 10.0  # seconds; kube-scheduler's default for the whole filter of a pod
-
 
 @dataclass(frozen=True, slots=True)
 class Solution:
@@ -62,20 +59,27 @@ class PodAllocation:
         """The node as the search will see it. Raises ``AllocationError``."""
         return Situation(node, self.snapshot.slices.pools(node), self.allocated, self.snapshot.features)
 
+    def search(self, node: Node, limits: Limits = NO_LIMITS) -> Search:
+        """A search on the node, to be walked in pieces; ``conclude`` makes a solution of it. Raises as ``on``."""
+        situation = self.situation(node)
+        return Search(situation, self.claims, situation.candidates(self.claims), limits)
+
+    def conclude(self, search: Search, found: bool) -> Solution | None:
+        """What a search that has ended means. Raises as ``on``."""
+        if found:
+            return Solution(search.situation.node, self.claims, search)
+        if any(pool.problem == "invalid" for pool in search.situation.pools):
+            raise AllocationError("invalid resource pools were encountered", on_node=True)
+        return None
+
     def on(self, node: Node, limits: Limits = NO_LIMITS) -> Solution | None:
         """The first solution in upstream's order, None when the claims do not fit on the node.
 
         Raises ``AllocationError``; with its ``on_node`` other nodes may still be tried. ``AllocationAborted`` when the
         limits are reached.
         """
-        situation = self.situation(node)
-        candidates: dict[Request, Candidates] = situation.candidates(self.claims)
-        search = Search(situation, self.claims, candidates, limits)
-        if search.run():
-            return Solution(node, self.claims, search)
-        if any(pool.problem == "invalid" for pool in situation.pools):
-            raise AllocationError("invalid resource pools were encountered", on_node=True)
-        return None
+        search = self.search(node, limits)
+        return self.conclude(search, search.run())
 
 
 def allocate(

@@ -62,6 +62,8 @@ class Search:
     chosen: dict[tuple[int, int], int] = field(default_factory=dict)  # (claim, request) -> alternative
     attempt: Attempt = field(init=False)
     interchange: Interchange | None = None
+    _stack: list[Frame] = field(default_factory=list)
+    _outcome: Outcome | None = None  # of the level that was left last
     _dead: set[Hashable] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -72,26 +74,41 @@ class Search:
 
         Raises ``AllocationError``.
         """
+        found: bool | None = None
+        while found is None:
+            found = self.walk(_STEPS_BETWEEN_CLOCKS)
+        return found
+
+    def walk(self, steps: int) -> bool | None:
+        """Go on for at most so many steps: what ``run`` says, or None when that was not enough.
+
+        For callers that have other things to do in between.
+        """
+        if not self._stack:
+            self._start()
+        for _ in range(steps):
+            self._count_step()
+            step = self._stack[-1].advance(self, self._outcome)
+            if isinstance(step, Frame):
+                self._stack.append(step)
+                self._outcome = None
+                continue
+            if step is Outcome.SOLVED:
+                return True
+            self._ended(self._stack.pop(), step)
+            self._outcome = step
+            if not self._stack:
+                if step is Outcome.EXCEEDED:
+                    raise AllocationError("allocation max size exceeded")
+                return False
+        return None
+
+    def _start(self) -> None:
         if self.prunes:
             self.interchange = Interchange.of(self.situation, self.candidates)
         if self.interchange is not None:
             self.attempt.outlook = Outlook(self.claims, self.candidates)
-        stack = [self.enter(0, 0)]
-        outcome: Outcome | None = None
-        while stack:
-            self._count_step()
-            step = stack[-1].advance(self, outcome)
-            if isinstance(step, Outcome):
-                if step is Outcome.SOLVED:
-                    return True
-                self._ended(stack.pop(), step)
-                outcome = step
-            else:
-                stack.append(step)
-                outcome = None
-        if outcome is Outcome.EXCEEDED:
-            raise AllocationError("allocation max size exceeded")
-        return False
+        self._stack.append(self.enter(0, 0))
 
     def _count_step(self) -> None:
         self.steps += 1
