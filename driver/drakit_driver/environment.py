@@ -53,8 +53,8 @@ def attribute(device: Device, name: str) -> str | int | bool | None:
 
 
 def is_nvidia(device: Device) -> bool:
-    """Whether this is a GPU or MIG device as the NVIDIA driver publishes them."""
-    return attribute(device, "type") in ("gpu", "mig")
+    """Whether this is a GPU or MIG device as the NVIDIA driver publishes them; others have a ``type`` of gpu too."""
+    return attribute(device, "type") in ("gpu", "mig") and attribute(device, "brand") == "Nvidia"
 
 
 def is_tpu(device: Device) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from drakit_driver.allocation import family_of
 from drakit_driver.environment import (
     DeviceError,
     claim_environment,
@@ -18,8 +19,13 @@ from drakit_driver.opaque import decode
 Object = dict[str, Any]
 
 
-def nvidia(name: str, **attributes: str) -> Object:
+def gpu_of(brand: str, name: str, **attributes: str) -> Object:
+    attributes = {"brand": brand, **attributes}
     return {"name": name, "attributes": {key: {"string": value} for key, value in attributes.items()}}
+
+
+def nvidia(name: str, **attributes: str) -> Object:
+    return gpu_of("Nvidia", name, **attributes)
 
 
 def tpu(topology: str, hosts: list[str], generation: str = "v6e", name: str = "tpu") -> Object:
@@ -139,6 +145,15 @@ def test_tpu_that_makes_no_sense(device: Object, host: str, message: str) -> Non
     with pytest.raises(DeviceError) as caught:
         tpu_environment(device, host=host)
     assert str(caught.value) == message
+
+
+def test_a_gpu_of_somebody_else_is_any_other_device() -> None:
+    device = gpu_of("Example", "gpu-0", type="gpu")
+    assert family_of(device) == "other"
+    assert claim_environment([device]) == {}
+    assert device_environment(device, driver="gpu.example.com", pool="p", host="w", config=None) == {
+        "DRA_DEVICE_GPU_0": "gpu.example.com/p/gpu-0"
+    }
 
 
 def test_any_other_device_is_named() -> None:
