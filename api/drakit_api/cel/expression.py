@@ -17,7 +17,6 @@ from .errors import CelRuntimeError
 from .estimate import LIMIT, greatest_cost
 from .metered import compile_metered
 from .metering import CostExceeded
-from .parser import parse
 from .syntax import Node
 from .types import Type
 
@@ -47,6 +46,8 @@ class Expression:
 
 def checked(expression: str, known: Environment) -> tuple[Node, Type]:
     """The syntax tree with types, and the type of the result. Raises ``CelCompileError`` in the words of cel-go."""
+    from .parser import parse  # lark: as long to import as all the rest
+
     tree = parse(expression)
     return tree, check(expression, tree, known)
 

@@ -15,8 +15,8 @@ _NEWLINES = re.compile(r"\r\n|\r")
 
 
 def integer(text: str) -> int:
-    """A signed 64-bit literal, decimal or hexadecimal. Raises ``ValueError``."""
-    value = int(text, 16 if "0x" in text else 10)
+    """A 64-bit literal, decimal or hexadecimal, with a sign that may stand apart. Raises ``ValueError``."""
+    value = int("".join(text.split()), 16 if "0x" in text else 10)
     if not INT_MIN <= value <= INT_MAX:
         raise ValueError("invalid int literal")
     return value
@@ -32,7 +32,7 @@ def unsigned(text: str) -> Uint:
 
 def double(text: str) -> float:
     """A floating-point literal. Raises ``ValueError`` when it is out of range."""
-    value = float(text)
+    value = float("".join(text.split()))
     if value in (float("inf"), float("-inf")):
         raise ValueError("invalid double literal")
     return value

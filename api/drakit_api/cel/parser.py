@@ -1,14 +1,12 @@
 """From the text of a selector to its syntax tree.
 
-The grammar is cel-python's, extended by ``selector.lark``; lark builds the parser and calls ``_Builder`` on each
-reduction, so that neither a parse tree nor recursion is needed. celpy itself is not imported: it takes longer to load
-than the rest of this package together.
+lark builds the parser from ``grammar.lark`` and calls ``_Builder`` on each reduction, so that neither a parse tree nor
+recursion is needed. It takes long to import and to build: import this module only when there is something to parse.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib.machinery
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -60,18 +58,13 @@ def parse(source: str) -> Node:
 
 @functools.cache
 def _lark() -> Lark:
-    found = importlib.machinery.PathFinder.find_spec("celpy")
-    assert found is not None
-    assert found.submodule_search_locations
-    grammar = Path(__file__).with_name("selector.lark").read_text(encoding="utf-8")
     return Lark(
-        grammar,
+        Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8"),
         parser="lalr",
         start="expr",
         keep_all_tokens=True,
         maybe_placeholders=False,
         transformer=_Builder(),
-        import_paths=list(found.submodule_search_locations),
     )
 
 
@@ -83,101 +76,64 @@ def _start(token: Token) -> int:
     return token.start_pos or 0
 
 
-def _binary(function: str) -> Callable[[Any, list[Any]], tuple[str, Node, int]]:
-    """The left half of a binary expression: its operator, left operand and position."""
-
-    def left_half(self: object, children: list[Any]) -> tuple[str, Node, int]:
-        return function, children[0], _start(children[1])
-
-    return left_half
-
-
 class _Builder(Transformer[Token, Node]):
-    """Builds a node for each rule of the grammar; the rules' names are those of cel.lark and selector.lark."""
+    """Builds a node for each rule of the grammar; its methods have the names of the rules."""
 
-    relation_lt = _binary("_<_")
-    relation_le = _binary("_<=_")
-    relation_gt = _binary("_>_")
-    relation_ge = _binary("_>=_")
-    relation_eq = _binary("_==_")
-    relation_ne = _binary("_!=_")
-    relation_in = _binary("@in")
-    addition_add = _binary("_+_")
-    addition_sub = _binary("_-_")
-    multiplication_mul = _binary("_*_")
-    multiplication_div = _binary("_/_")
-    multiplication_mod = _binary("_%_")
-
-    def expr(self, children: list[Any]) -> Node:
-        if len(children) == 1:
-            return _node(children[0])
+    def conditional(self, children: list[Any]) -> Node:
         condition, question, yes, _, no = children
         return Call(_start(question), "_?_:_", None, [condition, yes, no])
 
-    def conditionalor(self, children: list[Any]) -> Node:
-        return _chain("_||_", children)
+    def binary(self, children: list[Any]) -> Node:
+        """Operators by precedence, those of the same from left to right."""
+        operands: list[Node] = [children[0]]
+        operators: list[Token] = []
+        for operator, operand in zip(children[1::2], children[2::2], strict=True):
+            while operators and _PRECEDENCE[operators[-1]] >= _PRECEDENCE[operator]:
+                _combine(operators.pop(), operands)
+            operators.append(operator)
+            operands.append(operand)
+        while operators:
+            _combine(operators.pop(), operands)
+        return operands[0]
 
-    def conditionaland(self, children: list[Any]) -> Node:
-        return _chain("_&&_", children)
+    def inversion(self, children: list[Any]) -> Node:
+        *signs, operand = children
+        return _signed("!_", signs, len(signs), operand)
 
-    def relation(self, children: list[Any]) -> Node:
-        return _infix(children)
+    def negation(self, children: list[Any]) -> Node:
+        *signs, operand = children
+        return _signed("-_", signs, sum(sign.count("-") for sign in signs), operand)
 
-    addition = multiplication = relation
-
-    def unary(self, children: list[Any]) -> Node:
-        if len(children) == 1:
-            return _node(children[0])
-        operator, operand = children
-        function = "!_" if operator == "!" else "-_"
-        if function == "-_" and isinstance(operand, Literal) and operand.position == _start(operator) + 1:
-            return _negated(operand)
-        if isinstance(operand, Call) and operand.function == function and operand.position == _start(operator) + 1:
-            return operand.arguments[0]  # cel-go drops pairs
-        return Call(_start(operator), function, None, [operand])
-
-    def unary_not(self, children: list[Any]) -> Token:
-        token = children[0]
-        assert isinstance(token, Token)
-        return token
-
-    unary_neg = unary_not
-
-    def member(self, children: list[Any]) -> Node:
-        return _node(children[0])
-
-    primary = member
-
-    def paren_expr(self, children: list[Any]) -> Node:
+    def parenthesized(self, children: list[Any]) -> Node:
         return _node(children[1])
 
-    def member_dot(self, children: list[Any]) -> Node:
+    def select(self, children: list[Any]) -> Node:
         operand, dot, name = children
         return Select(_start(dot), operand, _field(name))
 
-    def member_optional_dot(self, children: list[Any]) -> Node:
+    def select_optional(self, children: list[Any]) -> Node:
         operand, dot, _, name = children
         return Select(_start(dot), operand, _field(name), optional=True)
 
-    def member_escaped(self, children: list[Any]) -> Node:
+    def select_escaped(self, children: list[Any]) -> Node:
         operand, dot, name = children
         return Select(_start(dot), operand, str(name)[1:-1])
 
-    def member_optional_escaped(self, children: list[Any]) -> Node:
+    def select_optional_escaped(self, children: list[Any]) -> Node:
         operand, dot, _, name = children
         return Select(_start(dot), operand, str(name)[1:-1], optional=True)
 
-    def member_dot_arg(self, children: list[Any]) -> Node:
+    def method(self, children: list[Any]) -> Node:
         target, _, name, parenthesis, *rest = children
         return _expanded(Call(_start(parenthesis), _field(name), target, _arguments(rest)))
 
-    def member_index(self, children: list[Any]) -> Node:
+    def index(self, children: list[Any]) -> Node:
         return Call(_start(children[1]), "_[_]", None, [children[0], children[2]])
 
-    def member_optional_index(self, children: list[Any]) -> Node:
+    def index_optional(self, children: list[Any]) -> Node:
         return Call(_start(children[1]), "_[?_]", None, [children[0], children[3]])
 
-    def member_object(self, children: list[Any]) -> Node:
+    def message(self, children: list[Any]) -> Node:
         name, node = [], children[0]
         while isinstance(node, Select) and not node.optional and not node.presence:
             name.append(node.name)
@@ -188,36 +144,36 @@ class _Builder(Transformer[Token, Node]):
     def ident(self, children: list[Any]) -> Node:
         return Ident(_start(children[0]), _unreserved(children[0]))
 
-    def dot_ident(self, children: list[Any]) -> Node:
+    def global_ident(self, children: list[Any]) -> Node:
         return Ident(_start(children[1]), "." + _unreserved(children[1]))
 
-    def ident_arg(self, children: list[Any]) -> Node:
+    def function(self, children: list[Any]) -> Node:
         name, parenthesis, *rest = children
         return _expanded(Call(_start(parenthesis), _unreserved(name), None, _arguments(rest)))
 
-    def dot_ident_arg(self, children: list[Any]) -> Node:
+    def global_function(self, children: list[Any]) -> Node:
         _, name, parenthesis, *rest = children
         return Call(_start(parenthesis), "." + _unreserved(name), None, _arguments(rest))
 
-    def exprlist(self, children: list[Any]) -> list[Node]:
+    def arguments(self, children: list[Any]) -> list[Node]:
         return _nodes(children)
 
-    def entry(self, children: list[Any]) -> tuple[bool, Node]:
+    def element(self, children: list[Any]) -> tuple[bool, Node]:
         return len(children) == 2, children[-1]
 
-    def map_entry(self, children: list[Any]) -> Entry:
+    def entry(self, children: list[Any]) -> Entry:
         *question, key, _, value = children
         return Entry(key, value, bool(question))
 
-    def field_entry(self, children: list[Any]) -> tuple[str, Node]:
+    def field(self, children: list[Any]) -> tuple[str, Node]:
         return str(children[-3]), children[-1]
 
-    def list_lit(self, children: list[Any]) -> Node:
+    def list_literal(self, children: list[Any]) -> Node:
         entries = _nodes(children)
         optional = frozenset(index for index, (is_optional, _) in enumerate(entries) if is_optional)
         return ListLiteral(_start(children[0]), [node for _, node in entries], optional)
 
-    def map_lit(self, children: list[Any]) -> Node:
+    def map_literal(self, children: list[Any]) -> Node:
         return MapLiteral(_start(children[0]), _nodes(children))
 
     def literal(self, children: list[Any]) -> Node:
@@ -245,29 +201,23 @@ def _node(child: Any) -> Node:
     return child
 
 
-def _negated(literal: Literal) -> Node:
-    """``--1``: cel-go drops pairs of signs."""
-    if isinstance(literal.value, bool) or not isinstance(literal.value, int | float):
-        return Call(literal.position - 1, "-_", None, [literal])
-    return Literal(literal.position - 1, -literal.value)
+_LEVELS = (("||",), ("&&",), ("<", "<=", ">=", ">", "==", "!=", "in"), ("+", "-"), ("*", "/", "%"))
+_PRECEDENCE = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
 
 
-def _infix(children: list[Any]) -> Node:
-    if len(children) == 1:
-        return _node(children[0])
-    (function, left, position), right = children
-    return Call(position, function, None, [left, right])
-
-
-def _chain(function: str, children: list[Any]) -> Node:
-    """Flatten ``a || b || c``: a selector may have thousands of them, more than nested calls could take."""
-    if len(children) == 1:
-        return _node(children[0])
-    left, operator, right = children
-    if isinstance(left, Call) and left.function == function:
+def _combine(operator: Token, operands: list[Node]) -> None:
+    """Replace the last two operands by a call. ``a || b || c`` is one call: there may be thousands of them."""
+    right, left = operands.pop(), operands[-1]
+    function = "@in" if operator == "in" else f"_{operator}_"
+    if isinstance(left, Call) and left.function == function and function in ("_&&_", "_||_"):
         left.arguments.append(right)
-        return left
-    return Call(_start(operator), function, None, [left, right])
+    else:
+        operands[-1] = Call(_start(operator), function, None, [left, right])
+
+
+def _signed(function: str, signs: list[Token], count: int, operand: Node) -> Node:
+    """cel-go drops pairs of signs."""
+    return Call(_start(signs[0]), function, None, [operand]) if count % 2 else operand
 
 
 def _arguments(rest: list[Any]) -> list[Node]:

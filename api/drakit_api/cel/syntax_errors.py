@@ -33,6 +33,7 @@ _KEYWORDS = {"true": "TRUE", "false": "FALSE", "null": "NULL", "in": "IN"}
 _LITERALS = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
 # The tokens that ANTLR names, in its order, by the terminals of the grammar that stand for them.
 _ORDER = ("[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?", ":")
+_OPERATORS = ("==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "*", "/", "%")
 _MAX_PROBLEMS = 100
 _HARMLESS = {
     "INT_LIT": "0",
@@ -50,11 +51,13 @@ _Parser = Any  # lark's InteractiveParser, most of which has no types
 def find(grammar: Lark, source: str) -> list[Problem]:
     """All that ANTLR would report, as far as a parser of another kind can tell; nothing if the syntax is right."""
     problems: list[Problem] = []
-    names = {str(terminal.pattern.value): terminal.name for terminal in grammar.terminals}
+    names = {**dict.fromkeys(_OPERATORS, "OPERATOR"), **{str(t.pattern.value): t.name for t in grammar.terminals}}
     tokens = [*_tokens(source, names, problems), Token("$END", "<EOF>", start_pos=len(source))]
-    parser = grammar.parse_interactive("")
+    parser: _Parser = grammar.parse_interactive("")
     previous: Token | None = None
     for position, token in enumerate(tokens):
+        if token.type == "MINUS" and "NEGATION" in parser.accepts():
+            token.type = "NEGATION"
         if _accepts(parser, token):
             if token.type != "$END":
                 _feed(parser, token)
@@ -138,7 +141,8 @@ def _expected(accepted: set[str], names: dict[str, str]) -> str:
     """The set of tokens as ANTLR prints it: only what the innermost rule wants next, so operators are left out."""
     shown = [symbol for symbol in _ORDER if names[symbol] in accepted]
     if "IDENT" in accepted and len(accepted) > 2:
-        return "{" + "".join(f"'{symbol}', " for symbol in shown) + _LITERALS
+        starts = [symbol for symbol in _ORDER if symbol in shown or symbol in ("-", "!")]
+        return "{" + "".join(f"'{symbol}', " for symbol in starts) + _LITERALS
     if "IDENT" in accepted:
         return "{IDENTIFIER, ESC_IDENTIFIER}"
     closing = [symbol for symbol in shown if symbol in "]}):,"]
