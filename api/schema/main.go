@@ -1,7 +1,10 @@
-// Prints what package drakit_api knows about the Go types behind resource.k8s.io: the names, order and types of
-// their fields. An API server decodes into these types, and its error messages and stored objects show them.
+// Prints the Go types behind the kinds of Kubernetes: the names, order and types of their fields. An API server decodes
+// into these types, and its error messages and stored objects show them.
 //
 //	go run . > ../drakit_api/schema.json
+//	go run . others > ../../embedded/drakit_embedded/apiserver/registry/structures.json
+//
+// The first are those of resource.k8s.io by version, the second those of all other groups by apiVersion.
 package main
 
 import (
@@ -13,13 +16,30 @@ import (
 	"slices"
 	"strings"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	batchv1 "k8s.io/api/batch/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	nodev1 "k8s.io/api/node/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	v1 "k8s.io/api/resource/v1"
 	v1alpha3 "k8s.io/api/resource/v1alpha3"
 	v1beta1 "k8s.io/api/resource/v1beta1"
 	v1beta2 "k8s.io/api/resource/v1beta2"
+	schedulingv1 "k8s.io/api/scheduling/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 var kinds = map[string][]any{
@@ -32,6 +52,13 @@ var kinds = map[string][]any{
 	"v1alpha3": {v1alpha3.DeviceTaintRule{}, v1alpha3.ResourcePoolStatusRequest{}},
 }
 
+var others = []func(*runtime.Scheme) error{
+	admissionregistrationv1.AddToScheme, appsv1.AddToScheme, autoscalingv2.AddToScheme, batchv1.AddToScheme,
+	certificatesv1.AddToScheme, coordinationv1.AddToScheme, corev1.AddToScheme, discoveryv1.AddToScheme,
+	eventsv1.AddToScheme, flowcontrolv1.AddToScheme, networkingv1.AddToScheme, nodev1.AddToScheme, policyv1.AddToScheme,
+	rbacv1.AddToScheme, schedulingv1.AddToScheme, storagev1.AddToScheme,
+}
+
 // Types that decode themselves.
 var special = map[reflect.Type]string{
 	reflect.TypeFor[resource.Quantity]():    "quantity",
@@ -39,6 +66,8 @@ var special = map[reflect.Type]string{
 	reflect.TypeFor[metav1.MicroTime]():     "microtime",
 	reflect.TypeFor[runtime.RawExtension](): "raw",
 	reflect.TypeFor[metav1.FieldsV1]():      "raw",
+	reflect.TypeFor[intstr.IntOrString]():   "intorstring",
+	reflect.TypeFor[[]byte]():               "bytes",
 }
 
 var scalars = map[reflect.Kind]string{
@@ -96,6 +125,17 @@ func omits(t reflect.Type, options string) bool {
 }
 
 func main() {
+	roots := resourceKinds
+	if len(os.Args) > 1 && os.Args[1] == "others" {
+		roots = otherKinds
+	}
+	if err := print(roots()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func resourceKinds() map[string]map[string]string {
 	roots := map[string]map[string]string{}
 	for version, objects := range kinds {
 		roots[version] = map[string]string{}
@@ -104,10 +144,29 @@ func main() {
 			roots[version][t.Name()] = register(t)
 		}
 	}
-	if err := print(roots); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	return roots
+}
+
+// otherKinds has everything with metadata; lists, options and reviews of subresources are not stored.
+func otherKinds() map[string]map[string]string {
+	scheme := runtime.NewScheme()
+	for _, add := range others {
+		if err := add(scheme); err != nil {
+			panic(err)
+		}
 	}
+	roots := map[string]map[string]string{}
+	for kind, t := range scheme.AllKnownTypes() {
+		if _, ok := t.FieldByName("ObjectMeta"); !ok || kind.Version == runtime.APIVersionInternal {
+			continue
+		}
+		version := kind.GroupVersion().String()
+		if roots[version] == nil {
+			roots[version] = map[string]string{}
+		}
+		roots[version][kind.Kind] = register(t)
+	}
+	return roots
 }
 
 // print writes one struct a line, so that a new Kubernetes version shows as a readable difference.

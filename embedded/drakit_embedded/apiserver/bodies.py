@@ -1,12 +1,11 @@
-"""Request bodies: bytes to a checked object of the expected kind, or the refusal that kube-apiserver would give.
+"""Request bodies: bytes to an object of the expected kind, or the refusal that kube-apiserver would give.
 
-k8s.io/apimachinery/pkg/runtime/serializer decodes in this order: format, type, structure. Types of the fields that the
-server itself reads are checked here once, so that no rule behind it meets a number where it expects a list.
+k8s.io/apimachinery/pkg/runtime/serializer decodes in this order: format, type, structure. The first two are here, the
+third is in ``registry.structures``.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import msgspec
@@ -19,62 +18,6 @@ from drakit_embedded.apiserver.statuses import Object, StatusError
 _JSON = ("application/json", "")
 _YAML = ("application/yaml", "text/yaml", "application/x-yaml")
 _decode = msgspec.json.Decoder().decode
-Labels = dict[str, str]
-
-
-class OwnerShape(msgspec.Struct):
-    """metadata.ownerReferences[]."""
-
-    apiVersion: str | None = None
-    kind: str | None = None
-    name: str | None = None
-    uid: str | None = None
-    controller: bool | None = None
-    blockOwnerDeletion: bool | None = None
-
-
-class MetadataShape(msgspec.Struct):
-    """The types of ObjectMeta."""
-
-    name: str | None = None
-    generateName: str | None = None
-    namespace: str | None = None
-    uid: str | None = None
-    resourceVersion: str | None = None
-    generation: int | None = None
-    creationTimestamp: str | None = None
-    deletionTimestamp: str | None = None
-    deletionGracePeriodSeconds: int | None = None
-    labels: Labels | None = None
-    annotations: Labels | None = None
-    finalizers: list[str] | None = None
-    ownerReferences: list[OwnerShape] | None = None
-    managedFields: list[dict[str, Any]] | None = None
-
-
-class ObjectShape(msgspec.Struct):
-    """What all objects have in common."""
-
-    metadata: MetadataShape | None = None
-
-
-_GO_TYPES = {
-    "str": "string",
-    "int": "int64",
-    "bool": "bool",
-    "array": "[]interface {}",
-    "object": "map[string]interface {}",
-}
-_GOT = {
-    "str": "string",
-    "int": "number",
-    "float": "number",
-    "bool": "bool",
-    "array": "array",
-    "object": "object",
-    "null": "null",
-}
-_MISMATCH = re.compile(r"Expected `([a-z]+)[^`]*`, got `([a-z]+)`(?: - at `(?:key in )?\$\.?(.*)`)?")
 
 
 def parse(raw: bytes, content_type: str, kind: str) -> Object:
@@ -156,40 +99,6 @@ def typed(obj: Object, kind: Kind) -> Object:
             f"({version}.{found_kind}) to ({group}.{kind.kind}): unknown conversion"
         )
     return obj
-
-
-def drop_nulls(value: Any) -> None:
-    """Take null fields out, in place: to Go, whose types a real server decodes into, null and absent are the same."""
-    if isinstance(value, dict):
-        for key in [key for key, item in value.items() if item is None]:
-            del value[key]
-        value = value.values()
-    for item in value:
-        if isinstance(item, dict | list):
-            drop_nulls(item)
-
-
-def check_shape(obj: Object, shape: type[msgspec.Struct], kind: Kind) -> None:
-    """400 in the words of Go's JSON decoder if a field that the server reads has the wrong type."""
-    try:
-        msgspec.convert(obj, shape)
-    except msgspec.ValidationError as error:
-        match = _MISMATCH.match(str(error))
-        expected, got, path = match.groups() if match else ("object", "object", "")
-        why = (
-            f"json: cannot unmarshal {_GOT.get(got, got)} into Go struct field "
-            f"{_struct(path or '', kind)}.{path} of type {_GO_TYPES.get(expected, expected)}"
-        )
-        raise statuses.bad_request(
-            f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}'
-        ) from None
-
-
-def _struct(path: str, kind: Kind) -> str:
-    """The Go type that holds the field, as far as it can be told."""
-    if path.startswith("metadata."):
-        return "ObjectMeta"
-    return f"{kind.kind}Spec" if path.startswith("spec.") else kind.kind
 
 
 def _go_type(value: object) -> str:

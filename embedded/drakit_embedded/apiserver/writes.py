@@ -38,20 +38,14 @@ class Written(NamedTuple):
 def incoming(
     api: Api, served: Served, obj: Object, namespace: str | None, *, validation: str, warnings: list[str]
 ) -> Object:
-    """A parsed body in the form of the storage version, checked for type, namespace and the fields that rules read.
+    """A parsed body in the form of the storage version, checked for kind, structure and namespace.
 
     ``validation`` is the request's ``fieldValidation``; ``warnings`` takes what the client is to be told.
     """
-    bodies.typed(obj, served.kind)
-    bodies.check_shape(obj, bodies.ObjectShape, served.kind)
-    meta = obj.get("metadata") or {}
-    if served.strategy.decode is not None:
-        obj, found = served.strategy.decode(obj, served.kind, validation, api)
-        warnings += found
-        meta = obj.get("metadata") or {}
-    else:
-        bodies.drop_nulls(obj)
-    obj = {"metadata": meta, **{key: value for key, value in obj.items() if key != "metadata"}}
+    obj, found = served.strategy.decode(bodies.typed(obj, served.kind), served.kind, validation, api)
+    warnings += found
+    meta = obj.pop("metadata", {})
+    obj = {"metadata": meta, **obj}
     if namespace is not None:
         if meta.get("namespace", namespace) not in (namespace, "", None):
             raise statuses.bad_request(
@@ -60,8 +54,6 @@ def incoming(
         meta["namespace"] = namespace
     if served.converter is not None:
         obj = served.converter.to_storage(obj)
-    if served.strategy.shape is not None:
-        bodies.check_shape(obj, served.strategy.shape, served.kind)
     return obj
 
 

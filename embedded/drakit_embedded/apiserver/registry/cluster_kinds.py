@@ -10,77 +10,11 @@ import binascii
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.bodies import MetadataShape
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
-
-
-class _NamespaceSpec(msgspec.Struct):
-    finalizers: list[str] | None = None
-
-
-class _Phase(msgspec.Struct):
-    phase: str | None = None
-
-
-class NamespaceShape(msgspec.Struct):
-    """The fields of a Namespace that rules read."""
-
-    metadata: MetadataShape | None = None
-    spec: _NamespaceSpec | None = None
-    status: _Phase | None = None
-
-
-class SpecShape(msgspec.Struct):
-    """A kind with a spec and a status of any content."""
-
-    metadata: MetadataShape | None = None
-    spec: dict[str, Any] | None = None
-    status: dict[str, Any] | None = None
-
-
-class DataShape(msgspec.Struct):
-    """ConfigMap and Secret."""
-
-    metadata: MetadataShape | None = None
-    data: dict[str, str] | None = None
-    binaryData: dict[str, str] | None = None
-    stringData: dict[str, str] | None = None
-    type: str | None = None
-    immutable: bool | None = None
-
-
-class _Reference(msgspec.Struct):
-    kind: str | None = None
-    namespace: str | None = None
-    name: str | None = None
-    uid: str | None = None
-    apiVersion: str | None = None
-    resourceVersion: str | None = None
-    fieldPath: str | None = None
-
-
-class EventShape(msgspec.Struct):
-    """The fields of an Event that selectors and tables read."""
-
-    metadata: MetadataShape | None = None
-    involvedObject: _Reference | None = None
-    reason: str | None = None
-    message: str | None = None
-    type: str | None = None
-    source: dict[str, str] | None = None
-    firstTimestamp: str | None = None
-    lastTimestamp: str | None = None
-    eventTime: str | None = None
-    count: int | None = None
-    series: dict[str, Any] | None = None
-    reportingComponent: str | None = None
-    reportingInstance: str | None = None
 
 
 def _create_namespace(obj: Object, cluster: Cluster) -> None:
@@ -202,7 +136,6 @@ def _default_priority_class(obj: Object, cluster: Cluster) -> None:
 
 
 _EVENT = Strategy(
-    shape=EventShape,
     fields=(
         "involvedObject.kind",
         "involvedObject.namespace",
@@ -222,7 +155,6 @@ _RBAC = Strategy(name_rule=metadata.path_segment, create_on_update=True)
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "namespaces"): Strategy(
-        shape=NamespaceShape,
         fields=("status.phase",),
         name_rule=metadata.dns_label,
         prepare_create=_create_namespace,
@@ -233,18 +165,14 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         undeletable=frozenset({"default", "kube-public", "kube-system"}),
     ),
     ("", "nodes"): Strategy(
-        shape=SpecShape,
         fields=("spec.unschedulable",),
         default=_default_node,
         status_on_create=True,
     ),
     ("", "events"): _EVENT,
     ("events.k8s.io", "events"): _EVENT,
-    ("", "configmaps"): Strategy(
-        shape=DataShape, validate_create=_validate_config_map, validate_update=_validate_config_map_update
-    ),
+    ("", "configmaps"): Strategy(validate_create=_validate_config_map, validate_update=_validate_config_map_update),
     ("", "secrets"): Strategy(
-        shape=DataShape,
         fields=("type",),
         prepare_create=_create_secret,
         prepare_update=_update_secret,
@@ -252,8 +180,8 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         validate_update=_validate_secret_update,
     ),
     ("", "serviceaccounts"): Strategy(returns_deleted=True),
-    ("", "services"): Strategy(shape=SpecShape, fields=("spec.type",), create_on_update=True, returns_deleted=True),
-    ("coordination.k8s.io", "leases"): Strategy(shape=SpecShape, create_on_update=True, unconditional_update=False),
+    ("", "services"): Strategy(fields=("spec.type",), create_on_update=True, returns_deleted=True),
+    ("coordination.k8s.io", "leases"): Strategy(create_on_update=True, unconditional_update=False),
     ("scheduling.k8s.io", "priorityclasses"): Strategy(
         default=_default_priority_class, validate_create=_validate_priority_class
     ),
@@ -263,6 +191,6 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _RBAC,
     ("node.k8s.io", "runtimeclasses"): Strategy(create_on_update=True),
     ("certificates.k8s.io", "certificatesigningrequests"): Strategy(fields=("spec.signerName",)),
-    ("batch", "jobs"): Strategy(shape=SpecShape, fields=("status.successful",), generation=True),
-    ("policy", "poddisruptionbudgets"): Strategy(shape=SpecShape, generation=True),
+    ("batch", "jobs"): Strategy(fields=("status.successful",), generation=True),
+    ("policy", "poddisruptionbudgets"): Strategy(generation=True),
 }

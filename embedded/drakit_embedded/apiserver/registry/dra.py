@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from drakit_api import decoding, encoding, lifecycle, mixins, validation
+from drakit_api import encoding, lifecycle, mixins, validation
 from drakit_api.pools import PoolError
 from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
-from drakit_embedded.apiserver.statuses import Cause, FieldFault, bad_request
+from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
@@ -22,21 +23,14 @@ if TYPE_CHECKING:
 _GROUP = "resource.k8s.io"
 _ADMIN_LABEL = "resource.kubernetes.io/admin-access"
 _MIXINS_GATE = "DRAResourceSliceMixins"
-_STRICT_ERROR = ": strict decoding error: "
 
 
 def _decode(obj: Object, kind: Kind, validation_mode: str, cluster: Cluster) -> tuple[Object, list[str]]:
-    """The object as the Go types hold it, and warnings about unknown fields if those are not to be errors."""
+    """By the types of the kind; but no type has mixins, so the spec of a slice with them stays as it is."""
     if _native_mixins(obj, kind.plural, cluster.gates) and _convertible(obj):
-        return obj, []
-    try:
-        return decoding.decode(kind.kind, obj, kind.version), []
-    except decoding.DecodeError as error:
-        _, strict, unknown = str(error).partition(_STRICT_ERROR)
-        if not strict or validation_mode == "Strict":
-            raise bad_request(str(error)) from None
-    warnings = unknown.split(", ") if validation_mode != "Ignore" else []
-    return decoding.decode(kind.kind, obj, kind.version, strict=False), warnings
+        decoded, warnings = structures.decode({**obj, "spec": {}}, kind, validation_mode)
+        return {**decoded, "spec": obj["spec"]}, warnings
+    return structures.decode(obj, kind, validation_mode)
 
 
 def _native_mixins(obj: Object, plural: str, gates: FeatureGates) -> bool:

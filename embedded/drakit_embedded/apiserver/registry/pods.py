@@ -8,12 +8,8 @@ DefaultTolerationSeconds, Priority).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
-
-import msgspec
 
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.bodies import MetadataShape
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, forbidden, quote
 
@@ -24,82 +20,6 @@ _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 # ValidatePodUpdate: all that may change in the spec of a pod.
 _MUTABLE = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates")
 _PROTECTED_STATUS = ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus")
-
-
-class ClaimReferenceShape(msgspec.Struct):
-    """spec.containers[].resources.claims[]"""
-
-    name: str | None = None
-    request: str | None = None
-
-
-class ResourcesShape(msgspec.Struct):
-    """spec.containers[].resources"""
-
-    claims: list[ClaimReferenceShape] | None = None
-    limits: dict[str, str | int | float] | None = None
-    requests: dict[str, str | int | float] | None = None
-
-
-class ContainerShape(msgspec.Struct):
-    """spec.containers[]"""
-
-    name: str | None = None
-    image: str | None = None
-    imagePullPolicy: str | None = None
-    resources: ResourcesShape | None = None
-    ports: list[dict[str, Any]] | None = None
-    command: list[str] | None = None
-    args: list[str] | None = None
-    env: list[dict[str, Any]] | None = None
-
-
-class PodClaimShape(msgspec.Struct):
-    """spec.resourceClaims[]"""
-
-    name: str | None = None
-    resourceClaimName: str | None = None
-    resourceClaimTemplateName: str | None = None
-
-
-class PodSpecShape(msgspec.Struct):
-    """The fields of a pod's spec that rules read."""
-
-    containers: list[ContainerShape] | None = None
-    initContainers: list[ContainerShape] | None = None
-    ephemeralContainers: list[ContainerShape] | None = None
-    resourceClaims: list[PodClaimShape] | None = None
-    tolerations: list[dict[str, Any]] | None = None
-    schedulingGates: list[dict[str, Any]] | None = None
-    nodeName: str | None = None
-    nodeSelector: dict[str, str] | None = None
-    affinity: dict[str, Any] | None = None
-    priorityClassName: str | None = None
-    priority: int | None = None
-    restartPolicy: str | None = None
-    serviceAccountName: str | None = None
-    terminationGracePeriodSeconds: int | None = None
-    hostNetwork: bool | None = None
-    securityContext: dict[str, Any] | None = None
-
-
-class PodStatusShape(msgspec.Struct):
-    """The fields of a pod's status that rules and tables read."""
-
-    phase: str | None = None
-    reason: str | None = None
-    podIP: str | None = None
-    conditions: list[dict[str, Any]] | None = None
-    containerStatuses: list[dict[str, Any]] | None = None
-    initContainerStatuses: list[dict[str, Any]] | None = None
-
-
-class PodShape(msgspec.Struct):
-    """A Pod."""
-
-    metadata: MetadataShape | None = None
-    spec: PodSpecShape | None = None
-    status: PodStatusShape | None = None
 
 
 def default_spec(spec: Object) -> None:
@@ -349,7 +269,6 @@ def scheduled_condition() -> Object:
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "pods"): Strategy(
-        shape=PodShape,
         fields=(
             "spec.nodeName",
             "spec.restartPolicy",

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-import msgspec
-
 from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.statuses import FieldFault
 
 if TYPE_CHECKING:
@@ -52,14 +51,17 @@ def fine_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFau
 Decode = Callable[[Object, "Kind", str, Cluster], "tuple[Object, list[str]]"]
 
 
+def decode_by_types(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
+    """A body that has nothing but what the types of its kind have."""
+    return structures.decode(obj, kind, validation)
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """The rules of one kind; every member can be left at "no rule"."""
 
-    # Types of the fields that the rules below read, so that they need not check each time.
-    shape: type[msgspec.Struct] | None = None
     # Reads a body by the types of its kind, under a ``fieldValidation``; the second result are warnings.
-    decode: Decode | None = None
+    decode: Decode = decode_by_types
     # The order and form in which an object is stored.
     canonical: Callable[[Object, Cluster], Object] | None = None
     # Whether the validations below check metadata too.

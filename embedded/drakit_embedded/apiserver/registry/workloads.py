@@ -10,45 +10,12 @@ from typing import Any
 
 import msgspec
 
-from drakit_embedded.apiserver.bodies import MetadataShape
-from drakit_embedded.apiserver.registry.pods import PodSpecShape, default_spec, validate_spec
+from drakit_embedded.apiserver.registry.pods import default_spec, validate_spec
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 _PROGRESS_SECONDS = 600
 _REVISIONS = 10
-
-
-class TemplateShape(msgspec.Struct):
-    """spec.template"""
-
-    metadata: MetadataShape | None = None
-    spec: PodSpecShape | None = None
-
-
-class SelectorShape(msgspec.Struct):
-    """metav1.LabelSelector"""
-
-    matchLabels: dict[str, str] | None = None
-    matchExpressions: list[dict[str, Any]] | None = None
-
-
-class WorkloadSpecShape(msgspec.Struct):
-    """The fields of a workload's spec that rules read."""
-
-    replicas: int | None = None
-    selector: SelectorShape | None = None
-    template: TemplateShape | None = None
-    strategy: dict[str, Any] | None = None
-    updateStrategy: dict[str, Any] | None = None
-
-
-class WorkloadShape(msgspec.Struct):
-    """Deployment, ReplicaSet, StatefulSet, DaemonSet."""
-
-    metadata: MetadataShape | None = None
-    spec: WorkloadSpecShape | None = None
-    status: dict[str, Any] | None = None
 
 
 def _default_template(obj: Object) -> Object:
@@ -157,7 +124,6 @@ def _validate_update(new: Object, old: Object, cluster: Cluster) -> Sequence[Fie
 
 def _strategy(default: Any, start: Any) -> Strategy:
     return Strategy(
-        shape=WorkloadShape,
         default=default,
         prepare_create=start,
         validate_create=_validate,

@@ -1,0 +1,49 @@
+"""Reading bodies by the Go types of their kind, as the real server does before any rule is asked.
+
+An unknown field is refused, warned about or dropped, as the request's ``fieldValidation`` says; a wrong type is refused
+in the words of Go's JSON decoder. What comes out has the right types everywhere, so that no rule needs to check them.
+``structures.json`` has the types of all groups but resource.k8s.io, which ``drakit_api`` knows; ``api/schema`` prints
+both.
+"""
+
+from __future__ import annotations
+
+import functools
+from importlib import resources
+from typing import Any
+
+from drakit_api import decoding, schema
+from drakit_api.gostrings import quote
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.statuses import bad_request
+
+Object = dict[str, Any]
+
+
+@functools.cache
+def _others() -> schema.Schema:
+    return schema.Schema(resources.files(__package__).joinpath("structures.json").read_bytes())
+
+
+def types_of(kind: Kind) -> tuple[schema.Schema, str]:
+    """The table that has a kind, and the name of its struct there."""
+    if kind.group == decoding.GROUP:
+        return schema.load(), schema.struct_of(kind.kind, kind.version)
+    return _others(), _others().kinds[kind.api_version][kind.kind]
+
+
+def decode(obj: Object, kind: Kind, validation: str) -> tuple[Object, list[str]]:
+    """The object as its types hold it, and warnings about unknown fields if those are not to be errors."""
+    try:
+        return _decode(obj, kind, strict=True), []
+    except decoding.DecodeError as error:
+        if not error.unknown or validation == "Strict":
+            raise bad_request(str(error)) from None
+        unknown = error.unknown
+    warnings = [f"unknown field {quote(path)}" for path in unknown] if validation != "Ignore" else []
+    return _decode(obj, kind, strict=False), warnings
+
+
+def _decode(obj: Object, kind: Kind, *, strict: bool) -> Object:
+    types, struct = types_of(kind)
+    return decoding.decode_struct(types, struct, obj, kind=kind.kind, version=kind.version, strict=strict)
