@@ -136,7 +136,14 @@ class Driver:
                 self._report(f"driver {self.name}: slices not removed: {error or type(error).__name__}")
 
     def update(self, pools: Sequence[Pool]) -> None:
-        """Publish and serve other pools from now on; only pools that changed are written."""
+        """Publish and serve other pools from now on; only pools that changed are written.
+
+        Raises ``ValueError``, and changes nothing, for pools of a node that had none when the driver was made.
+        """
+        scopes = {publisher.node_name for publisher in self._publishers}
+        if scopes and (unknown := {pool.node_name for pool in pools} - scopes):
+            names = ", ".join(sorted(name or "no node" for name in unknown))
+            raise ValueError(f"driver {self.name} had no pools of {names} when it was made; make another driver")
         self._pools = list(pools)
         for publisher in self._publishers:
             publisher.update([pool for pool in self._pools if pool.node_name == publisher.node_name])
