@@ -148,7 +148,8 @@ class Preparer:
     async def _node_labels(self) -> dict[str, str]:
         labels = {HOSTNAME_LABEL: self.node}
         try:
-            node = await self._connection.get(NODES, self.node)
+            async with asyncio.timeout(_READ_SECONDS):
+                node = await self._connection.get(NODES, self.node)
         except REQUEST_FAILURES as error:
             log.debug("labels of node %s are unknown: %s", self.node, error)
             return labels

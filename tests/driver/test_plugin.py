@@ -9,6 +9,7 @@ import os
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,6 +28,8 @@ from drakit_api.kubelet import (
 )
 from drakit_api.pools import Pool
 from drakit_client.connection import Connection
+from drakit_client.resources import NODES, Resource
+from drakit_driver import prepare
 from drakit_driver.driver import Driver, NodeDirectories
 from drakit_driver.plugin.health import Health
 from drakit_driver.plugin.sockets import PluginError, PluginPaths
@@ -363,6 +366,31 @@ async def test_api_server_that_is_away_is_an_error_of_the_claim(plugin: Fixture,
     plugin.driver.plugins[NODE].preparer._connection.server = "http://127.0.0.1:1"
     answer = await plugin.kubelet.prepare((UID, "half"))
     assert answer[UID].error.startswith("retrieve claim default/half: Cannot connect to host")
+
+
+async def test_node_that_cannot_be_read_keeps_no_kubelet_waiting(
+    plugin: Fixture, api: Any, connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kubelet gives up after 45 s; the labels matter to few claims."""
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    get = connection.get
+
+    async def hang_on_nodes(resource: Resource, *arguments: Any) -> Object:
+        if resource == NODES:
+            await asyncio.Event().wait()
+        return await get(resource, *arguments)
+
+    monkeypatch.setattr(prepare, "_READ_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "get", hang_on_nodes)
+    async with asyncio.timeout(5):
+        assert (await plugin.kubelet.prepare((UID, "half")))[UID].error == ""
+
+
+async def test_pools_of_other_nodes_cannot_come_later(connection: Connection) -> None:
+    driver = Driver(connection, DRIVER, [halves()], gates=FeatureGates())
+    with pytest.raises(ValueError, match="had no pools of node-2 when it was made"):
+        driver.update([halves(), replace(halves("other"), node_name="node-2")])
+    assert driver.publishers[0]._desired.keys() == {NODE}
 
 
 @pytest.mark.parametrize(
