@@ -22,9 +22,9 @@ from drakit_api import cel
 from drakit_api.cel import environment
 from drakit_api.cel.checker import check
 from drakit_api.cel.device import COST
+from drakit_api.cel.errors import CostExceeded
 from drakit_api.cel.estimate import LIMIT, greatest_cost
 from drakit_api.cel.metered import compile_metered
-from drakit_api.cel.metering import CostExceeded
 from drakit_api.cel.parser import parse
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "cel"

@@ -7,15 +7,17 @@ Source: ``validateOutputType`` and ``valToDeviceAttribute`` of ``k8s.io/dynamic-
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import environment, types
+from . import types
 from .device import DeviceView
-from .environment import Environment
 from .errors import CelCompileError, CelRuntimeError
-from .expression import CACHE_SIZE, Expression, checked, planned_cost
-from .syntax import Node
+from .expression import CACHE_SIZE, Expression
 from .values import ABSENT, Optional, Semver, TypeValue, type_name
+
+if TYPE_CHECKING:
+    from .compiler import Checked
+    from .syntax import Node
 
 _TYPES = (types.BOOL, types.INT, types.STRING, types.SEMVER, types.ANY, types.DYN)
 _FIELDS: dict[type, str] = {bool: "bool", int: "int", str: "string", Semver: "version"}
@@ -62,24 +64,29 @@ class DerivedAttribute(Expression):
 @functools.lru_cache(maxsize=CACHE_SIZE)
 def compile_derived_attribute(expression: str) -> DerivedAttribute:
     """Compile the expression of a stored derived attribute. Raises ``CelCompileError`` in the words of cel-go."""
-    return DerivedAttribute(expression, _deriving(expression, environment.stored(), list_attributes=True))
+    from . import compiler
+
+    tree = _deriving(compiler.stored(expression), list_attributes=True)
+    return DerivedAttribute(expression, *compiler.planned(tree))
 
 
 @functools.lru_cache(maxsize=CACHE_SIZE)
 def check_derived_attribute(expression: str, *, consumable_capacity: bool = True, list_attributes: bool = False) -> int:
     """Check the expression of a derived attribute in a request, as ``check_selector`` does for selectors."""
-    known = environment.new(consumable_capacity=consumable_capacity, list_attributes=list_attributes)
-    return planned_cost(_deriving(expression, known, list_attributes=list_attributes))
+    from . import compiler
+
+    checked = compiler.new(expression, consumable_capacity=consumable_capacity, list_attributes=list_attributes)
+    return compiler.planned_cost(_deriving(checked, list_attributes=list_attributes))
 
 
-def _deriving(expression: str, known: Environment, *, list_attributes: bool) -> Node:
-    tree, result = checked(expression, known)
+def _deriving(checked: Checked, *, list_attributes: bool) -> Node:
+    result = checked.result
     is_list = list_attributes and result.kind == "list"
     if (result.parameters[0] if is_list else result) not in _TYPES:
         lists = " or a list of these scalars" if list_attributes else ""
         wanted = f"a primitive scalar (string, integer, boolean, semver){lists}"
         raise CelCompileError(f"must evaluate to {wanted}, not {result.declared}")
-    return tree
+    return checked.tree
 
 
 def _list(values: list[Any]) -> dict[str, Any]:

@@ -27,6 +27,10 @@ class CelRuntimeError(CelError):
     """The expression failed on this device, for example ``no such key: model``."""
 
 
+class CostExceeded(Exception):
+    """The evaluation cost more than the limit. Not a ``CelRuntimeError``, which ``||`` would absorb."""
+
+
 class Problem(NamedTuple):
     """One complaint about the source at ``offset``, in code points; -1 for the expression as a whole."""
 

@@ -13,14 +13,10 @@ from .call_prices import price
 from .comprehensions import Closure
 from .declarations import Implementation
 from .device import COST
-from .errors import CelRuntimeError
+from .errors import CelRuntimeError, CostExceeded
 from .estimate import LIMIT
 from .sizes import LIST_BASE
 from .values import LISTS, MAPS, NONE
-
-
-class CostExceeded(Exception):
-    """The evaluation cost more than the limit. Not a ``CelRuntimeError``, which ``||`` would absorb."""
 
 
 def charge(frame: list[Any], amount: int) -> None:

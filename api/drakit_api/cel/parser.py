@@ -1,7 +1,7 @@
 """From the text of a selector to its syntax tree.
 
 lark builds the parser from ``grammar.lark`` and calls ``_Builder`` on each reduction, so that neither a parse tree nor
-recursion is needed. It takes long to import and to build: import this module only when there is something to parse.
+recursion is needed. It takes long to build, so it is built on first use.
 """
 
 from __future__ import annotations

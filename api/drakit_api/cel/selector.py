@@ -6,14 +6,17 @@ What upstream makes of their results is in ``k8s.io/dynamic-resource-allocation`
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING
 
-from . import environment, types
+from . import types
 from .device import DeviceView
-from .environment import Environment
 from .errors import CelCompileError, CelRuntimeError
-from .expression import CACHE_SIZE, Expression, checked, planned_cost
-from .syntax import Node
+from .expression import CACHE_SIZE, Expression
 from .values import ABSENT, LISTS, MAPS, Optional, TypeValue, Uint, type_name
+
+if TYPE_CHECKING:
+    from .compiler import Checked
+    from .syntax import Node
 
 
 class Selector(Expression):
@@ -33,7 +36,9 @@ def compile_selector(expression: str) -> Selector:
 
     Raises ``CelCompileError`` in the words of cel-go.
     """
-    return Selector(expression, _selecting(expression, environment.stored()))
+    from . import compiler
+
+    return Selector(expression, *compiler.planned(_selecting(compiler.stored(expression))))
 
 
 @functools.lru_cache(maxsize=CACHE_SIZE)
@@ -43,15 +48,16 @@ def check_selector(expression: str, *, consumable_capacity: bool = True, list_at
     Returns the greatest cost that it could have on any device; the limits of cost and length are the caller's. Raises
     ``CelCompileError`` with the detail that kube-apiserver shows.
     """
-    known = environment.new(consumable_capacity=consumable_capacity, list_attributes=list_attributes)
-    return planned_cost(_selecting(expression, known))
+    from . import compiler
+
+    checked = compiler.new(expression, consumable_capacity=consumable_capacity, list_attributes=list_attributes)
+    return compiler.planned_cost(_selecting(checked))
 
 
-def _selecting(expression: str, known: Environment) -> Node:
-    tree, result = checked(expression, known)
-    if result not in (types.BOOL, known.attribute):
-        raise CelCompileError(f"must evaluate to bool or the unknown type, not {result.declared}")
-    return tree
+def _selecting(checked: Checked) -> Node:
+    if checked.result not in (types.BOOL, checked.attribute):
+        raise CelCompileError(f"must evaluate to bool or the unknown type, not {checked.result.declared}")
+    return checked.tree
 
 
 def _verdict(result: object) -> bool:

@@ -1,0 +1,55 @@
+"""Everything that it takes to compile: parser, type checker, libraries, cost estimates.
+
+All of it takes ten times as long to load as what evaluates expressions and views devices, and not every process
+compiles, or not right at its start: import this module where it is needed.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from . import environment
+from .checker import check
+from .closures import compile_tree
+from .comprehensions import Closure
+from .environment import Environment
+from .estimate import LIMIT, greatest_cost
+from .metered import compile_metered
+from .parser import parse
+from .syntax import Node
+from .types import Type
+
+
+class Checked(NamedTuple):
+    """A syntax tree with types, the type of its result, and that of attributes: of which nothing is known."""
+
+    tree: Node
+    result: Type
+    attribute: Type
+
+
+def stored(expression: str) -> Checked:
+    """Check the expression of a stored object. Raises ``CelCompileError`` in the words of cel-go."""
+    return _checked(expression, environment.stored())
+
+
+def new(expression: str, *, consumable_capacity: bool, list_attributes: bool) -> Checked:
+    """Check the expression of a request, with the gates DRAConsumableCapacity and DRAListTypeAttributes."""
+    known = environment.new(consumable_capacity=consumable_capacity, list_attributes=list_attributes)
+    return _checked(expression, known)
+
+
+def _checked(expression: str, known: Environment) -> Checked:
+    tree = parse(expression)
+    return Checked(tree, check(expression, tree, known), known.attribute)
+
+
+def planned(tree: Node) -> tuple[Closure, int]:
+    """The function for a tree and how many places it needs behind a device's frame; metered where the cost matters."""
+    return compile_metered(tree) if greatest_cost(tree) > LIMIT else compile_tree(tree)
+
+
+def planned_cost(tree: Node) -> int:
+    """The greatest cost. Raises ``CelProgramError`` for what upstream refuses when it plans the evaluation."""
+    compile_tree(tree)
+    return greatest_cost(tree)
