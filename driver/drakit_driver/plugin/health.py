@@ -27,12 +27,11 @@ class Health(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeviceHealth:
-    """One device's state; ``since`` in seconds since the epoch, ``timeout`` in seconds (0: the kubelet's default)."""
+    """One device's state; ``since`` in seconds since the epoch."""
 
     health: Health
     since: int
     message: str = ""
-    timeout: int = 0
 
 
 class HealthBoard:
@@ -50,11 +49,11 @@ class HealthBoard:
         """The devices that are reported."""
         return frozenset(self._devices)
 
-    def set(self, pool: str, device: str, health: Health, message: str = "", *, timeout: int = 0) -> None:
+    def set(self, pool: str, device: str, health: Health, message: str = "") -> None:
         """Report a device as being in a state from now on; raises ``KeyError`` for a device that is not published."""
         if (pool, device) not in self._devices:
             raise KeyError(f"no device {device} in pool {pool}")
-        self._devices[pool, device] = DeviceHealth(health, int(time.time()), message, timeout)
+        self._devices[pool, device] = DeviceHealth(health, int(time.time()), message)
         self._notify()
 
     def replace_devices(self, devices: Iterable[DeviceKey]) -> None:

@@ -105,7 +105,6 @@ def _health_handler(version: str, messages: ModuleType, board: HealthBoard) -> g
                         device=messages.DeviceIdentifier(pool_name=pool, device_name=device),
                         health=int(state.health),
                         last_updated_time=state.since,
-                        health_check_timeout_seconds=state.timeout,
                         message=state.message,
                     )
                     for (pool, device), state in report.items()
