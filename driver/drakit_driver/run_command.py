@@ -202,7 +202,8 @@ async def _connect(kubeconfig: str | None) -> Connection:
             return Connection.in_cluster(user_agent="drakit-driver")
         return await Connection.from_kubeconfig(kubeconfig, user_agent="drakit-driver")
     except (ConfigException, OSError) as error:
-        raise click.ClickException(f"--kubeconfig: {error}") from None
+        way_out = "give the kubeconfig of a cluster, such as `drakit cluster up` writes"
+        raise click.ClickException(f"--kubeconfig: {error}; {way_out}") from None
 
 
 async def _drive(connection: Connection, options: _Options, stopping: asyncio.Event) -> None:

@@ -178,7 +178,7 @@ async def test_cleanup_removes_slices_and_classes(api: Any, kubeconfig: Path) ->
         (["--publish-only", "--no-publish"], 2, "Error: --publish-only cannot be combined"),
         (["--node", "node-2", "--kubelet-dir", "/tmp/dk-same"], 1, "several nodes have the same kubelet dir"),
         (["--plugin-versions", ","], 2, "Error: --plugin-versions: name at least one version"),
-        (["--kubeconfig", "/nonexistent/config"], 1, "Error: --kubeconfig: "),
+        (["--kubeconfig", "/nonexistent/config"], 1, "give the kubeconfig of a cluster, such as"),
     ],
     ids=["long-path", "serve", "publish", "same-directory", "versions", "kubeconfig"],
 )
