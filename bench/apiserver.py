@@ -72,6 +72,7 @@ class Endpoint:
 
     url: str
     token: str
+    pid: int
     config_maps: list[str] = field(default_factory=list)
     slices: list[str] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -82,10 +83,11 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """Latencies in seconds of all requests of one run."""
+    """Latencies of all requests of one run, how long it took, and the server's CPU time; all in seconds."""
 
     latencies: list[float]
     seconds: float
+    cpu: float
 
     @property
     def rate(self) -> float:
@@ -111,11 +113,12 @@ async def _run(step: Step, settings: Settings) -> Report:
             watch_row, most = await _watch_row(endpoint, settings, step)
     return Report(
         title=f"API server, requests a second ({settings.seconds:g} s each; lists of {settings.slices} slices)",
-        columns=["operation", "clients", "per s", "Kubernetes", "ratio", "p50 ms", "p99 ms"],
+        columns=["operation", "clients", "per s", "Kubernetes", "ratio", "p50 ms", "p99 ms", "CPU ms"],
         rows=[*rows, watch_row],
         notes=[
             f"The longest delay of a watch event was {most:.0f} ms (Kubernetes {UPSTREAM_WATCH[1]:.0f} ms).",
             "Kubernetes: kube-apiserver and etcd over TLS, which takes some of its time; here plain HTTP.",
+            "CPU: the server's process, divided by requests (or by events, updates included).",
         ],
     )
 
@@ -131,7 +134,7 @@ async def _serving(directory: Path) -> AsyncIterator[Endpoint]:
         url = line.decode().strip().removeprefix("serving on ")
         if not url.startswith("http://"):
             raise RuntimeError(f"`drakit apiserver run` says {url!r} instead of its address")
-        yield Endpoint(url, token)
+        yield Endpoint(url, token, server.pid)
 
 
 async def _closed_loop(
@@ -154,17 +157,18 @@ async def _closed_loop(
 
     async with AsyncExitStack() as stack:
         opened = [await stack.enter_async_context(endpoint.client()) for _ in range(clients)]
-        began = time.monotonic()
+        began, cpu = time.monotonic(), processes.cpu_seconds(endpoint.pid)
         end = began + seconds
         await asyncio.gather(*map(one, opened))
-        return _Run(latencies, time.monotonic() - began)
+        return _Run(latencies, time.monotonic() - began, processes.cpu_seconds(endpoint.pid) - cpu)
 
 
 def _row(name: str, clients: int, measured: _Run) -> list[str]:
     recorded = UPSTREAM[name][UPSTREAM_CLIENTS.index(clients)]
     p50, p99 = (1000 * percentile(measured.latencies, percent) for percent in (50, 99))
-    speed = ratio(measured.rate, recorded)
-    return [name, f"{clients}", _figure(measured.rate), f"{recorded:,g}", speed, f"{p50:.2f}", f"{p99:.2f}"]
+    cpu = 1000 * measured.cpu / len(measured.latencies)
+    figures = [_figure(measured.rate), f"{recorded:,g}", ratio(measured.rate, recorded)]
+    return [name, f"{clients}", *figures, f"{p50:.2f}", f"{p99:.2f}", f"{cpu:.2f}"]
 
 
 def _figure(rate: float) -> str:
@@ -271,11 +275,13 @@ async def _have_slices(endpoint: Endpoint, count: int, step: Step) -> None:
 async def _watch_row(endpoint: Endpoint, settings: Settings, step: Step) -> tuple[list[str], float]:
     """All watchers get every update, as fast as four writers make them; also the longest delay in ms."""
     step(f"watch, {settings.watchers} watchers")
+    cpu = processes.cpu_seconds(endpoint.pid)
     began, result = await _watch(endpoint, settings)
+    cpu = 1000 * (processes.cpu_seconds(endpoint.pid) - cpu) / len(result.delays)
     rate = len(result.delays) / (result.last - began)
     p50, p99, most = (1000 * percentile(result.delays, percent) for percent in (50, 99, 100))
     recorded = UPSTREAM_WATCH[0]
-    figures = [_figure(rate), f"{recorded:,g}", ratio(rate, recorded), f"{p50:.2f}", f"{p99:.2f}"]
+    figures = [_figure(rate), f"{recorded:,g}", ratio(rate, recorded), f"{p50:.2f}", f"{p99:.2f}", f"{cpu:.2f}"]
     return ["watch events", f"{settings.watchers}", *figures], most
 
 

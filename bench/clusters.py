@@ -24,8 +24,8 @@ def running(spec: ClusterSpec) -> Iterator[EmbeddedCluster]:
     """A started cluster; ``ready_seconds`` says how long that took. It is stopped however the block ends."""
     with scratch_directory() as directory:
         cluster = EmbeddedCluster(spec, ClusterHome(directory))
-        cluster.start()
         try:
+            cluster.start()
             yield cluster
         finally:
             cluster.stop()

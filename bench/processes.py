@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 _STOP_SECONDS = 10.0
 _LINE_BYTES = 16 << 20
@@ -46,3 +47,12 @@ async def line_of(process: asyncio.subprocess.Process, seconds: float) -> bytes:
     if not line:
         raise RuntimeError(f"a process of the benchmark ended with status {await process.wait()}; see above")
     return line
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process so far (fields 14 and 15 of proc_pid_stat(5)).
+
+    Unlike everything else that is measured, it hardly depends on what else the machine has to do.
+    """
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import os
 import random
 import statistics
 import time
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from bench import clusters, partitions
+from bench import clusters, partitions, processes
 from bench.ledger import Ledger
 from bench.report import Report, Step, ratio
 from drakit_client.connection import Connection
@@ -304,7 +302,6 @@ async def _check(connection: Connection) -> tuple[int, list[str]]:
 
 
 def _cpu_seconds(cluster: EmbeddedCluster) -> float:
-    """User and system time of the cluster's process so far (proc_pid_stat(5), fields 14 and 15)."""
-    stat = Path(f"/proc/{cluster.home.running_pid()}/stat").read_text()
-    fields = stat.rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    pid = cluster.home.running_pid()
+    assert pid is not None
+    return processes.cpu_seconds(pid)
