@@ -69,9 +69,9 @@ def not_supported(path: str, value: Any, supported: Sequence[str]) -> FieldError
     return _error(NOT_SUPPORTED, path, _shown(value), "supported values: " + ", ".join(map(quote, supported)))
 
 
-def not_found(path: str, value: Any) -> FieldError:
+def not_found(path: str, value: Any, detail: str = "") -> FieldError:
     """A reference to something that does not exist."""
-    return _error(NOT_FOUND, path, _shown(value), "")
+    return _error(NOT_FOUND, path, _shown(value), detail)
 
 
 def forbidden(path: str, detail: str) -> FieldError:

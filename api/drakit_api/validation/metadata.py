@@ -6,7 +6,7 @@ fields that an embedding server sets itself (uid, timestamps) are not looked at 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from drakit_api.equality import semantically_equal
@@ -18,16 +18,18 @@ _ANNOTATIONS_BYTES = 256 * 1024
 _MANAGER_LENGTH = 128
 _SUBRESOURCE_LENGTH = 256
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
+_STANDARD_FINALIZERS = ("kubernetes", _ORPHAN, _FOREGROUND)
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 
-NameFormat = Callable[[str], list[str]]
+NameFormat = Callable[[str], Sequence[str]]
 
 
-def _object_name(name: str) -> list[str]:
+def object_name(name: str) -> Sequence[str]:
+    """Why a name is none for most kinds: a DNS subdomain."""
     return formats.dns_subdomain(name, "characters")
 
 
-def on_create(meta: Mapping[str, Any], *, namespaced: bool, name_format: NameFormat = _object_name) -> Errors:
+def on_create(meta: Mapping[str, Any], *, namespaced: bool, name_format: NameFormat = object_name) -> Errors:
     """``ValidateObjectMeta``. The name must have been generated from ``generateName`` before."""
     prefix, name = meta.get("generateName") or "", meta.get("name") or ""
     if prefix:
@@ -40,6 +42,7 @@ def on_create(meta: Mapping[str, Any], *, namespaced: bool, name_format: NameFor
     yield from _namespace(meta.get("namespace") or "", namespaced)
     yield from _common(meta)
     yield from _finalizers(meta.get("finalizers") or [])
+    yield from _kubernetes_finalizers(meta.get("finalizers") or [])
 
 
 def on_update(meta: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
@@ -59,6 +62,7 @@ def on_update(meta: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
             value = meta.get(field, "" if field in ("name", "namespace", "uid") else None)
             yield invalid(f"{_PATH}.{field}", value, "field is immutable")
     yield from _common(meta)
+    yield from _kubernetes_finalizers(meta.get("finalizers") or [])
 
 
 def annotation_rules(meta: Mapping[str, Any], path: str) -> Errors:
@@ -74,10 +78,15 @@ def annotation_rules(meta: Mapping[str, Any], path: str) -> Errors:
 
 
 def label_rules(meta: Mapping[str, Any], path: str) -> Errors:
+    """The labels of an object or template."""
+    return label_map(meta.get("labels") or {}, f"{path}.labels")
+
+
+def label_map(labels: Mapping[str, str], path: str) -> Errors:
     """Keys and values of labels."""
-    for key, value in (meta.get("labels") or {}).items():
-        yield from names.label_key(key, f"{path}.labels")
-        yield from names.label_value(value, f"{path}.labels")
+    for key, value in labels.items():
+        yield from names.label_key(key, path)
+        yield from names.label_value(value, path)
 
 
 def _common(meta: Mapping[str, Any]) -> Errors:
@@ -133,6 +142,14 @@ def _finalizers(finalizers: list[str]) -> Errors:
         yield from names.label_key(finalizer, path)
     if _ORPHAN in finalizers and _FOREGROUND in finalizers:
         yield invalid(path, finalizers, f"finalizer {_ORPHAN} and {_FOREGROUND} cannot be both set")
+
+
+def _kubernetes_finalizers(finalizers: list[str]) -> Errors:
+    """``ValidateObjectMeta`` of ``k8s.io/kubernetes`` ``pkg/apis/core/validation``: short names are reserved."""
+    for index, finalizer in enumerate(finalizers):
+        if "/" not in finalizer and finalizer not in _STANDARD_FINALIZERS:
+            detail = "name is neither a standard finalizer name nor is it fully qualified"
+            yield invalid(f"{_PATH}.finalizers[{index}]", finalizer, detail)
 
 
 def _managed_fields(entry: dict[str, Any], path: str) -> Errors:
