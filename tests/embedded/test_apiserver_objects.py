@@ -182,7 +182,10 @@ async def test_secrets_store_string_data_encoded(connection: Connection) -> None
             {"metadata": {"name": "a", "labels": {"b": "d/e"}}}, "metadata.labels", "valid label", id="label value"
         ),
         pytest.param(
-            {"metadata": {"name": "a", "finalizers": ["x"]}}, "metadata.finalizers", "fully qualified", id="finalizer"
+            {"metadata": {"name": "a", "finalizers": ["x"]}},
+            "metadata.finalizers[0]",
+            "fully qualified",
+            id="finalizer",
         ),
         pytest.param(
             {"metadata": {"name": "a", "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p"}]}},

@@ -100,8 +100,8 @@ INVALID = [
     ),
     pytest.param(
         {"containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": "h"}]}}]},
-        "spec.containers[0].resources.claims[0].name",
-        'Not found: "h"',
+        "spec.containers[0].resources.claims[0]",
+        'Not found: "h": must be one of the names in pod.spec.resourceClaims which is empty',
         id="undeclared claim",
     ),
     pytest.param(
@@ -112,7 +112,7 @@ INVALID = [
             ],
         },
         "spec.containers[0].resources.claims[1]",
-        'Duplicate value: "g/r"',
+        'Duplicate value: "g"',
         id="whole claim and a request of it",
     ),
 ]

@@ -10,14 +10,11 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
+from drakit_api.validation import formats
 from drakit_embedded.apiserver.statuses import bad_request, quote
 
 Requirement = Callable[[Mapping[str, str]], bool]
 _TOKEN = re.compile(r"\s*(==|!=|[=!(),<>]|[^\s=!(),<>]+)")
-_KEY = re.compile(
-    r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
-)
-_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 _OPERATORS = ("in", "notin", "=", "==", "!=", ">", "<")
 _OPERATOR_NAMES = "in, notin, =, ==, !=, gt, lt"
 _SYMBOLS = ("=", "==", "!=", "!", "(", ")", ",", "<", ">")
@@ -64,8 +61,8 @@ class _Parser:
         key = self._next()
         if not key or key in _SYMBOLS:
             raise _unparsable(f"found '{key}', expected: identifier")
-        if not _KEY.fullmatch(key):
-            raise bad_request(f"unable to parse requirement: <nil>: Invalid value: {quote(key)}: {_NAME_RULE}")
+        if problems := formats.label_key(key):
+            raise bad_request(f"unable to parse requirement: <nil>: Invalid value: {quote(key)}: {'; '.join(problems)}")
         if negated:
             return lambda labels: key not in labels
         if self._peek() in ("", ","):
@@ -78,10 +75,12 @@ class _Parser:
             raise _unparsable(f"found '{operator}', expected: {_OPERATOR_NAMES}")
         if operator in ("in", "notin"):
             values = self._values()
+            _check_values(key, values)
             if operator == "in":
                 return lambda labels: labels.get(key) in values
             return lambda labels: labels.get(key) not in values
         value = self._value()
+        _check_values(key, [value])
         if operator == "!=":
             return lambda labels: labels.get(key) != value
         if operator in ("<", ">"):
@@ -94,7 +93,7 @@ class _Parser:
             return ""
         if token in _SYMBOLS:
             raise _unparsable(f"found '{token}', expected: identifier")
-        return _checked(self._next())
+        return self._next()
 
     def _values(self) -> frozenset[str]:
         found = self._next()
@@ -108,26 +107,15 @@ class _Parser:
         return frozenset(values)
 
 
-_NAME_RULE = (
-    "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
-    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
-    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
-)
-
-
 def _unparsable(why: str) -> Exception:
     return bad_request(f"unable to parse requirement: {why}")
 
 
-def _checked(value: str) -> str:
-    if not _VALUE.fullmatch(value):
-        rule = (
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
-            "start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used "
-            "for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
-        )
-        raise bad_request(f"unable to parse requirement: values[0][]: Invalid value: {quote(value)}: {rule}")
-    return value
+def _check_values(key: str, values: Collection[str]) -> None:
+    for index, value in enumerate(sorted(values)):
+        if problems := formats.label_value(value):
+            why = f"Invalid value: {quote(value)}: {'; '.join(problems)}"
+            raise bad_request(f"unable to parse requirement: values[{index}][{key}]: {why}")
 
 
 def _numeric(key: str, operator: str, value: str) -> Requirement:
@@ -135,7 +123,7 @@ def _numeric(key: str, operator: str, value: str) -> Requirement:
         bound = int(value)
     except ValueError:
         raise bad_request(
-            f"unable to parse requirement: values[0][{key}]: Invalid value: {quote(value)}: "
+            f"unable to parse requirement: values[0]: Invalid value: {quote(value)}: "
             "for 'Gt', 'Lt' operators, the value must be an integer"
         ) from None
 

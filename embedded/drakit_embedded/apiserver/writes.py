@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from drakit_api.validation.metadata import on_create, on_update
 from drakit_embedded.apiserver import bodies, deletes, metadata, statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
@@ -81,7 +82,7 @@ def create(api: Api, served: Served, namespace: str | None, obj: Object, *, dry_
     strategy.prepare_create(obj, api)
     faults: list[FieldFault] = [*strategy.validate_create(obj, api)]
     if not strategy.owns_metadata:
-        faults[:0] = metadata.validate(meta, strategy.name_rule, namespaced=kind.namespaced)
+        faults[:0] = on_create(meta, namespaced=kind.namespaced, name_format=strategy.name_format)
     if faults:
         raise statuses.invalid(kind.kind, kind.group, meta.get("name", ""), faults)
     key: Key = (namespace or "", meta["name"])
@@ -203,8 +204,7 @@ def _validate(served: Served, new: Object, old: Object, api: Api, subresource: s
     meta = new["metadata"]
     faults: list[FieldFault] = []
     if not strategy.owns_metadata and meta != old["metadata"]:
-        faults += metadata.validate_update(meta, old["metadata"])
-        faults += metadata.validate(meta, strategy.name_rule, namespaced=kind.namespaced)
+        faults += on_update(meta, old["metadata"])
     if subresource == "status":
         faults += strategy.validate_status(new, old, api)
     elif subresource is None:

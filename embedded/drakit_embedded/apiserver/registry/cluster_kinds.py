@@ -10,7 +10,7 @@ import binascii
 from collections.abc import Sequence
 from typing import Any
 
-from drakit_embedded.apiserver import metadata
+from drakit_api.validation import formats
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
@@ -151,12 +151,12 @@ _EVENT = Strategy(
     ),
     create_on_update=True,
 )
-_RBAC = Strategy(name_rule=metadata.path_segment, create_on_update=True)
+_RBAC = Strategy(name_format=formats.path_segment, create_on_update=True)
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "namespaces"): Strategy(
         fields=("status.phase",),
-        name_rule=metadata.dns_label,
+        name_format=formats.dns_label,
         prepare_create=_create_namespace,
         prepare_update=_update_namespace,
         on_deletion=_terminate,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from drakit_api import encoding, lifecycle, mixins, validation
 from drakit_api.pools import PoolError
+from drakit_api.validation.metadata import on_create
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
@@ -138,7 +139,7 @@ def _admin_namespace(obj: Object, cluster: Cluster) -> bool:
 
 
 def _mixin_faults(obj: Object) -> list[FieldFault]:
-    faults: list[FieldFault] = [*metadata.validate(obj["metadata"], metadata.subdomain, namespaced=False)]
+    faults: list[FieldFault] = [*on_create(obj["metadata"], namespaced=False)]
     try:
         mixins.flatten(obj["spec"])
     except PoolError as error:

@@ -1,8 +1,7 @@
-"""Pods: the defaults that clients rely on, the rules for claims, and what may change once a pod exists.
+"""Pods: the defaults that clients rely on, what admission adds, and which status is whose. Validation: ``pod_rules``.
 
-After k8s.io/kubernetes/pkg/apis/core/v1/defaults.go, pkg/apis/core/validation/validation.go,
-pkg/registry/core/pod/strategy.go and the admission plugins that every cluster has (ServiceAccount,
-DefaultTolerationSeconds, Priority).
+After k8s.io/kubernetes/pkg/apis/core/v1/defaults.go, pkg/registry/core/pod/strategy.go and the admission plugins that
+every cluster has (ServiceAccount, DefaultTolerationSeconds, Priority).
 """
 
 from __future__ import annotations
@@ -10,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.registry import pod_rules
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
-from drakit_embedded.apiserver.statuses import Cause, FieldFault, forbidden, quote
+from drakit_embedded.apiserver.statuses import FieldFault, forbidden
 
 _UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOLERATION_SECONDS = 300
 _GRACE_SECONDS = 30
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
-# ValidatePodUpdate: all that may change in the spec of a pod.
-_MUTABLE = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates")
 _PROTECTED_STATUS = ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus")
 
 
@@ -129,114 +127,11 @@ def qos_class(spec: Object) -> str:
 
 
 def _validate(pod: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    return validate_spec(pod.get("spec") or {}, "spec")
-
-
-def validate_spec(spec: Object, path: str) -> list[FieldFault]:
-    """The parts of ValidatePodSpec that matter to a scheduler and to claims."""
-    faults: list[FieldFault] = []
-    if not spec.get("containers"):
-        faults.append(Cause("FieldValueRequired", f"{path}.containers", "Required value"))
-    names = _validate_claims(spec.get("resourceClaims") or [], f"{path}.resourceClaims", faults)
-    seen: set[str] = set()
-    for key in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(key) or []):
-            _validate_container(container, f"{path}.{key}[{index}]", seen, names, faults)
-    policy = spec.get("restartPolicy")
-    if policy not in ("Always", "OnFailure", "Never"):
-        message = f'Unsupported value: {quote(policy or "")}: supported values: "Always", "OnFailure", "Never"'
-        faults.append(Cause("FieldValueNotSupported", f"{path}.restartPolicy", message))
-    if spec.get("nodeName") and (why := metadata.subdomain(spec["nodeName"])):
-        faults.append(
-            Cause("FieldValueInvalid", f"{path}.nodeName", f"Invalid value: {quote(spec['nodeName'])}: {why}")
-        )
-    faults += metadata.label_faults(spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
-    return faults
-
-
-def _validate_claims(claims: list[Object], path: str, faults: list[FieldFault]) -> set[str]:
-    """validatePodResourceClaims; the result is the declared names."""
-    names: set[str] = set()
-    for index, claim in enumerate(claims):
-        at, name = f"{path}[{index}]", claim.get("name") or ""
-        if not name:
-            faults.append(Cause("FieldValueRequired", f"{at}.name", "Required value"))
-        elif name in names:
-            faults.append(Cause("FieldValueDuplicate", f"{at}.name", f"Duplicate value: {quote(name)}"))
-        elif why := metadata.dns_label(name):
-            faults.append(Cause("FieldValueInvalid", f"{at}.name", f"Invalid value: {quote(name)}: {why}"))
-        names.add(name)
-        sources = [key for key in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(key) is not None]
-        shown = "{" + ", ".join(f"Name:{quote(name)}" for name in [name]) + "}"
-        if len(sources) == 2:
-            message = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-            faults.append(Cause("FieldValueInvalid", at, f"Invalid value: {shown}: {message}"))
-        elif not sources:
-            message = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-            faults.append(Cause("FieldValueRequired", at, f"Required value: {message}"))
-        faults += [
-            Cause("FieldValueInvalid", f"{at}.{key}", f"Invalid value: {quote(claim[key])}: {why}")
-            for key in sources
-            if (why := metadata.subdomain(claim[key]))
-        ]
-    return names
-
-
-def _validate_container(
-    container: Object, path: str, seen: set[str], claims: set[str], faults: list[FieldFault]
-) -> None:
-    name = container.get("name") or ""
-    if not name:
-        faults.append(Cause("FieldValueRequired", f"{path}.name", "Required value"))
-    elif why := metadata.dns_label(name):
-        faults.append(Cause("FieldValueInvalid", f"{path}.name", f"Invalid value: {quote(name)}: {why}"))
-    elif name in seen:
-        faults.append(Cause("FieldValueDuplicate", f"{path}.name", f"Duplicate value: {quote(name)}"))
-    seen.add(name)
-    if not container.get("image"):
-        faults.append(Cause("FieldValueRequired", f"{path}.image", "Required value"))
-    used: set[tuple[str, str]] = set()
-    for index, reference in enumerate((container.get("resources") or {}).get("claims") or []):
-        _validate_reference(reference, f"{path}.resources.claims[{index}]", used, claims, faults)
-
-
-def _validate_reference(
-    reference: Object, path: str, used: set[tuple[str, str]], claims: set[str], faults: list[FieldFault]
-) -> None:
-    """validateResourceClaimNames: a container may use a claim once as a whole, or single requests of it."""
-    name, request = reference.get("name") or "", reference.get("request") or ""
-    if not name:
-        faults.append(Cause("FieldValueRequired", f"{path}.name", "Required value"))
-        return
-    shown = f"{name}/{request}" if request else name
-    overlaps = (name, "") in used if request else any(other == name for other, _ in used)
-    if overlaps or (name, request) in used:
-        faults.append(Cause("FieldValueDuplicate", path, f"Duplicate value: {quote(shown)}"))
-    used.add((name, request))
-    if name not in claims:
-        message = f"Not found: {quote(name)}"
-        faults.append(Cause("FieldValueNotFound", f"{path}.name", message))
+    return list(pod_rules.spec_errors(pod.get("spec") or {}, "spec"))
 
 
 def _validate_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """Only images, deadlines, tolerations and gates of an existing pod may change."""
-    wanted, stored = _frozen(new.get("spec") or {}), _frozen(old.get("spec") or {})
-    if wanted == stored:
-        return []
-    message = (
-        "Forbidden: pod updates may not change fields other than `spec.containers[*].image`,"
-        "`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing "
-        "tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-    )
-    return [Cause("FieldValueForbidden", "spec", message)]
-
-
-def _frozen(spec: Object) -> Object:
-    kept = {key: value for key, value in spec.items() if key not in _MUTABLE}
-    for key in ("containers", "initContainers"):
-        if key in kept:
-            kept[key] = [{**container, "image": None} for container in kept[key] or []]
-    return kept
+    return list(pod_rules.update_errors(new.get("spec") or {}, old.get("spec") or {}))
 
 
 def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:

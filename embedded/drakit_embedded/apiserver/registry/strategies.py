@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from drakit_embedded.apiserver import metadata
+from drakit_api.validation.metadata import NameFormat, object_name
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.statuses import FieldFault
 
@@ -68,7 +68,7 @@ class Strategy:
     owns_metadata: bool = False
     # Fields for field selectors besides metadata.name and metadata.namespace, as dotted paths.
     fields: tuple[str, ...] = ()
-    name_rule: metadata.NameRule = metadata.subdomain
+    name_format: NameFormat = object_name
     # Defaults of the API version; run whenever an object comes in.
     default: Callable[[Object, Cluster], None] = nothing
     prepare_create: Callable[[Object, Cluster], None] = nothing

@@ -10,7 +10,8 @@ from typing import Any
 
 import msgspec
 
-from drakit_embedded.apiserver.registry.pods import default_spec, validate_spec
+from drakit_embedded.apiserver.registry.pod_rules import spec_errors
+from drakit_embedded.apiserver.registry.pods import default_spec
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
@@ -84,7 +85,7 @@ def _validate(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
         shown = msgspec.json.encode(labels).decode()
         message = f"Invalid value: {shown}: `selector` does not match template `labels`"
         faults.append(Cause("FieldValueInvalid", "spec.template.metadata.labels", message))
-    faults += validate_spec(template.get("spec") or {}, "spec.template.spec")
+    faults += spec_errors(template.get("spec") or {}, "spec.template.spec")
     policy = (template.get("spec") or {}).get("restartPolicy")
     if policy in ("OnFailure", "Never"):
         message = f'Unsupported value: "{policy}": supported values: "Always"'
