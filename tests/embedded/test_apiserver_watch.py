@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
+from aiohttp import web
 
+from drakit_api.features import FeatureGates
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Expired
 from drakit_embedded.apiserver import Server, ServerConfig, store
+from drakit_embedded.apiserver.catalog import Catalog
+from drakit_embedded.apiserver.forms import negotiate
+from drakit_embedded.apiserver.requests import Query
+from drakit_embedded.apiserver.watching import Watch
 
 Object = dict[str, Any]
 BOUND = 10.0
@@ -172,6 +178,40 @@ async def test_a_page_of_a_forgotten_version_is_expired(forgetful: Connection) -
         await forgetful.create(resources.CONFIG_MAPS, config_map(f"c{index}"), "default")
     with pytest.raises(Expired, match="continue parameter is too old"):
         await forgetful.json("GET", path, params={"limit": "1", "continue": token})
+
+
+async def test_what_changes_while_a_watch_begins_comes_once_and_after_what_was_there() -> None:
+    kept = store.Store()
+    served = Catalog(kept, FeatureGates(), {}).find("", "v1", "configmaps")
+    assert served is not None
+
+    def put(name: str) -> None:
+        kept.put(served.collection, ("default", name), {"metadata": {"name": name, "namespace": "default"}})
+
+    class Client:
+        def __init__(self) -> None:
+            self.lines: list[Object] = []
+
+        async def write(self, line: bytes) -> None:
+            self.lines.append(msgspec.json.decode(line))
+
+    put("before")
+    query = Query("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")
+    watch, client = Watch(kept, served, None, query, served.plain), Client()
+    put("meanwhile")
+    watch.end()
+    await watch.stream(cast("web.StreamResponse", client))
+    seen = [(line["type"], line["object"]["metadata"].get("name")) for line in client.lines]
+    assert seen == [("ADDED", "before"), ("BOOKMARK", None), ("ADDED", "meanwhile")]
+    versions = [int(line["object"]["metadata"]["resourceVersion"]) for line in client.lines]
+    assert versions == sorted(versions)
+
+
+def test_bookmarks_have_the_form_that_was_asked_for() -> None:
+    served = Catalog(store.Store(), FeatureGates(), {}).find("", "v1", "configmaps")
+    assert served is not None
+    form = negotiate("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", served, "", listing=False)
+    assert form.bookmark({})["kind"] == "PartialObjectMetadata"
 
 
 async def test_a_list_has_the_kind_of_its_items(connection: Connection) -> None:

@@ -1,4 +1,4 @@
-"""The kinds of one server: which versions it serves, by emulated version and runtime configuration, and where each is kept."""
+"""The kinds of one server: in which versions each is served (by emulation and configuration), and where it is kept."""
 
 from __future__ import annotations
 

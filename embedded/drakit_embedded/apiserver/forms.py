@@ -24,7 +24,6 @@ _META = "meta.k8s.io"
 # A list of a thousand slices is 40 MB: it goes out in pieces, so that it is not in memory a second and third time.
 _CHUNK_BYTES = 256 * 1024
 _TABLE_VERSIONS = ("v1", "v1beta1")
-_ACCEPTABLE = (JSON, "application/yaml", "application/vnd.kubernetes.protobuf")
 
 Transform = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
 
@@ -72,6 +71,10 @@ class Form(Protocol):
         """A list with its ListMeta."""
         ...
 
+    def bookmark(self, metadata: Object) -> Object:
+        """An object that tells watchers nothing but what is in its metadata."""
+        ...
+
 
 class Plain:
     """The object as stored, with kind and apiVersion in front; items of a list have neither."""
@@ -96,6 +99,10 @@ class Plain:
         head = self._list_head + _encode(metadata) + b',"items":['
         return Parts(head, bodies, b"]}\n")
 
+    def bookmark(self, metadata: Object) -> Object:
+        kind = self._served.kind
+        return {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
+
 
 class Partial:
     """PartialObjectMetadata: what garbage collectors and metadata informers want to know of every kind."""
@@ -106,28 +113,23 @@ class Partial:
         self._api_version = f"{_META}/{version}"
         self.key = f"{self._api_version} of {served.kind.api_version}/{served.kind.plural}"
 
-    def _item(self, record: Record) -> Object:
-        return {
-            "kind": "PartialObjectMetadata",
-            "apiVersion": self._api_version,
-            "metadata": record.object()["metadata"],
-        }
-
     def one(self, record: Record) -> bytes:
         return _encode(self._item(record))
 
     def many(self, records: Sequence[Record], metadata: Object) -> Parts:
-        return Parts(self._list(records, metadata))
+        listed = {
+            "kind": "PartialObjectMetadataList",
+            "apiVersion": self._api_version,
+            "metadata": metadata,
+            "items": [self._item(record) for record in records],
+        }
+        return Parts(_encode(listed))
 
-    def _list(self, records: Sequence[Record], metadata: Object) -> bytes:
-        return _encode(
-            {
-                "kind": "PartialObjectMetadataList",
-                "apiVersion": self._api_version,
-                "metadata": metadata,
-                "items": [self._item(record) for record in records],
-            }
-        )
+    def _item(self, record: Record) -> Object:
+        return self.bookmark(record.object()["metadata"])
+
+    def bookmark(self, metadata: Object) -> Object:
+        return {"kind": "PartialObjectMetadata", "apiVersion": self._api_version, "metadata": metadata}
 
 
 class Table:
@@ -148,6 +150,9 @@ class Table:
 
     def many(self, records: Sequence[Record], metadata: Object) -> Parts:
         return Parts(self._table(records, metadata))
+
+    def bookmark(self, metadata: Object) -> Object:
+        return self._served.plain.bookmark(metadata)
 
     def _table(self, records: Sequence[Record], metadata: Object) -> bytes:
         return _encode(
@@ -202,4 +207,4 @@ def _preferred(accept: str, listing: bool) -> tuple[Transform, str]:
                 return "Table", options["v"]
             if wanted == partial:
                 return partial, options["v"]
-    raise not_acceptable(_ACCEPTABLE[:1])
+    raise not_acceptable([JSON])

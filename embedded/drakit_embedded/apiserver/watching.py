@@ -33,15 +33,19 @@ class Watch:
 
     def __init__(self, store: Store, served: Served, namespace: str | None, query: Query, form: Form) -> None:
         self._store, self._collection, self._form = store, served.collection, form
-        self._served, self._namespace = served, namespace
+        self._namespace = namespace
         self._selection = selection(served, query)
         self._plain = namespace is None and not self._selection
         self._bookmarks = query.flag("allowWatchBookmarks")
         seconds = query.number("timeoutSeconds")
         self._seconds = seconds if seconds else _SHORTEST_SECONDS * random.uniform(1, 2)  # noqa: S311
-        self._initial = _initial_events(query)
+        begins = _initial_events(query)
         self._end_marked = query.flag("sendInitialEvents") and self._bookmarks
-        self._position = self._start(resource_version(query.text("resourceVersion")))
+        # Position and initial objects are of one moment: what changes while those are written comes after them, once.
+        self._version = store.version
+        self._position = self._start(None if begins else resource_version(query.text("resourceVersion")))
+        present = self._collection.select(namespace) if begins else ()
+        self._initial = [record for record in present if self._selection.matches(record)]
         self._wake = asyncio.Event()
         self._bookmark_due = False
         self._ended = False
@@ -49,7 +53,7 @@ class Watch:
     def _start(self, version: int | None) -> int:
         if version is not None and version > self._store.version:
             raise statuses.too_large_version(version, self._store.version)
-        position = self._collection.position(self._store.version if self._initial else version or self._store.version)
+        position = self._collection.position(version or self._store.version)
         if position is None:
             raise statuses.expired(f"too old resource version: {version} ({self._collection.forgotten})")
         return position
@@ -70,8 +74,7 @@ class Watch:
         timer = loop.call_later(self._seconds, self.end)
         ticker = loop.call_later(_BOOKMARK_SECONDS, self._mark) if self._bookmarks else None
         try:
-            if self._initial:
-                await self._write_initial(response)
+            await self._write_initial(response)
             while True:
                 self._wake.clear()
                 if not await self._write_changes(response):
@@ -90,12 +93,11 @@ class Watch:
                 ticker.cancel()
 
     async def _write_initial(self, response: web.StreamResponse) -> None:
-        records = [record for record in self._collection.select(self._namespace) if self._selection.matches(record)]
-        version = self._store.version
-        for record in records:
+        for record in self._initial:
             await response.write(self._line("ADDED", record))
+        self._initial.clear()
         if self._end_marked:
-            await response.write(self._bookmark({_INITIAL_EVENTS_END: "true"}, version))
+            await response.write(self._bookmark({_INITIAL_EVENTS_END: "true"}, self._version))
 
     async def _write_changes(self, response: web.StreamResponse) -> bool:
         """Write what has happened since; False ends the watch."""
@@ -143,9 +145,7 @@ class Watch:
         metadata: Object = {"resourceVersion": str(version or self._store.version), "creationTimestamp": None}
         if annotations:
             metadata["annotations"] = annotations
-        kind = self._served.kind
-        obj = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
-        return _encode({"type": "BOOKMARK", "object": obj}) + b"\n"
+        return _encode({"type": "BOOKMARK", "object": self._form.bookmark(metadata)}) + b"\n"
 
 
 def _at_version(record: Record, version: int) -> Record:

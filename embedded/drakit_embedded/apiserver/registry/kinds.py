@@ -57,7 +57,7 @@ v1
   nodes Node cluster short=no sub=status
   persistentvolumeclaims PersistentVolumeClaim namespaced short=pvc sub=status
   persistentvolumes PersistentVolume cluster short=pv sub=status
-  pods Pod namespaced short=po cat=all sub=binding,ephemeralcontainers,eviction,log,resize,status
+  pods Pod namespaced short=po cat=all sub=binding,eviction,log,status
   podtemplates PodTemplate namespaced
   replicationcontrollers ReplicationController namespaced short=rc cat=all sub=scale,status
   resourcequotas ResourceQuota namespaced short=quota sub=status
