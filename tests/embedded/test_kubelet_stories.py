@@ -434,6 +434,14 @@ async def test_failing_containers_are_started_again_later_and_later(story, until
     await until(restarted_twice)
     assert (await story.get())["status"]["phase"] == "Running"
     assert await until(lambda: story.events("BackOff"))
+    assert await story.log(previous="true") == (200, "HOSTNAME=p\n")
+
+
+async def test_a_container_that_waits_has_no_log_yet(story, until):
+    await story.start()
+    await story.pod(annotations={"drakit.dev/exit-after": "soon"})
+    await until(lambda: story.events("Failed"))
+    assert await story.log() == (400, 'container "c" in pod "p" is waiting to start: CreateContainerConfigError')
 
 
 async def test_a_restarted_kubelet_prepares_nothing_twice(story, plugin, until):
@@ -547,10 +555,16 @@ async def test_logs_need_the_token_and_can_be_cut_and_followed(story, until):
     await story.pod("p", containers=[{"name": "c", "image": "i", "env": env}])
     await until(story.reaches("Running"))
     assert (await story.log(token="wrong"))[0] == 401
-    assert (await story.log(container="other"))[0] == 404
+    assert await story.log(container="other") == (400, 'container "other" in pod "p" is not available')
+    assert await story.log(pod="other") == (404, 'pod "other" is not on a node of this kubelet')
+    assert await story.log(previous="true") == (400, 'previous terminated container "c" in pod "p" not found')
     assert (await story.log(tailLines="many"))[0] == 400
     assert (await story.log(tailLines="1"))[1] == "HOSTNAME=p\n"
     assert (await story.log(limitBytes="3"))[1] == "A=1"
+    assert (await story.log(sinceTime="2020-01-01T00:00:00Z"))[1] == "A=1\nB=2\nHOSTNAME=p\n"
+    assert await story.log(sinceTime="2099-01-01T00:00:00Z") == (200, "")
+    assert (await story.log(sinceSeconds="3600"))[1] == "A=1\nB=2\nHOSTNAME=p\n"
+    assert (await story.log(sinceTime="yesterday"))[0] == 400
     following = asyncio.create_task(story.log(follow="true"))
     with pytest.raises(asyncio.TimeoutError):
         await asyncio.wait_for(asyncio.shield(following), 0.1)

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 
 from aiohttp import web
 
 from drakit_embedded.kubelet.containers import Container
+from drakit_embedded.kubelet.pod_run import PodRun
+from drakit_embedded.pod_claims import is_terminal
 
-Find = Callable[[str, str, str], Container | None]
+Find = Callable[[str, str], PodRun | None]
+_TRUE = ("true", "1")
 
 
 class LogServer:
@@ -52,17 +56,18 @@ class LogServer:
         if scheme != "Bearer" or not hmac.compare_digest(token.encode(), self._token):
             return web.Response(status=401, text="Unauthorized")
         names = request.match_info
-        container = self._find(names["namespace"], names["pod"], names["container"])
-        if container is None:
-            return web.Response(status=404, text=f'container "{names["container"]}" in pod "{names["pod"]}" not found')
+        run = self._find(names["namespace"], names["pod"])
+        if run is None:
+            return web.Response(status=404, text=f'pod "{names["pod"]}" is not on a node of this kubelet')
         try:
+            container = _container(run, names["container"], request.query.get("previous") in _TRUE)
             text = _select(container, request.query)
         except ValueError as error:
             return web.Response(status=400, text=str(error))
         response = web.StreamResponse(headers={"Content-Type": "text/plain; charset=utf-8"})
         await response.prepare(request)
         await response.write(text)
-        if request.query.get("follow") in ("true", "1"):
+        if request.query.get("follow") in _TRUE:
             await self._until_end(container)
         await response.write_eof()
         return response
@@ -76,17 +81,48 @@ class LogServer:
                 wait.cancel()
 
 
-def _select(container: Container, query: object) -> bytes:
-    """The lines that were asked for (PodLogOptions)."""
-    assert hasattr(query, "get")
-    lines = container.lines
+def _container(run: PodRun, name: str, previous: bool) -> Container:
+    """The run whose log is meant; else ``ValueError`` in the words of kubelet_pods.go (validateContainerLogStatus)."""
+    container, where = run.containers.get(name), f'container "{name}" in pod "{run.pod["metadata"]["name"]}"'
+    if container is not None:
+        if previous and container.last is None:
+            raise ValueError(f"previous terminated {where} not found")
+        return container
+    known = any(spec["name"] == name for spec in run.pod["spec"]["containers"])
+    if not known or is_terminal(run.pod):
+        raise ValueError(f"{where} is not available")
+    if previous:
+        raise ValueError(f"previous terminated {where} not found")
+    reason, _ = run.waiting.get(name, ("ContainerCreating", ""))
+    raise ValueError(f"{where} is waiting to start: {reason}")
+
+
+def _select(container: Container, query: Mapping[str, str]) -> bytes:
+    """The lines that were asked for (PodLogOptions); all of them are as old as the container."""
+    lines = container.lines if _since(query) <= container.started else []
     if (tail := query.get("tailLines")) is not None:
         if not tail.isdecimal():
             raise ValueError(f'tailLines: "{tail}" is not a number of lines')
         lines = lines[-int(tail) :] if int(tail) else []
-    if query.get("timestamps") in ("true", "1"):
+    if query.get("timestamps") in _TRUE:
         stamp = container.started.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         lines = [f"{stamp} {line}" for line in lines]
     text = "".join(f"{line}\n" for line in lines).encode()
     limit = query.get("limitBytes")
     return text[: int(limit)] if limit is not None and limit.isdecimal() else text
+
+
+def _since(query: Mapping[str, str]) -> datetime:
+    """The moment before which lines are left out."""
+    seconds, moment = query.get("sinceSeconds"), query.get("sinceTime")
+    if seconds is not None:
+        if not seconds.isdecimal():
+            raise ValueError(f'sinceSeconds: "{seconds}" is not a number of seconds')
+        return datetime.now(UTC) - timedelta(seconds=min(int(seconds), 10**9))
+    if moment is None:
+        return datetime.min.replace(tzinfo=UTC)
+    try:
+        since = datetime.fromisoformat(moment)
+    except ValueError:
+        raise ValueError(f'sinceTime: "{moment}" is not a time') from None
+    return since if since.tzinfo is not None else since.replace(tzinfo=UTC)

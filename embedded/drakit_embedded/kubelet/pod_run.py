@@ -1,6 +1,6 @@
 """One pod on its node: its containers and the status that follows from them.
 
-Pure state and computation, without a connection; ``pod_worker`` acts on it. The rules are those of
+Pure state and computation, without a connection; ``kubelet`` acts on it. The rules are those of
 k8s.io/kubernetes/pkg/kubelet (kubelet_pods.go: getPhase, generateAPIPodStatus; status/generate.go).
 """
 

@@ -21,10 +21,10 @@ from drakit_client.connection import Connection, Object
 from drakit_client.errors import ApiError
 from drakit_client.reflector import Reflector
 from drakit_client.resources import PODS
-from drakit_embedded.kubelet.containers import Container
 from drakit_embedded.kubelet.kubelet import Kubelet, Surroundings
 from drakit_embedded.kubelet.logs import LogServer
 from drakit_embedded.kubelet.nodes import NodeSpec, register, renew_lease
+from drakit_embedded.kubelet.pod_run import PodRun
 from drakit_embedded.kubelet.timings import Timings
 from drakit_embedded.workqueue import WorkQueue
 
@@ -63,7 +63,7 @@ class KubeletSimulator:
         self._nodes: dict[str, Object] = {}
         self._kubelets: dict[str, Kubelet] = {}
         self._addresses = itertools.count(1)
-        self._logs = LogServer(self._find_container, token)
+        self._logs = LogServer(self._find_run, token)
         self._pods = Reflector(connection, PODS, on_change=[self._pod_changed])
         self._queue: WorkQueue[tuple[str, str]] = WorkQueue(self._sync, name="pod", limit=0, longest_delay=5.0)
         self._surroundings = Surroundings(
@@ -142,12 +142,10 @@ class KubeletSimulator:
         """An address that no pod has had since the start; nothing listens there."""
         return str(_NETWORK[next(self._addresses) % _NETWORK.num_addresses])
 
-    def _find_container(self, namespace: str, pod_name: str, container: str) -> Container | None:
+    def _find_run(self, namespace: str, pod_name: str) -> PodRun | None:
         pod = self._pods.get(pod_name, namespace)
         kubelet = self._kubelets.get(pod["spec"].get("nodeName", "")) if pod is not None else None
-        if pod is None or kubelet is None or (run := kubelet.pods.get(pod["metadata"]["uid"])) is None:
-            return None
-        return run.containers.get(container)
+        return kubelet.pods.get(pod["metadata"]["uid"]) if pod is not None and kubelet is not None else None
 
     # Nodes.
 
