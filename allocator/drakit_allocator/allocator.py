@@ -16,6 +16,7 @@ from drakit_allocator.results import Json, allocation_result
 from drakit_allocator.search import NO_LIMITS, Limits, Search
 from drakit_allocator.snapshot import Snapshot
 
+
 @dataclass(frozen=True, slots=True)
 class Solution:
     """What was decided for all claims of a pod on one node."""

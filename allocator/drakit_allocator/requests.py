@@ -23,8 +23,6 @@ from drakit_allocator.selectors import Selectors, expressions_of
 
 MAX_RESULTS = 32  # devices in the allocation of one claim (AllocationResultsMaxSize)
 
-Capacities = dict[str, Any]
-
 
 @dataclass(slots=True, eq=False)
 class Request:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ import pytest
 
 from drakit_allocator.scheduler import Backoff, Scheduler
 from drakit_allocator.scheduler.lease import LeaseTimes
+from drakit_allocator.search import Search
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
@@ -32,7 +34,8 @@ Json = dict[str, Any]
 NAMESPACE = "default"
 DRIVER = "gpu.example.com"
 FINALIZER = "resource.kubernetes.io/delete-protection"
-TIMES = LeaseTimes(duration=1.0, deadline=0.6, retry=0.1, turn=0.2)
+# Quick to hand over, but no machine is so slow that the lease is lost by accident.
+TIMES = LeaseTimes(duration=4.0, deadline=3.0, retry=0.1, turn=0.2)
 
 
 @pytest.fixture
@@ -54,7 +57,7 @@ async def scheduling(api: Connection, name: str = "default-scheduler", **options
             await asyncio.gather(task, return_exceptions=True)
 
 
-async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 10.0) -> Any:
+async def until(condition: Callable[[], Awaitable[Any]], seconds: float = 30.0) -> Any:
     async with asyncio.timeout(seconds):
         while not (result := await condition()):  # noqa: ASYNC110 - the server cannot tell us
             await asyncio.sleep(0.01)
@@ -473,3 +476,133 @@ async def test_refused_writes_give_everything_back(api: Connection) -> None:
         assert await event(api, "FailedScheduling") == "binding rejected: not today"
         await bound(api)
     assert await assert_consistent(api) == 1
+
+
+class Obstruction:
+    """Searches for devices begin, and end only when they are let through; meanwhile they count their steps."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.begun = asyncio.Event()
+        self.is_open = False
+        walk = Search.walk
+
+        def obstructed(search: Search, steps: int) -> bool | None:
+            self.begun.set()
+            time.sleep(0.001)
+            return walk(search, steps) if self.is_open else None
+
+        monkeypatch.setattr(Search, "walk", obstructed)
+
+
+@pytest.fixture
+def obstruction(monkeypatch: pytest.MonkeyPatch) -> Obstruction:
+    return Obstruction(monkeypatch)
+
+
+async def add_work(api: Connection) -> None:
+    await add_class(api)
+    await add_node(api, devices=1)
+    await add_claim(api)
+    await add_pod(api, "pod", "claim")
+
+
+async def test_a_long_search_holds_up_neither_lease_nor_server(api: Connection, obstruction: Obstruction) -> None:
+    await add_work(api)
+    async with scheduling(api) as scheduler:
+        await obstruction.begun.wait()
+        begin = time.monotonic()
+        while time.monotonic() < begin + TIMES.duration:
+            assert scheduler.lease.is_held()
+            await api.get(PODS, "pod", NAMESPACE)
+        obstruction.is_open = True
+        await bound(api)
+        assert scheduler.counters.attempts == 1
+
+
+async def test_a_search_begins_again_when_its_devices_change(api: Connection, obstruction: Obstruction) -> None:
+    await add_work(api)
+    async with scheduling(api) as scheduler:
+        await obstruction.begun.wait()
+        await api.delete(RESOURCE_SLICES, "slice-n1")
+        await add_node(api, "n2", devices=1)
+        await until(lambda: seen(scheduler.state.cluster.get("n2")))
+        obstruction.is_open = True
+        assert (await bound(api))["spec"]["nodeName"] == "n2"
+        assert (await claim_of(api))["status"]["allocation"]["devices"]["results"][0]["pool"] == "n2"
+
+
+async def seen(thing: object) -> bool:
+    return thing is not None
+
+
+async def test_a_pod_that_changes_or_goes_during_a_search(api: Connection, obstruction: Obstruction) -> None:
+    await add_work(api)
+    async with scheduling(api) as scheduler:
+        await obstruction.begun.wait()
+        await api.patch(PODS, "pod", {"metadata": {"labels": {"a": "b"}}}, NAMESPACE)
+        await until(lambda: seen((scheduler._pods.get("pod", NAMESPACE) or {})["metadata"].get("labels")))
+        obstruction.is_open = True
+        await bound(api)
+        assert (scheduler.counters.attempts, scheduler.counters.scheduled) == (2, 1)
+        obstruction.is_open = False
+        obstruction.begun.clear()
+        await add_node(api, "n2", devices=1)
+        await add_claim(api, "other")
+        await add_pod(api, "gone", "other")
+        await obstruction.begun.wait()
+        await api.delete(PODS, "gone", NAMESPACE)
+        await until(lambda: seen(None if scheduler._pods.get("gone", NAMESPACE) else True))
+        obstruction.is_open = True
+        await until(lambda: seen(None if scheduler.state.deciding else True))
+        assert not scheduler.state.queue.entries
+        assert "allocation" not in (await claim_of(api, "other")).get("status", {})
+
+
+async def test_a_device_given_back_during_a_search_that_fails_is_not_missed(
+    api: Connection, obstruction: Obstruction
+) -> None:
+    await add_class(api)
+    await add_node(api, "n1", devices=1)
+    await add_node(api, "n2")
+    await add_claim(api)
+    obstruction.is_open = True
+    async with scheduling(api):
+        await add_pod(api, "first", "claim")
+        await bound(api, "first")
+        obstruction.is_open = False
+        obstruction.begun.clear()
+        await add_claim(api, "second")
+        # Its devices are searched on n2 while n1 has been rejected already.
+        await add_pod(api, "second", "second")
+        await obstruction.begun.wait()
+        await api.delete(PODS, "first", NAMESPACE)
+        status = {"metadata": {"name": "claim"}, "status": {"allocation": None, "reservedFor": None}}
+        await api.patch(RESOURCE_CLAIMS, "claim", status, NAMESPACE, subresource="status")
+        obstruction.is_open = True
+        await bound(api, "second")
+
+
+async def test_a_turn_that_ends_lets_the_search_end_first(api: Connection, obstruction: Obstruction) -> None:
+    await add_work(api)
+    async with scheduling(api) as first:
+        await obstruction.begun.wait()
+        await add_pod(api, "other", schedulerName="b")
+        async with scheduling(api, "b"):
+            await asyncio.wait_for(first.lease.turn_ended(), 30)
+            obstruction.is_open = True
+            await bound(api)
+            await bound(api, "other")
+        assert first.counters.attempts == 1
+
+
+async def test_a_lease_lost_during_a_search_does_not_lose_the_pod(api: Connection, obstruction: Obstruction) -> None:
+    await add_work(api)
+    async with scheduling(api) as scheduler:
+        await obstruction.begun.wait()
+        lease = await api.get(LEASES, "drakit-scheduler", "kube-system")
+        usurped = {"spec": {"holderIdentity": "usurper", "leaseDurationSeconds": 1}}
+        await api.patch(LEASES, "drakit-scheduler", usurped, "kube-system")
+        await until(lambda: seen(None if scheduler.lease.is_held() else True))
+        obstruction.is_open = True
+        await bound(api)
+    assert lease["spec"]["holderIdentity"] != "usurper"

@@ -1,6 +1,7 @@
 """One scheduling decision: from a pod and the state of the cluster to a node and its devices, or to the reason why not.
 
-A decision is made in one go, without giving way to anything else, so that the state cannot change under it.
+A decision is made in one go, so that the state cannot change under it. Only one that takes long gives way to other work
+(``pace``); it is made again if what it rests on is no longer so when it is found.
 
 The node is the one that kube-scheduler would choose after asking all nodes, without asking all of them: the scores
 that do not depend on devices are known beforehand (``candidates``), so nodes are asked best first. The first that has
@@ -19,26 +20,27 @@ from drakit_allocator.scheduler.affinity import PodAffinity
 from drakit_allocator.scheduler.binding import Decision
 from drakit_allocator.scheduler.candidates import Candidates
 from drakit_allocator.scheduler.cluster import Cluster, NodeInfo
-from drakit_allocator.scheduler.device_search import DeviceSearch, DeviceSearches
-from drakit_allocator.scheduler.diagnosis import Diagnosis, Unschedulable, before_filters
+from drakit_allocator.scheduler.device_search import Allocated, DeviceSearch, DeviceSearches
+from drakit_allocator.scheduler.diagnosis import Diagnosis, SchedulingFailed, Unschedulable, before_filters
 from drakit_allocator.scheduler.filters import NODE_AFFINITY, NODE_NAME, Rejection, reject
 from drakit_allocator.scheduler.hints import NO_NODES
+from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.pod_claims import PodClaims, Requirements
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.scores import DEVICES_WEIGHT, MAX_SCORE, Scorer
 from drakit_allocator.scheduler.spread import TopologySpread
-from drakit_client.connection import Object
 
 # Nodes for which a failed pod is told why its claims did not fit.
 _EXPLAINED_NODES = 8
+# A decision that does not hold any more when it is found is made again, so many times at most.
+_ATTEMPTS = 5
 
 
 @dataclass(slots=True)
 class _Choice:
     score: int
     node: NodeInfo
-    devices_score: int
-    allocations: list[Object]
+    devices: Allocated
 
 
 class Cycle:
@@ -52,18 +54,41 @@ class Cycle:
         self._requirements = requirements
         self._searches = searches
 
-    def decide(self, pod: PodInfo) -> Decision:
+    async def decide(self, pod: PodInfo, pace: Pace) -> Decision:
         """Where the pod goes. Raises ``Unschedulable`` or ``SchedulingFailed``."""
+        for _ in range(_ATTEMPTS):
+            decision = await self._decide(pod, pace)
+            if decision is not None:
+                return decision
+        raise SchedulingFailed("nodes, claims or devices changed each time that a decision was found")
+
+    async def _decide(self, pod: PodInfo, pace: Pace) -> Decision | None:
         if not self._cluster:
             raise Unschedulable("no nodes available to schedule pods", [NO_NODES])
+        pod_claims = self._check(pod)
+        attempt = _Attempt(pod, self._cluster, self._searches.search(pod_claims, pace) if pod_claims else None, pace)
+        choice = await attempt.run(self._nodes(pod, attempt))
+        if pace.gave_way and not self._still_holds(pod, pod_claims, choice):
+            return None
+        return _decision(pod, choice, pod_claims)
+
+    def _check(self, pod: PodInfo) -> PodClaims | None:
         try:
-            pod_claims = self._requirements.check(pod)
+            return self._requirements.check(pod)
         except Unschedulable as verdict:
             message = before_filters(len(self._cluster), verdict.message)
             raise Unschedulable(message, verdict.rejectors, silently=verdict.silently) from None
-        attempt = _Attempt(pod, self._cluster, self._searches.search(pod_claims) if pod_claims else None)
-        choice = attempt.run(self._nodes(pod, attempt))
-        return _decision(pod, choice, pod_claims)
+
+    def _still_holds(self, pod: PodInfo, pod_claims: PodClaims | None, choice: _Choice) -> bool:
+        """Whether a decision during which other things happened could be made like this now."""
+        claims = self._check(pod)
+        before, now = ([] if one is None else one.all for one in (pod_claims, claims))
+        if len(before) != len(now) or any(old is not new for old, new in zip(before, now, strict=True)):
+            return False
+        node = choice.node
+        if self._cluster.get(node.name) is not node or not self._searches.holds(choice.devices.basis, node):
+            return False
+        return _Attempt(pod, self._cluster, None, Pace()).reject(node) is None
 
     def _nodes(self, pod: PodInfo, attempt: _Attempt) -> Iterator[tuple[int, NodeInfo]]:
         """(score, node) of all nodes that pass the filters on one node, best first."""
@@ -79,7 +104,8 @@ class Cycle:
 class _Attempt:
     """What is known of one pod during one decision."""
 
-    def __init__(self, pod: PodInfo, cluster: Cluster, search: DeviceSearch | None) -> None:
+    def __init__(self, pod: PodInfo, cluster: Cluster, search: DeviceSearch | None, pace: Pace) -> None:
+        self._pace = pace
         self._pod = pod
         self._cluster = cluster
         self._search = search
@@ -105,40 +131,47 @@ class _Attempt:
                 self._late[name] = rejection
         return iter(sorted(found, key=lambda scored: (-scored[0], scored[1].order)))
 
-    def run(self, nodes: Iterator[tuple[int, NodeInfo]]) -> _Choice:
-        """The best node; raises ``Unschedulable``."""
+    async def run(self, nodes: Iterator[tuple[int, NodeInfo]]) -> _Choice:
+        """The best node; raises ``Unschedulable`` or ``SchedulingFailed``."""
         found: list[_Choice] = []
         search = self._search
         most = search.best_score if search is not None else 0
         for score, node in nodes:
-            if found and found[-1].devices_score == most:
+            if found and found[-1].devices.score == most:
                 # No node that follows scores better without devices, and none can with them.
                 break
-            rejection = self._reject(node)
+            await self._pace.step()
+            rejection = self._reject_late(node)
             if rejection is not None:
                 self._late[node.name] = rejection
                 continue
             if search is None:
-                return _Choice(score, node, 0, [])
-            outcome = search.allocate(node)
+                return _Choice(score, node, Allocated(0, [], []))
+            outcome = await search.allocate(node)
             if isinstance(outcome, Rejection):
                 self._late[node.name] = outcome
             else:
-                found.append(_Choice(score, node, outcome.score, outcome.allocations))
+                found.append(_Choice(score, node, outcome))
         if not found:
-            raise self._unschedulable()
+            raise await self._unschedulable()
         return _best(found)
 
-    def _reject(self, node: NodeInfo) -> Rejection | None:
+    def reject(self, node: NodeInfo) -> Rejection | None:
+        """The first objection of any filter to this node, apart from its devices."""
+        return reject(self._pod, node) or self._reject_late(node)
+
+    def _reject_late(self, node: NodeInfo) -> Rejection | None:
+        """The filters that look at other nodes too."""
         if self._spread is not None and (rejection := self._spread.reject(node)) is not None:
             return rejection
         return self._affinity.reject(node) if self._affinity is not None else None
 
-    def _unschedulable(self) -> Unschedulable:
+    async def _unschedulable(self) -> Unschedulable:
         diagnosis = Diagnosis(len(self._cluster), self.rejections() | self._late)
         if self._search is not None:
             lacking = [name for name, rejection in self._late.items() if self._search.is_lack_of_devices(rejection)]
             for name in lacking[:_EXPLAINED_NODES]:
+                await self._pace.step()
                 node = self._cluster.get(name)
                 if node is not None and (why := self._search.explain(node)):
                     diagnosis.explanations[name] = why
@@ -156,18 +189,18 @@ def _named_nodes(pod: PodInfo) -> tuple[frozenset[str], str] | None:
 
 
 def _best(found: list[_Choice]) -> _Choice:
-    best = max(choice.devices_score for choice in found)
+    best = max(choice.devices.score for choice in found)
     # max keeps the first of equals, which is the first in scheduling order.
     return max(found, key=lambda choice: _total(choice, best))
 
 
 def _total(choice: _Choice, best: int) -> int:
     """Scores of devices are normalized to the best node, as upstream does."""
-    return choice.score + (DEVICES_WEIGHT * (MAX_SCORE * choice.devices_score // best) if best else 0)
+    return choice.score + (DEVICES_WEIGHT * (MAX_SCORE * choice.devices.score // best) if best else 0)
 
 
 def _decision(pod: PodInfo, choice: _Choice, pod_claims: PodClaims | None) -> Decision:
     if pod_claims is None:
         return Decision(pod, choice.node.name, [], {})
     uids = [claim["metadata"]["uid"] for claim in pod_claims.to_allocate]
-    return Decision(pod, choice.node.name, pod_claims.all, dict(zip(uids, choice.allocations, strict=True)))
+    return Decision(pod, choice.node.name, pod_claims.all, dict(zip(uids, choice.devices.allocations, strict=True)))

@@ -30,6 +30,7 @@ from drakit_allocator.scheduler import claims, readiness
 from drakit_allocator.scheduler.cluster import Cluster, NodeInfo
 from drakit_allocator.scheduler.diagnosis import SchedulingFailed
 from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES, Rejection
+from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.pod_claims import PodClaims
 from drakit_allocator.search import Limits
 from drakit_allocator.selectors import expressions_of, verdict
@@ -44,6 +45,9 @@ _ELSEWHERE = Rejection(DYNAMIC_RESOURCES, ("resourceclaim not available on the n
 _REMEMBERED = 256
 # What the best alternative of a request with firstAvailable scores (FirstAvailableDeviceRequestMaxSize).
 _BEST_ALTERNATIVE = 8
+
+# Steps of a search between two looks at the clock.
+_STEPS = 256
 
 # What a search depended on: the pools of the node and what is allocated in each.
 _Basis = list[tuple[PoolView, object]]
@@ -60,10 +64,11 @@ class _Failure:
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """Devices for all unallocated claims of a pod, and the score of the alternatives taken."""
+    """Devices for all unallocated claims of a pod, the score of the alternatives taken, and what this is based on."""
 
     score: int
     allocations: list[Object]
+    basis: _Basis
 
 
 class DeviceSearches:
@@ -163,9 +168,13 @@ class DeviceSearches:
         pools = self.snapshot.slices.pools(self.node(node))
         return [(pool, self.taken.token(pool.id)) for pool in pools]
 
-    def search(self, pod_claims: PodClaims) -> DeviceSearch:
+    def holds(self, basis: _Basis, node: NodeInfo) -> bool:
+        """Whether a search on this node still depends on the same."""
+        return _is_same(basis, self.basis(node))
+
+    def search(self, pod_claims: PodClaims, pace: Pace) -> DeviceSearch:
         """A search for one pod. Raises ``SchedulingFailed`` for claims that no node can satisfy."""
-        return DeviceSearch(self, pod_claims)
+        return DeviceSearch(self, pod_claims, pace)
 
     def failures_of(self, to_allocate: list[Object]) -> dict[str, _Failure]:
         """Known failures of claims that ask for the same, by node."""
@@ -180,8 +189,9 @@ class DeviceSearches:
 class DeviceSearch:
     """The claims of one pod against any number of nodes."""
 
-    def __init__(self, shared: DeviceSearches, pod_claims: PodClaims) -> None:
+    def __init__(self, shared: DeviceSearches, pod_claims: PodClaims, pace: Pace) -> None:
         self._shared = shared
+        self._pace = pace
         self._allocated = [(claim, selector, readiness.is_unusable(claim)) for claim, selector in pod_claims.allocated]
         self._unusable: dict[str, Object] = {}
         self._pod: PodAllocation | None = None
@@ -198,17 +208,20 @@ class DeviceSearch:
             for request in claim["spec"].get("devices", {}).get("requests") or []
         )
 
-    def allocate(self, node: NodeInfo) -> Allocated | Rejection:
+    async def allocate(self, node: NodeInfo) -> Allocated | Rejection:
         """Devices on this node, or why there are none. Raises ``SchedulingFailed``."""
         if not self._reachable(node):
             return _ELSEWHERE
         if self._pod is None:
-            return Allocated(0, [])
-        basis = self._shared.basis(node)
-        known = self._failures.get(node.name)
-        if known is not None and _is_same(known.basis, basis):
-            return known.rejection
-        outcome = self._search(self._pod, node)
+            return Allocated(0, [], [])
+        deadline = time.monotonic() + self._shared.filter_timeout
+        outcome = None
+        while outcome is None:
+            basis = self._shared.basis(node)
+            known = self._failures.get(node.name)
+            if known is not None and _is_same(known.basis, basis):
+                return known.rejection
+            outcome = await self._search(self._pod, node, basis, deadline)
         if isinstance(outcome, Rejection):
             self._failures[node.name] = _Failure(basis, outcome)
         return outcome
@@ -222,12 +235,14 @@ class DeviceSearch:
         return rejection is _NO_DEVICES
 
     def explain(self, node: NodeInfo) -> str:
-        """Why the claims do not get devices on this node, which has just failed for that reason."""
-        failure = self._failures[node.name]
-        if self._pod is not None and (failure.why is None or len(self._pod.claims) > 1):
+        """Why the claims do not get devices on this node, which failed for that reason; empty if that was long ago."""
+        failure = self._failures.get(node.name)
+        if self._pod is None or failure is None or not self._shared.holds(failure.basis, node):
+            return ""
+        if failure.why is None or len(self._pod.claims) > 1:
             # An explanation of several claims names them, so that it is only true for this pod.
             failure.why = summary(self._pod, self._shared.node(node))
-        return failure.why or ""
+        return failure.why
 
     def _reachable(self, node: NodeInfo) -> bool:
         reachable = True
@@ -237,13 +252,20 @@ class DeviceSearch:
                 reachable = False
         return reachable
 
-    def _search(self, pod: PodAllocation, node: NodeInfo) -> Allocated | Rejection:
-        deadline = time.monotonic() + self._shared.filter_timeout
+    async def _search(
+        self, pod: PodAllocation, node: NodeInfo, basis: _Basis, deadline: float
+    ) -> Allocated | Rejection | None:
+        """What the allocator finds; None when the devices changed while it was looking."""
         try:
-            solution = pod.on(self._shared.node(node), Limits(deadline=deadline))
+            search = pod.search(self._shared.node(node), Limits(deadline=deadline))
+            while (found := search.walk(_STEPS)) is None:
+                await self._pace.step()
+                if self._pace.gave_way and not self._shared.holds(basis, node):
+                    return None
+            solution = pod.conclude(search, found)
             if solution is None:
                 return _NO_DEVICES
-            return Allocated(solution.score(), [self._stamped(result) for result in solution.results()])
+            return Allocated(solution.score(), [self._stamped(result) for result in solution.results()], basis)
         except AllocationAborted:
             raise SchedulingFailed(f"node {node.name}: timed out trying to allocate devices") from None
         except AllocationError as error:

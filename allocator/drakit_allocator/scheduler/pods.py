@@ -19,8 +19,6 @@ from drakit_allocator.scheduler import requests
 from drakit_allocator.scheduler.selectors import Matcher, NodeSelector, equality, label_selector, node_selector
 from drakit_client.connection import Object
 
-HOSTNAME = "kubernetes.io/hostname"
-
 
 @dataclass(frozen=True, slots=True)
 class AffinityTerm:
@@ -54,11 +52,6 @@ class PodInfo:
         self.node: str = spec.get("nodeName") or ""
         self.priority: int = spec.get("priority") or 0
         self.affinity: Mapping[str, Any] = spec.get("affinity") or {}
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """(namespace, name)."""
-        return self.namespace, self.name
 
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
@@ -130,6 +123,14 @@ class PodInfo:
         return msgspec.json.encode(
             [self.node, self.requests, self.nonzero, ports, selector, affinity, tolerations], order="deterministic"
         )
+
+    def differs(self, other: PodInfo) -> bool:
+        """Whether another state of the same pod asks for something else."""
+        return self.labels != other.labels or self.spec != other.spec or self._claim_statuses != other._claim_statuses
+
+    @property
+    def _claim_statuses(self) -> Any:
+        return (self.obj.get("status") or {}).get("resourceClaimStatuses")
 
     def _terms(self, kind: str) -> list[AffinityTerm]:
         terms = (self.affinity.get(kind) or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or []

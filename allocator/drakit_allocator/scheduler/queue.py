@@ -121,6 +121,11 @@ class SchedulingQueue:
         self.entries[entry.pod.uid] = entry
         self._wait(entry)
 
+    def put_back(self, entry: Entry) -> None:
+        """An attempt was cut short; the pod is tried again as if it had not been made."""
+        self.entries[entry.pod.uid] = entry
+        self._activate(entry)
+
     def activate(self, uid: str) -> None:
         """Try an unschedulable pod at once, without backoff: what it waited for has happened."""
         if (entry := self.unschedulable.pop(uid, None)) is not None:

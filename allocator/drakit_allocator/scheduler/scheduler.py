@@ -1,7 +1,8 @@
 """The scheduler process: watches, one decision after the other, any number of bindings at the same time.
 
 Decisions are made one by one on memory alone, each seeing what the ones before have taken; what they decide is written
-concurrently. Everything happens in one event loop, and only while this scheduler holds the lease (see ``lease``).
+concurrently. Everything happens in one event loop, to which long decisions give way (see ``pace``), and only while this
+scheduler holds the lease (see ``lease``).
 
 Source: kubernetes ``pkg/scheduler/{scheduler,schedule_one}.go``.
 """
@@ -24,6 +25,7 @@ from drakit_allocator.scheduler.diagnosis import SchedulingFailed, Unschedulable
 from drakit_allocator.scheduler.hints import devices_changed
 from drakit_allocator.scheduler.lease import Lease, LeaseLost, LeaseTimes, NoLease
 from drakit_allocator.scheduler.mirror import Mirror, served
+from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.queue import Backoff, Entry
 from drakit_allocator.scheduler.readiness import DevicesNotReady
@@ -97,6 +99,9 @@ class Scheduler:
             Mirror(connection, RESOURCE_SLICES, self.state.on_slice),
         ]
         self.synced = asyncio.Event()
+        # Whether no decision is being made.
+        self._decided = asyncio.Event()
+        self._decided.set()
 
     async def run(self) -> None:
         """Schedule until cancelled. Raises an ``ExceptionGroup`` if a part of the scheduler itself fails."""
@@ -126,7 +131,7 @@ class Scheduler:
     async def _lead(self, tasks: asyncio.TaskGroup, unclean: bool) -> None:
         """Schedule while the lease is held; pass it on afterwards unless it was lost."""
         keeper = asyncio.create_task(self.lease.keep())
-        turn = asyncio.create_task(self.lease.turn_ended())
+        turn = asyncio.create_task(self._turn_ended())
         work = asyncio.create_task(self._work(tasks, unclean))
         try:
             await asyncio.wait([keeper, turn, work], return_when=asyncio.FIRST_COMPLETED)
@@ -145,6 +150,11 @@ class Scheduler:
                 # Requests may still be on their way: whoever comes next must fence, even if it is this scheduler.
                 self.lease.abandon()
 
+    async def _turn_ended(self) -> None:
+        await self.lease.turn_ended()
+        # A decision that takes longer than a turn would otherwise never be made.
+        await self._decided.wait()
+
     async def _work(self, tasks: asyncio.TaskGroup, unclean: bool) -> None:
         if unclean:
             await fence(self._connection, self.lease.identity, self.lease)
@@ -154,8 +164,7 @@ class Scheduler:
         # Some wait for bindings that the last loss of the lease has ended.
         self.state.queue.move(devices_changed())
         while True:
-            entry = await self.state.queue.pop()
-            self._schedule(entry)
+            await self._schedule(await self.state.queue.pop())
             # Let watches, bindings and the lease have their turn.
             await asyncio.sleep(0)
 
@@ -180,22 +189,44 @@ class Scheduler:
             while not self._has_work() and self.state.warm_up():  # noqa: ASYNC110 - this gives way, it does not poll
                 await asyncio.sleep(0)
 
-    def _schedule(self, entry: Entry) -> None:
-        pod = entry.pod
+    async def _schedule(self, entry: Entry) -> None:
         self.counters.attempts += 1
-        start = time.perf_counter()
+        start, pace = time.perf_counter(), Pace()
+        self.state.deciding = entry.pod.uid
+        self._decided.clear()
         try:
-            decision = self.state.cycle.decide(pod)
+            decision = await self.state.cycle.decide(entry.pod, pace)
         except Unschedulable as verdict:
-            self._rejected(entry, verdict)
+            if self._is_current(entry):
+                self._rejected(entry, verdict, missed_events=pace.gave_way)
             return
         except SchedulingFailed as failure:
             self._failed(entry, str(failure))
             return
+        except asyncio.CancelledError:
+            # The lease is lost, or the scheduler ends; that says nothing about the pod.
+            if self._is_current(entry):
+                self.state.queue.put_back(entry)
+            raise
         finally:
+            self.state.deciding = ""
+            self._decided.set()
             self.counters.deciding += time.perf_counter() - start
-        self._assume(decision)
-        self._start(self._carry_out(entry, decision))
+        if self._is_current(entry):
+            self._assume(decision)
+            self._start(self._carry_out(entry, decision))
+
+    def _is_current(self, entry: Entry) -> bool:
+        """Whether a verdict is about the pod as it is now; if not, what is left of the pod is queued again."""
+        now = self._current(entry.pod)
+        if now is None or now.obj is entry.pod.obj:
+            return now is not None
+        self.state.deciding = ""
+        if now.deleted or now.node or now.differs(entry.pod):
+            self.state.on_pod(entry.pod.obj, now.obj)
+            return False
+        entry.pod = now
+        return True
 
     def _assume(self, decision: Decision) -> None:
         decision.pod = self.state.cluster.assume(decision.pod, decision.node)
@@ -243,12 +274,15 @@ class Scheduler:
         for claim in decision.claims:
             self.state.claim_changed(claim_store.key_of(claim))
 
-    def _rejected(self, entry: Entry, verdict: Unschedulable) -> None:
+    def _rejected(self, entry: Entry, verdict: Unschedulable, *, missed_events: bool) -> None:
         if verdict.silently:
             self.state.queue.park(entry, verdict.rejectors)
             return
         self.counters.unschedulable += 1
         self.state.queue.rejected(entry, verdict.rejectors)
+        if missed_events:
+            # The queue did not have the pod while they happened. What was found out is remembered, so this is cheap.
+            self.state.queue.retry(entry)
         self._reports.failed(entry, UNSCHEDULABLE, verdict.message)
         for claim in verdict.unusable_claims:
             if all(consumer.get("uid") == entry.pod.uid for consumer in claim_store.consumers(claim)):

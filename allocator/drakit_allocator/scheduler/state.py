@@ -42,6 +42,8 @@ class State:
         self.held: dict[str, str] = {}
         # Pods that use a claim, so that a change of the claim concerns only them.
         self._users: dict[claim_store.Key, set[str]] = {}
+        # The pod that has left the queue and is being decided on, by uid.
+        self.deciding = ""
         # Pods between decision and the end of their binding.
         self.binding: dict[str, PodInfo] = {}
         # A slice has changed since somebody last looked.
@@ -159,7 +161,7 @@ class State:
             self.queue.move(hints.pod_placed(pod))
 
     def _pod_waits(self, old: Object | None, pod: PodInfo) -> None:
-        if pod.uid in self.binding or pod.uid in self.cluster.assumed:
+        if pod.uid in self.binding or pod.uid in self.cluster.assumed or pod.uid == self.deciding:
             return
         if pod.deleted:
             self.queue.delete(pod.uid)
@@ -172,7 +174,7 @@ class State:
         self.queue.update(pod)
         if pod.uid in self.held:
             self._admit(pod)
-        elif old is not None and _other_pod(PodInfo(old), pod):
+        elif old is not None and pod.differs(PodInfo(old)):
             self.queue.move(hints.pod_changed(pod))
 
     def _admit(self, pod: PodInfo) -> None:
@@ -235,13 +237,4 @@ def _same_for_scheduling(old: Object, new: Object) -> bool:
         and old["metadata"].get("labels") == new["metadata"].get("labels")
         and before.get("allocatable") == after.get("allocatable")
         and before.get("declaredFeatures") == after.get("declaredFeatures")
-    )
-
-
-def _other_pod(old: PodInfo, new: PodInfo) -> bool:
-    return (
-        old.labels != new.labels
-        or old.spec != new.spec
-        or (old.obj.get("status") or {}).get("resourceClaimStatuses")
-        != (new.obj.get("status") or {}).get("resourceClaimStatuses")
     )
