@@ -1,13 +1,17 @@
-"""Telling whoever started this process that it is ready, in the way systemd defined (sd_notify).
+"""What a long-running component and whoever started it owe each other.
 
-Every long-running drakit component says it once; under systemd, or under drakit's own cluster, the starter then need
-not guess from log lines or poll ports.
+The component says once that it is ready, in the way systemd defined (sd_notify), so that nobody guesses from log lines
+or polls ports. And if its starter wants that, it does not outlive it: a test run that is killed leaves nothing behind.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+from collections.abc import Callable
+
+TIED_VARIABLE = "DRAKIT_TIED"
 
 
 def announce_ready() -> None:
@@ -19,3 +23,18 @@ def announce_ready() -> None:
     target = "\0" + address[1:] if address.startswith("@") else address
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifier:
         notifier.sendto(b"READY=1", target)
+
+
+def stop_with_parent(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
+    """Call ``stop`` when the process that started this one ends, however it ends, if it asked for that.
+
+    It asks with ``DRAKIT_TIED=1``; standard input is then a pipe from it, into which nothing is ever written.
+    """
+    if not os.environ.pop(TIED_VARIABLE, ""):
+        return
+
+    def ended() -> None:
+        loop.remove_reader(0)
+        stop()
+
+    loop.add_reader(0, ended)

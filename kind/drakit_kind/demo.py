@@ -63,7 +63,7 @@ def _cluster(keep: bool) -> Iterator[EmbeddedCluster]:
             DriverSpec(profile="tpu-v6e-4x4", nodes=_NODES[1:]),
         ],
     )
-    cluster = EmbeddedCluster(spec, home)
+    cluster = EmbeddedCluster(spec, home, tied=not keep)
     kept = False
     try:
         cluster.start()

@@ -61,15 +61,14 @@ class DriverProcess:
     def start(self) -> None:
         """Start it and wait until it is registered and has published."""
         try:
-            self._process = spawn.spawn(self._command(), log=self._log, timeout=_START_SECONDS)
+            self._process = spawn.spawn(self._command(), log=self._log, timeout=_START_SECONDS, tied=True)
         except spawn.SpawnError as error:
             raise ClusterError(f"driver {self.name} did not start: {error}") from None
 
     def kill(self) -> None:
         """SIGKILL: sockets, checkpoint and slices stay as they are."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            spawn.kill(self._process)
 
     def pause(self) -> None:
         """SIGSTOP: it accepts calls and answers none, as in the middle of one, until it is killed."""

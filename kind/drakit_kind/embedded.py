@@ -27,10 +27,14 @@ _RESTART_SECONDS = 60.0
 
 
 class EmbeddedCluster:
-    """One embedded cluster in ``home``; ``start`` also takes up again what an earlier run left there."""
+    """One embedded cluster in ``home``; ``start`` also takes up again what an earlier run left there.
 
-    def __init__(self, spec: ClusterSpec, home: ClusterHome) -> None:
+    ``tied``: the cluster does not outlive the process that starts it, however that ends.
+    """
+
+    def __init__(self, spec: ClusterSpec, home: ClusterHome, *, tied: bool = False) -> None:
         self._home = home
+        self._tied = tied
         self._spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or _free_port())
         self.ready_seconds = 0.0
         self._process: subprocess.Popen[bytes] | None = None  # None if another process started it
@@ -73,7 +77,7 @@ class EmbeddedCluster:
         self._home.write_spec(self._spec)
         command = [sys.executable, "-m", "drakit_kind.host", str(self._home.directory)]
         try:
-            self._process = spawn.spawn(command, log=self._home.log, timeout=_START_SECONDS)
+            self._process = spawn.spawn(command, log=self._home.log, timeout=_START_SECONDS, tied=self._tied)
         except spawn.SpawnError as error:
             raise ClusterError(f"cluster {self._spec.name} did not start: {error}") from None
         self.ready_seconds = time.monotonic() - began
@@ -88,8 +92,7 @@ class EmbeddedCluster:
     def kill(self) -> None:
         """End the process as a power cut would; ``start`` continues from what it had acknowledged."""
         if self._process is not None:
-            self._process.kill()
-            self._process.wait()
+            spawn.kill(self._process)
         elif (pid := self._home.running_pid()) is not None:
             spawn.kill_pid(pid, timeout=_STOP_SECONDS)
 

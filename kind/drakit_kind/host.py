@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast, get_args
 
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
-from drakit_client.readiness import announce_ready
+from drakit_client.readiness import announce_ready, stop_with_parent
 from drakit_kind import control, kubeconfig
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.drivers import pools_of
@@ -216,6 +216,7 @@ async def _serve(home: ClusterHome) -> None:
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    stop_with_parent(asyncio.get_running_loop(), stopping.set)
     host = Host(spec, home)
     listener = await control.listen(home.control, host.restart)
     try:

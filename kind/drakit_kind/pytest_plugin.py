@@ -71,7 +71,7 @@ def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterS
             # /tmp by name: pytest's own directories are longer than a unix socket's path may be.
             directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
             stack.callback(shutil.rmtree, directory, ignore_errors=True)
-            cluster = EmbeddedCluster(spec, ClusterHome(directory))
+            cluster = EmbeddedCluster(spec, ClusterHome(directory), tied=True)
             stack.callback(cluster.stop)
             cluster.start()
             return cluster

@@ -13,8 +13,10 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+
+from drakit_client.readiness import TIED_VARIABLE
 
 _LOG_TAIL_LINES = 15
 
@@ -23,23 +25,22 @@ class SpawnError(Exception):
     """The process ended, or the time ran out, before it was ready; the message ends with its last log lines."""
 
 
-def spawn(
-    command: Sequence[str], *, log: Path, timeout: float, environment: Mapping[str, str] | None = None
-) -> subprocess.Popen[bytes]:
+def spawn(command: Sequence[str], *, log: Path, timeout: float, tied: bool = False) -> subprocess.Popen[bytes]:
     """Start ``command`` in a session of its own, its output appended to ``log`` (0600), and wait until it is ready.
 
-    On any failure, Ctrl-C included, the process is ended before the exception leaves this function.
+    ``tied``: it stops by itself when this process ends, however it ends. On any failure, Ctrl-C included, it is ended
+    before the exception leaves this function.
     """
     with tempfile.TemporaryDirectory(prefix="drakit-") as directory, _listener(directory) as ready:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             process = subprocess.Popen(
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if tied else subprocess.DEVNULL,
                 stdout=descriptor,
                 stderr=descriptor,
                 start_new_session=True,
-                env={**os.environ, **(environment or {}), "NOTIFY_SOCKET": ready.getsockname()},
+                env={**os.environ, "NOTIFY_SOCKET": ready.getsockname(), **({TIED_VARIABLE: "1"} if tied else {})},
             )
         finally:
             os.close(descriptor)
@@ -53,14 +54,25 @@ def spawn(
 
 def end(process: subprocess.Popen[bytes], *, timeout: float) -> None:
     """Ask a child to stop (SIGTERM), insist after ``timeout`` seconds (SIGKILL), and reap it."""
-    if process.poll() is not None:
-        return
-    process.terminate()
-    try:
-        process.wait(timeout)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    _reap(process)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """SIGKILL a child and reap it."""
+    process.kill()
+    _reap(process)
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
 
 
 def end_pid(pid: int, *, timeout: float) -> None:
@@ -74,14 +86,20 @@ def kill_pid(pid: int, *, timeout: float) -> None:
     _signal_and_wait(pid, signal.SIGKILL, timeout)
 
 
-def _signal_and_wait(pid: int, number: signal.Signals, timeout: float) -> bool:
+def wait_pid(pid: int, *, timeout: float) -> bool:
+    """Whether a process ended within ``timeout`` seconds."""
+    return _signal_and_wait(pid, None, timeout)
+
+
+def _signal_and_wait(pid: int, number: signal.Signals | None, timeout: float) -> bool:
     """Whether the process ended in time. Works on a pidfd, so that the id cannot be another process's by then."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
     try:
-        signal.pidfd_send_signal(handle, number)
+        if number is not None:
+            signal.pidfd_send_signal(handle, number)
         return bool(select.select([handle], [], [], timeout)[0])
     except ProcessLookupError:
         return True

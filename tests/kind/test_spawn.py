@@ -54,3 +54,22 @@ def test_the_log_is_private(tmp_path: Path) -> None:
     process = spawn.spawn(_python(_READY), log=tmp_path / "log", timeout=20)
     process.wait(5)
     assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_tied_process_does_not_outlive_the_one_that_started_it(tmp_path: Path) -> None:
+    child = (
+        "import asyncio; from drakit_client.readiness import announce_ready, stop_with_parent\n"
+        "async def main():\n"
+        "    stopping = asyncio.Event(); stop_with_parent(asyncio.get_running_loop(), stopping.set)\n"
+        "    announce_ready(); await stopping.wait()\n"
+        "asyncio.run(main())\n"
+    )
+    starter = (
+        "import os, signal, sys; from pathlib import Path; from drakit_kind import spawn\n"
+        f"command, log = [sys.executable, '-c', {child!r}], Path({str(tmp_path / 'log')!r})\n"
+        "child = spawn.spawn(command, log=log, timeout=20, tied=True)\n"
+        "print(child.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    killed = subprocess.run(_python(starter), capture_output=True, text=True, timeout=60, check=False)
+    pid = int(killed.stdout)
+    assert spawn.wait_pid(pid, timeout=20)
