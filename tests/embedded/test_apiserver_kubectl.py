@@ -172,3 +172,16 @@ async def test_kinds_are_known_by_their_short_names(kubectl: Kubectl) -> None:
     }
     for name in ("po", "deploy", "cm", "ns", "no", "rs", "ev", "sa"):
         await kubectl("get", name)
+
+
+async def test_fields_are_explained(kubectl: Kubectl) -> None:
+    explained = await kubectl("explain", "resourceclaims.spec.devices.requests.exactly")
+    assert "deviceClassName\t<string>" in explained
+    assert "selectors\t<[]DeviceSelector>" in explained
+    assert "nodeName\t<string>" in await kubectl("explain", "resourceslice.spec")
+
+
+async def test_a_typo_in_a_pod_is_refused(kubectl: Kubectl) -> None:
+    misspelt = DEPLOYMENT.replace("image: busybox,", "imagePullPolicie: Never, image: busybox,")
+    output = await kubectl("apply", "-f", "-", stdin=misspelt, fails=True)
+    assert 'unknown field "spec.containers[0].imagePullPolicie"' in output

@@ -1,8 +1,10 @@
-"""OpenAPI documents, as far as clients need them before they write.
+"""OpenAPI documents, as far as kubectl needs them: to write, and to ``explain``.
 
-kubectl looks in them for one thing: whether a kind's PATCH takes ``fieldValidation``, in which case it leaves
-validation to the server instead of downloading schemas. So each document lists the paths with that parameter.
-(k8s.io/kubectl/pkg/.../query_param_verifier_v3.go, k8s.io/cli-runtime/pkg/resource)
+Before it writes, kubectl looks for one thing: whether a kind's PATCH takes ``fieldValidation``, in which case it leaves
+validation to the server. So each document lists the paths with that parameter
+(k8s.io/kubectl/pkg/.../query_param_verifier_v3.go, k8s.io/cli-runtime/pkg/resource). Version 3 has the
+schemas of resource.k8s.io: names and types of all fields; descriptions are Kubernetes' own and not repeated here. Other
+groups have none: kubectl would make its patches by them, and which lists are merged by key is not in our tables.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from collections.abc import Mapping
 import msgspec
 from aiohttp import web
 
-from drakit_embedded.apiserver import discovery, statuses
+from drakit_api import decoding
+from drakit_embedded.apiserver import discovery, openapi_schemas, statuses
 from drakit_embedded.apiserver.catalog import Catalog, Served
 from drakit_embedded.apiserver.statuses import Object
 
@@ -69,7 +72,9 @@ def _document(catalog: Catalog, group: str, version: str) -> web.StreamResponse:
     paths = _paths(catalog, group, version, v3=True)
     if not paths:
         raise statuses.unknown_resource()
-    document = {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": {}}}
+    served_kinds = [served.kind for served in catalog.in_version(group, version)]
+    schemas = openapi_schemas.of(served_kinds) if group == decoding.GROUP else {}
+    document = {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": schemas}}
     return web.Response(body=_encode(document), headers=_JSON)
 
 
