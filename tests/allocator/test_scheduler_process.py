@@ -535,27 +535,34 @@ async def seen(thing: object) -> bool:
     return thing is not None
 
 
-async def test_a_pod_that_changes_or_goes_during_a_search(api: Connection, obstruction: Obstruction) -> None:
+@pytest.mark.parametrize(
+    ("change", "attempts"), [({"annotations": {"a": "b"}}, 1), ({"labels": {"a": "b"}}, 2)], ids=["nothing", "labels"]
+)
+async def test_a_pod_that_changes_during_a_search_is_scheduled_once(
+    api: Connection, obstruction: Obstruction, change: Json, attempts: int
+) -> None:
     await add_work(api)
     async with scheduling(api) as scheduler:
         await obstruction.begun.wait()
-        await api.patch(PODS, "pod", {"metadata": {"labels": {"a": "b"}}}, NAMESPACE)
-        await until(lambda: seen((scheduler._pods.get("pod", NAMESPACE) or {})["metadata"].get("labels")))
+        await api.patch(PODS, "pod", {"metadata": change}, NAMESPACE)
+        await until(lambda: seen((scheduler._pods.get("pod", NAMESPACE) or {})["metadata"].get(next(iter(change)))))
         obstruction.is_open = True
         await bound(api)
-        assert (scheduler.counters.attempts, scheduler.counters.scheduled) == (2, 1)
-        obstruction.is_open = False
-        obstruction.begun.clear()
-        await add_node(api, "n2", devices=1)
-        await add_claim(api, "other")
-        await add_pod(api, "gone", "other")
+        await until(lambda: seen(scheduler.counters.scheduled or None))
+        assert (scheduler.counters.attempts, scheduler.counters.scheduled) == (attempts, 1)
+        assert not scheduler.state.queue.entries
+
+
+async def test_a_pod_that_goes_during_a_search_takes_nothing(api: Connection, obstruction: Obstruction) -> None:
+    await add_work(api)
+    async with scheduling(api) as scheduler:
         await obstruction.begun.wait()
-        await api.delete(PODS, "gone", NAMESPACE)
-        await until(lambda: seen(None if scheduler._pods.get("gone", NAMESPACE) else True))
+        await api.delete(PODS, "pod", NAMESPACE, grace_period_seconds=0)
+        await until(lambda: seen(None if scheduler._pods.get("pod", NAMESPACE) else True))
         obstruction.is_open = True
         await until(lambda: seen(None if scheduler.state.deciding else True))
         assert not scheduler.state.queue.entries
-        assert "allocation" not in (await claim_of(api, "other")).get("status", {})
+        assert "allocation" not in (await claim_of(api)).get("status", {})
 
 
 async def test_a_device_given_back_during_a_search_that_fails_is_not_missed(
@@ -606,3 +613,73 @@ async def test_a_lease_lost_during_a_search_does_not_lose_the_pod(api: Connectio
         obstruction.is_open = True
         await bound(api)
     assert lease["spec"]["holderIdentity"] != "usurper"
+
+
+READY, BROKEN = "example.com/attached", "example.com/broken"
+
+
+async def add_attachable_work(api: Connection) -> None:
+    """A pod whose device is on the node once its conditions say so."""
+    await add_class(api)
+    await add_node(api)
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    devices = [{"name": "d0", "bindingConditions": [READY], "bindingFailureConditions": [BROKEN]}]
+    spec = {"driver": DRIVER, "pool": pool, "nodeName": "n1", "devices": devices}
+    await api.create(RESOURCE_SLICES, {"metadata": {"name": "slice"}, "spec": spec})
+    await add_claim(api)
+    await add_pod(api, "pod", "claim")
+
+
+async def report(api: Connection, kind: str) -> None:
+    """What the driver says of the device."""
+    now = "2026-01-01T00:00:00Z"
+    told = {"type": kind, "status": "True", "reason": "R", "message": "as told", "lastTransitionTime": now}
+    status = {"devices": [{"driver": DRIVER, "pool": "n1", "device": "d0", "conditions": [told]}]}
+    await api.patch(RESOURCE_CLAIMS, "claim", {"status": status}, NAMESPACE, subresource="status")
+
+
+async def test_a_pod_is_bound_when_its_devices_are_ready(api: Connection) -> None:
+    await add_attachable_work(api)
+    async with scheduling(api):
+        assert await event(api, "BindingConditionsPending") == "waiting for binding conditions for device on node n1"
+        status = (await claim_of(api))["status"]
+        assert status["reservedFor"]
+        assert "nodeName" not in (await api.get(PODS, "pod", NAMESPACE))["spec"]
+        await report(api, READY)
+        await bound(api)
+
+
+async def test_devices_that_cannot_be_attached_are_given_back(api: Connection) -> None:
+    await add_attachable_work(api)
+    async with scheduling(api, backoff=Backoff(initial=60, longest=60)):
+        await event(api, "BindingConditionsPending")
+        await report(api, BROKEN)
+        message = await event(api, "FailedScheduling")
+        assert message == 'device binding failed: claim=claim, reason=R, message="as told"'
+
+        async def free() -> bool:
+            status = (await claim_of(api)).get("status", {})
+            return not status.keys() & {"allocation", "reservedFor", "devices"}
+
+        await until(free)
+
+
+async def test_stopping_does_not_wait_for_devices(api: Connection) -> None:
+    """Nothing of such a binding is on its way: the lease is passed on at once, and the next scheduler waits on."""
+    await add_attachable_work(api)
+    async with scheduling(api):
+        await event(api, "BindingConditionsPending")
+        begin = time.monotonic()
+    assert time.monotonic() - begin < 4
+    assert (await api.get(LEASES, "drakit-scheduler", "kube-system"))["spec"]["holderIdentity"] == ""
+    async with scheduling(api):
+        await report(api, READY)
+        await bound(api)
+
+
+async def test_without_the_feature_conditions_are_not_waited_for(api: Connection) -> None:
+    await add_attachable_work(api)
+    async with scheduling(api):
+        await event(api, "BindingConditionsPending")
+    async with scheduling(api, gates=FeatureGates("1.37", {"DRADeviceBindingConditions": False})):
+        await bound(api)

@@ -192,7 +192,11 @@ class DeviceSearch:
     def __init__(self, shared: DeviceSearches, pod_claims: PodClaims, pace: Pace) -> None:
         self._shared = shared
         self._pace = pace
-        self._allocated = [(claim, selector, readiness.is_unusable(claim)) for claim, selector in pod_claims.allocated]
+        with_conditions = shared.features.device_binding_and_status
+        self._allocated = [
+            (claim, selector, with_conditions and readiness.is_unusable(claim))
+            for claim, selector in pod_claims.allocated
+        ]
         self._unusable: dict[str, Object] = {}
         self._pod: PodAllocation | None = None
         self._failures: dict[str, _Failure] = {}

@@ -1,8 +1,8 @@
 """Devices that must be made ready before a pod may be bound to them (binding conditions).
 
 A driver that attaches devices to nodes names conditions in its slice; they come with the allocation, and the pod is
-bound only when the claim's device status shows all of them true. A failure condition or the timeout gives the pod up,
-and the next attempt gives the devices back.
+bound only when the claim's device status shows all of them true. A failure condition or the timeout gives the pod up;
+devices that nobody else uses are given back then, by this attempt or the next.
 
 Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go`` (isClaimReadyForBinding,
 isClaimTimeout, isPodReadyForBinding).
@@ -11,12 +11,14 @@ isClaimTimeout, isPodReadyForBinding).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from drakit_allocator.scheduler import claims
 from drakit_client.connection import Object
 
+# Seconds from the allocation on (kube-scheduler's default bindingTimeout).
 TIMEOUT = 600.0
 
 
@@ -47,20 +49,19 @@ def is_ready(claim: Object) -> bool:
     return True
 
 
-def is_late(claim: Object) -> bool:
-    """Whether the devices had all the time that they get."""
-    allocation = claims.allocation_of(claim) or {}
-    stamp = allocation.get("allocationTimestamp")
-    if stamp is None or not has_conditions(claim):
-        return False
+def seconds_left(claim: Object) -> float:
+    """How much longer the devices of the claim may take; any number of other pods may have waited for them before."""
+    stamp = (claims.allocation_of(claim) or {}).get("allocationTimestamp")
+    if stamp is None:
+        return TIMEOUT
     since = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
-    return (datetime.now(UTC) - since).total_seconds() > TIMEOUT
+    return TIMEOUT - (datetime.now(UTC) - since).total_seconds()
 
 
 def is_unusable(claim: Object) -> bool:
     """Whether an allocation will never become ready, so that it should be given back."""
     try:
-        return not is_ready(claim) and is_late(claim)
+        return not is_ready(claim) and seconds_left(claim) < 0
     except DevicesNotReady:
         return True
 
@@ -80,18 +81,19 @@ class Readiness:
     async def wait(self, keys: Iterable[claims.Key]) -> None:
         """Until all devices of these claims are ready. Raises ``DevicesNotReady``."""
         keys = list(keys)
-        try:
-            async with asyncio.timeout(TIMEOUT):
-                while not all(self._ready(key) for key in keys):
+        while missing := [claim for key in keys if not is_ready(claim := self._allocated(key))]:
+            left, first = min((seconds_left(claim), claim["metadata"]["name"]) for claim in missing)
+            if left < 0:
+                raise DevicesNotReady(f"device binding timeout: claim={first}")
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(left):
                     await self._changed.wait()
-        except TimeoutError:
-            raise DevicesNotReady("device binding timeout") from None
 
-    def _ready(self, key: claims.Key) -> bool:
+    def _allocated(self, key: claims.Key) -> Object:
         claim = self._known.get(key)
         if claim is None or claims.allocation_of(claim) is None:
             raise DevicesNotReady(f"device binding failed: claim={key[1]} is no longer allocated")
-        return is_ready(claim)
+        return claim
 
 
 def _conditions(claim: Object, result: Object) -> dict[str, Object]:

@@ -90,6 +90,8 @@ class Scheduler:
         self._reports = Reports(connection, name)
         self._binder = Binder(connection, self.state.claims, self.lease)
         self._bindings: set[asyncio.Task[None]] = set()
+        # Those of the bindings that wait for devices.
+        self._waiting: set[asyncio.Task[None]] = set()
         self._claims = Mirror(connection, RESOURCE_CLAIMS, self.state.on_claim)
         self._pods = Mirror(connection, PODS, self.state.on_pod, "status.phase!=Succeeded,status.phase!=Failed")
         self._others = [
@@ -262,11 +264,19 @@ class Scheduler:
             self._reports.scheduled(pod, decision.node)
 
     async def _await_devices(self, decision: Decision) -> None:
+        if not self.state.searches.features.device_binding_and_status:
+            return
         keys = [claim_store.key_of(claim) for claim in decision.claims]
         current = [claim for key in keys if (claim := self.state.claims.get(key)) is not None]
         if any(readiness.has_conditions(claim) for claim in current):
             self._reports.waiting_for_devices(decision.pod, decision.node)
-            await self.state.readiness.wait(keys)
+            task = asyncio.current_task()
+            assert task is not None
+            self._waiting.add(task)
+            try:
+                await self.state.readiness.wait(keys)
+            finally:
+                self._waiting.discard(task)
 
     def _settle(self, decision: Decision) -> None:
         for claim in decision.claims:
@@ -326,7 +336,8 @@ class Scheduler:
             log.error("binding ended unexpectedly", exc_info=error)
 
     async def _drain(self) -> bool:
-        """Let bindings on their way finish; False if some had to be cut off."""
+        """Let bindings on their way finish; False if some had to be cut off while they were writing."""
+        await _stop(*self._waiting)
         if self._bindings and self.lease.is_held():
             await asyncio.wait(self._bindings, timeout=_DRAIN)
         left = list(self._bindings)
