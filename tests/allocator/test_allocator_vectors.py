@@ -1,8 +1,4 @@
-"""Answers of Kubernetes' own allocator (1.37.1) to 3,053 problems: ours are the same, result by result.
-
-``differences.json`` names the problems where they are not yet, each with the reason. It can only shrink: a problem in
-it that comes out right fails as well.
-"""
+"""Answers of Kubernetes' own allocator (1.37.1) to 3,053 problems: ours are the same, result by result."""
 
 from __future__ import annotations
 
@@ -20,7 +16,6 @@ from drakit_allocator.problems import answer
 _VECTORS = Path(__file__).parent.parent / "vectors" / "allocator"
 _CHUNK = 150
 _COUNTS = {"random": 3000, "quirks": 53}
-_DIFFERENCES: dict[str, str] = json.loads((Path(__file__).parent / "differences.json").read_text())
 
 
 @functools.cache
@@ -52,22 +47,13 @@ def _chunks() -> list[Any]:
 
 @pytest.mark.parametrize(("name", "start"), _chunks())
 def test_answers_are_those_of_upstream(name: str, start: int) -> None:
-    wrong, healed = [], []
-    for line in _problems(name)[start : start + _CHUNK]:
-        problem = msgspec.json.decode(line)
-        is_right = _is_right(problem)
-        if is_right and problem["name"] in _DIFFERENCES:
-            healed.append(problem["name"])
-        elif not is_right and problem["name"] not in _DIFFERENCES:
-            wrong.append(problem["name"])
+    problems = map(msgspec.json.decode, _problems(name)[start : start + _CHUNK])
+    wrong = [problem["name"] for problem in problems if not _is_right(problem)]
     assert not wrong, "answers differ from upstream's"
-    assert not healed, "these are right now: take them out of differences.json"
 
 
 def test_all_recorded_problems_are_asked() -> None:
-    names = [msgspec.json.decode(line)["name"] for name in _COUNTS for line in _problems(name)]
     assert {name: len(_problems(name)) for name in _COUNTS} == _COUNTS
-    assert set(names) >= set(_DIFFERENCES), "differences.json names problems that do not exist"
 
 
 def test_refusals_use_the_words_of_upstream() -> None:
