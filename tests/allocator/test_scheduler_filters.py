@@ -10,7 +10,7 @@ from drakit_allocator.scheduler.affinity import PodAffinity
 from drakit_allocator.scheduler.cluster import Cluster
 from drakit_allocator.scheduler.filters import insufficient, reject
 from drakit_allocator.scheduler.pods import PodInfo
-from drakit_allocator.scheduler.requests import nonzero_requests, pod_requests
+from drakit_allocator.scheduler.resources import nonzero_requests, pod_requests
 from drakit_allocator.scheduler.spread import TopologySpread
 
 Json = dict[str, Any]

@@ -10,7 +10,7 @@ Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dra_manage
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from drakit_client.connection import Object
 
@@ -69,9 +69,6 @@ class Claims:
     def get(self, key: Key) -> Object | None:
         """The newest known state of a claim."""
         return self._claims.get(key)
-
-    def __iter__(self) -> Iterator[Object]:
-        return iter(self._claims.values())
 
     def pending(self, uid: str) -> bool:
         """Whether an allocation of the claim is decided but not yet in the API."""

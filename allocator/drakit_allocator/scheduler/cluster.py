@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from drakit_allocator.scheduler import requests, taints
+from drakit_allocator.scheduler import node_taints, resources
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_client.connection import Object
 
@@ -45,7 +45,7 @@ class NodeInfo:
         self.name = name
         self.order = 0
         self.pods: dict[str, PodInfo] = {}
-        self.requested: requests.Amounts = {}
+        self.requested: resources.Amounts = {}
         self.nonzero_cpu = 0
         self.nonzero_memory = 0
         self.ports: dict[tuple[str, str, int], int] = {}
@@ -58,10 +58,10 @@ class NodeInfo:
         self.obj = obj
         self.labels: Mapping[str, str] = obj["metadata"].get("labels") or {}
         self.unschedulable = bool(spec.get("unschedulable"))
-        self.hard_taints = taints.keeping_away(all_taints)
+        self.hard_taints = node_taints.keeping_away(all_taints)
         self.soft_taints = [taint for taint in all_taints if taint.get("effect") == "PreferNoSchedule"]
-        self.allocatable = requests.amounts((obj.get("status") or {}).get("allocatable"))
-        self.allowed_pods = self.allocatable.get(requests.PODS, 0)
+        self.allocatable = resources.amounts((obj.get("status") or {}).get("allocatable"))
+        self.allowed_pods = self.allocatable.get(resources.PODS, 0)
 
     def add(self, pod: PodInfo) -> None:
         """Count a pod in."""

@@ -4,7 +4,7 @@ A decision is made in one go, so that the state cannot change under it. Only one
 (``pace``); it is made again if what it rests on is no longer so when it is found.
 
 The node is the one that kube-scheduler would choose after asking all nodes, without asking all of them: the scores
-that do not depend on devices are known beforehand (``candidates``), so nodes are asked best first. The first that has
+that do not depend on devices are known beforehand (``rankings``), so nodes are asked best first. The first that has
 devices wins, unless a claim has alternatives; then a node can still be overtaken by one that offers a better
 alternative, and the search goes on only as long as that is possible.
 
@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 from drakit_allocator.scheduler.affinity import PodAffinity
 from drakit_allocator.scheduler.binding import Decision
-from drakit_allocator.scheduler.candidates import Candidates
 from drakit_allocator.scheduler.cluster import Cluster, NodeInfo
 from drakit_allocator.scheduler.device_search import Allocated, DeviceSearch, DeviceSearches
 from drakit_allocator.scheduler.diagnosis import Diagnosis, SchedulingFailed, Unschedulable, before_filters
@@ -27,6 +26,7 @@ from drakit_allocator.scheduler.hints import NO_NODES
 from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.pod_claims import PodClaims, Requirements
 from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.rankings import Rankings
 from drakit_allocator.scheduler.scores import DEVICES_WEIGHT, MAX_SCORE, Scorer
 from drakit_allocator.scheduler.spread import TopologySpread
 
@@ -47,10 +47,10 @@ class Cycle:
     """Decides where pods go."""
 
     def __init__(
-        self, cluster: Cluster, candidates: Candidates, requirements: Requirements, searches: DeviceSearches
+        self, cluster: Cluster, rankings: Rankings, requirements: Requirements, searches: DeviceSearches
     ) -> None:
         self._cluster = cluster
-        self._candidates = candidates
+        self._rankings = rankings
         self._requirements = requirements
         self._searches = searches
 
@@ -94,7 +94,7 @@ class Cycle:
         """(score, node) of all nodes that pass the filters on one node, best first."""
         named = _named_nodes(pod)
         if named is None:
-            ranking = self._candidates.ranking(pod)
+            ranking = self._rankings.ranking(pod)
             attempt.rejections = ranking.rejections.copy
             return iter(ranking)
         names, plugin = named

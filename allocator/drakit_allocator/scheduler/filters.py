@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from drakit_allocator.scheduler import requests, taints
+from drakit_allocator.scheduler import node_taints, resources
 from drakit_allocator.scheduler.cluster import NodeInfo
 from drakit_allocator.scheduler.pods import PodInfo
 
@@ -34,7 +34,7 @@ class Rejection:
     reasons: tuple[str, ...]
 
 
-_NATIVE = {requests.CPU: 0, requests.MEMORY: 1, requests.STORAGE: 2}
+_NATIVE = {resources.CPU: 0, resources.MEMORY: 1, resources.STORAGE: 2}
 
 _NAME = Rejection(NODE_NAME, ("node(s) didn't match the requested node name",))
 _UNSCHEDULABLE = Rejection(NODE_UNSCHEDULABLE, ("node(s) were unschedulable",))
@@ -47,9 +47,9 @@ def reject(pod: PodInfo, node: NodeInfo) -> Rejection | None:
     """The first objection to running the pod on the node, or None."""
     if pod.node and pod.node != node.name:
         return _NAME
-    if node.unschedulable and not taints.tolerated(taints.UNSCHEDULABLE, pod.tolerations):
+    if node.unschedulable and not node_taints.tolerated(node_taints.UNSCHEDULABLE, pod.tolerations):
         return _UNSCHEDULABLE
-    if node.hard_taints and taints.untolerated(node.hard_taints, pod.tolerations):
+    if node.hard_taints and node_taints.untolerated(node.hard_taints, pod.tolerations):
         return _TAINTS
     if not matches_node_affinity(pod, node):
         return _AFFINITY

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from drakit_allocator.scheduler import filters, taints
+from drakit_allocator.scheduler import filters, node_taints
 from drakit_allocator.scheduler.cluster import NodeInfo
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.queue import Hint
@@ -115,7 +115,7 @@ def _is_schedulable(pod: PodInfo, node: NodeInfo) -> bool:
 
 
 def _is_tolerated(pod: PodInfo, node: NodeInfo) -> bool:
-    return not taints.untolerated(node.hard_taints, pod.tolerations)
+    return not node_taints.untolerated(node.hard_taints, pod.tolerations)
 
 
 def _node(obj: Object) -> NodeInfo:

@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from drakit_allocator.scheduler import requests
-from drakit_allocator.scheduler.selectors import Matcher, NodeSelector, equality, label_selector, node_selector
+from drakit_allocator.scheduler import resources
+from drakit_allocator.scheduler.label_selectors import Matcher, NodeSelector, equality, label_selector, node_selector
 from drakit_client.connection import Object
 
 
@@ -72,19 +72,19 @@ class PodInfo:
         return [gate["name"] for gate in self.spec.get("schedulingGates") or []]
 
     @cached_property
-    def requests(self) -> requests.Amounts:
+    def requests(self) -> resources.Amounts:
         """Requested amounts by resource."""
-        return requests.pod_requests(self.spec)
+        return resources.pod_requests(self.spec)
 
     @cached_property
     def nonzero(self) -> tuple[int, int]:
         """cpu and memory that count in scores."""
-        return requests.nonzero_requests(self.spec)
+        return resources.nonzero_requests(self.spec)
 
     @cached_property
     def ports(self) -> frozenset[tuple[str, str, int]]:
         """Host ports."""
-        return requests.host_ports(self.spec)
+        return resources.host_ports(self.spec)
 
     @cached_property
     def tolerations(self) -> list[Mapping[str, Any]]:

@@ -45,7 +45,6 @@ class Entry:
 
     pod: PodInfo
     since: float
-    attempts: int = 0
     failures: int = 0
     rejectors: frozenset[str] = frozenset()
     # Not before this time (seconds of the monotonic clock).
@@ -102,13 +101,6 @@ class SchedulingQueue:
         self.entries.pop(uid, None)
         self.unschedulable.pop(uid, None)
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self.entries.clear()
-        self.unschedulable.clear()
-        self._active.clear()
-        self._waiting.clear()
-
     def rejected(self, entry: Entry, rejectors: Iterable[str]) -> None:
         """No node suits the pod; it waits for an event that concerns what rejected it."""
         self._failed(entry, after_error=False)
@@ -163,7 +155,6 @@ class SchedulingQueue:
         while True:
             entry = self._next()
             if entry is not None:
-                entry.attempts += 1
                 return entry
             self._ready.clear()
             timeout = self._until_next()

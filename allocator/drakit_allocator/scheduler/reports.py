@@ -55,10 +55,6 @@ class Reports:
             self._recorder.event(_reference(entry.pod), "Warning", "FailedScheduling", message)
         self._set_condition(entry.pod, reason, message)
 
-    def forget(self, uid: str) -> None:
-        """The pod is gone: do not write about it any more."""
-        self._wanted.pop(uid, None)
-
     async def flush(self) -> None:
         """Wait until everything is written or dropped."""
         await asyncio.gather(*self._writers.values(), return_exceptions=True)

@@ -1,9 +1,10 @@
 """Which of the nodes that fit is best: a small, deterministic part of kube-scheduler's scoring.
 
-Kept are the scores that users rely on: free cpu and memory, preferred node affinity, PreferNoSchedule taints; the score
-of dynamic resources is in ``dynamic_resources``. Each is between 0 and 100 and weighted as upstream. Two differences: a
-score is normalized against what the pod asks for rather than against the best node, so that it can be kept while other
-nodes change, and equal nodes are taken in scheduling order rather than at random.
+Kept are the scores that users rely on: free cpu and memory, preferred node affinity, PreferNoSchedule taints; that of
+dynamic resources is known only after the search for devices and added in ``cycle``. Each is between 0 and 100 and
+weighted as upstream. Two differences: a score is normalized against what the pod asks for rather than against the best
+node, so that it can be kept while other nodes change, and equal nodes are taken in scheduling order rather than at
+random.
 
 Sources: kubernetes ``pkg/scheduler/framework/plugins/noderesources/least_allocated.go``, ``nodeaffinity``,
 ``tainttoleration``, weights in ``apis/config/v1/default_plugins.go``.
@@ -11,10 +12,10 @@ Sources: kubernetes ``pkg/scheduler/framework/plugins/noderesources/least_alloca
 
 from __future__ import annotations
 
-from drakit_allocator.scheduler import requests, taints
+from drakit_allocator.scheduler import node_taints, resources
 from drakit_allocator.scheduler.cluster import NodeInfo
+from drakit_allocator.scheduler.label_selectors import NodeTerm, node_term
 from drakit_allocator.scheduler.pods import PodInfo
-from drakit_allocator.scheduler.selectors import NodeTerm, node_term
 
 TAINT_WEIGHT, AFFINITY_WEIGHT, RESOURCES_WEIGHT, DEVICES_WEIGHT = 3, 2, 1, 2
 MAX_SCORE = 100
@@ -37,7 +38,7 @@ class Scorer:
         return total
 
     def _resources(self, node: NodeInfo) -> int:
-        cpu, memory = node.allocatable.get(requests.CPU, 0), node.allocatable.get(requests.MEMORY, 0)
+        cpu, memory = node.allocatable.get(resources.CPU, 0), node.allocatable.get(resources.MEMORY, 0)
         shares = [
             _free_share(self._cpu + node.nonzero_cpu, cpu) if cpu else None,
             _free_share(self._memory + node.nonzero_memory, memory) if memory else None,
@@ -48,7 +49,7 @@ class Scorer:
     def _taints(self, node: NodeInfo) -> int:
         if not node.soft_taints:
             return MAX_SCORE
-        disliked = sum(not taints.tolerated(taint, self._tolerations) for taint in node.soft_taints)
+        disliked = sum(not node_taints.tolerated(taint, self._tolerations) for taint in node.soft_taints)
         return MAX_SCORE // (1 + disliked)
 
     def _affinity(self, node: NodeInfo) -> int:

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from drakit_allocator.scheduler import taints
+from drakit_allocator.scheduler import node_taints
 from drakit_allocator.scheduler.cluster import Cluster, NodeInfo
 from drakit_allocator.scheduler.filters import TOPOLOGY_SPREAD, Rejection, matches_node_affinity
+from drakit_allocator.scheduler.label_selectors import Matcher, all_of, equality, everything, label_selector
 from drakit_allocator.scheduler.pods import PodInfo
-from drakit_allocator.scheduler.selectors import Matcher, all_of, equality, everything, label_selector
 
 _MISMATCH = "node(s) didn't match pod topology spread constraints"
 _SKEW = Rejection(TOPOLOGY_SPREAD, (_MISMATCH,))
@@ -37,7 +37,7 @@ class _Constraint:
         """Whether the node is one over which the pods are spread."""
         if self.honor_affinity and not matches_node_affinity(pod, node):
             return False
-        return not (self.honor_taints and taints.untolerated(node.hard_taints, pod.tolerations))
+        return not (self.honor_taints and node_taints.untolerated(node.hard_taints, pod.tolerations))
 
     def least(self) -> int:
         """Matching pods in the emptiest topology; 0 while there are fewer topologies than ``minDomains``."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.scheduler import hints, pod_claims
-from drakit_allocator.scheduler.candidates import Candidates
 from drakit_allocator.scheduler.cluster import Cluster
 from drakit_allocator.scheduler.cycle import Cycle
 from drakit_allocator.scheduler.device_search import DeviceSearches
 from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.queue import Backoff, SchedulingQueue
+from drakit_allocator.scheduler.rankings import Rankings
 from drakit_allocator.scheduler.readiness import Readiness
 from drakit_api import mixins
 from drakit_api.features import FeatureGates
@@ -37,7 +37,7 @@ class State:
         self.readiness = Readiness(self.claims)
         self.queue = SchedulingQueue(backoff)
         requirements = pod_claims.Requirements(self.claims, self.searches.classes, gates)
-        self.cycle = Cycle(self.cluster, Candidates(self.cluster), requirements, self.searches)
+        self.cycle = Cycle(self.cluster, Rankings(self.cluster), requirements, self.searches)
         # Why a held pod is not tried, by uid.
         self.held: dict[str, str] = {}
         # Pods that use a claim, so that a change of the claim concerns only them.

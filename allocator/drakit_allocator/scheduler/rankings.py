@@ -81,7 +81,7 @@ class Ranking:
             insort(self._ranked, rank)
 
 
-class Candidates:
+class Rankings:
     """The rankings of the signatures seen last."""
 
     def __init__(self, cluster: Cluster) -> None:
