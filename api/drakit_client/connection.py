@@ -42,6 +42,8 @@ _PARALLEL_REQUESTS = 128
 class Connection:
     """A bearer token or client certificate, one HTTP session, and the verbs of the Kubernetes API.
 
+    ``socket`` is a unix socket to connect to in place of the server's host and port.
+
     Use as ``async with``, or call ``close``. It belongs to the event loop in which the first request is made.
     """
 
@@ -51,10 +53,12 @@ class Connection:
         *,
         token: str | None = None,
         tls: ssl.SSLContext | None = None,
+        socket: Path | None = None,
         user_agent: str = "drakit",
         configuration: Configuration | None = None,
     ) -> None:
         self.server = server.rstrip("/")
+        self._socket = socket
         self._token = token
         self._tls = tls
         self._user_agent = user_agent
@@ -119,12 +123,17 @@ class Connection:
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None or self._session.closed:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ssl=self._tls if self._tls is not None else True),
+                connector=self._connector(),
                 headers={"User-Agent": self._user_agent, "Accept": "application/json"},
                 timeout=aiohttp.ClientTimeout(total=_REQUEST_SECONDS, connect=_CONNECT_SECONDS),
                 read_bufsize=_LINE_BYTES,
             )
         return self._session
+
+    def _connector(self) -> aiohttp.BaseConnector:
+        if self._socket is not None:
+            return aiohttp.UnixConnector(str(self._socket), limit=0)
+        return aiohttp.TCPConnector(limit=0, ssl=self._tls if self._tls is not None else True)
 
     async def request(
         self,

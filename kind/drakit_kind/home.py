@@ -79,6 +79,11 @@ class ClusterHome:
         return self.directory / "n"
 
     @property
+    def api(self) -> Path:
+        """The unix socket through which the components of the cluster's process reach the API server."""
+        return self.directory / "api.sock"
+
+    @property
     def control(self) -> Path:
         """The unix socket on which components are restarted."""
         return self.directory / "control.sock"

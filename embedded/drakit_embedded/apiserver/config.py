@@ -26,5 +26,8 @@ class ServerConfig:
     tls: bool = False
     tls_cert_file: Path | None = None
     tls_key_file: Path | None = None
+    # A unix socket (0600) where the same API is served besides, without TLS: the handshakes of components that start
+    # together would take longer than their start.
+    socket: Path | None = None
     # The token with which container logs are fetched from kubelets; None uses the clients' token.
     kubelet_token: str | None = None

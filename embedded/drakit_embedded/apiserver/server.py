@@ -7,8 +7,10 @@ one process.
 from __future__ import annotations
 
 import asyncio
+import os
 import secrets
 import ssl
+from pathlib import Path
 
 from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
@@ -112,6 +114,8 @@ class Server:
         try:
             site = web.TCPSite(runner, _HOST, self.config.port, ssl_context=context)
             await site.start()
+            if self.config.socket is not None:
+                await _listen_on(self.config.socket, runner)
         except OSError as error:
             await runner.cleanup()
             raise ServerError(
@@ -143,6 +147,16 @@ class Server:
 
     async def __aexit__(self, *exc: object) -> None:
         await self.stop()
+
+
+async def _listen_on(socket: Path, runner: web.ServerRunner) -> None:
+    """A unix socket that only this user can open, also in the instant after it is made."""
+    socket.unlink(missing_ok=True)
+    before = os.umask(0o177)
+    try:
+        await web.UnixSite(runner, str(socket)).start()
+    finally:
+        os.umask(before)
 
 
 def _create_system_namespaces(api: Api) -> None:
