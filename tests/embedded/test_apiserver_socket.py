@@ -29,16 +29,20 @@ async def test_the_socket_and_the_port_serve_the_same_objects() -> None:
 async def test_the_socket_wants_the_token_too() -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as directory:
         path = Path(directory) / "api.sock"
-        async with Server(ServerConfig(token="secret", socket=path)):
-            async with Connection("http://localhost", socket=path, token="guess") as stranger:
-                with pytest.raises(ApiError, match="Unauthorized"):
-                    await stranger.list(CONFIG_MAPS)
+        async with (
+            Server(ServerConfig(token="secret", socket=path)),
+            Connection("http://localhost", socket=path, token="guess") as stranger,
+        ):
+            with pytest.raises(ApiError, match="Unauthorized"):
+                await stranger.list(CONFIG_MAPS)
 
 
 async def test_a_socket_left_by_a_killed_server_is_replaced() -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as directory:
         path = Path(directory) / "api.sock"
         path.touch()
-        async with Server(ServerConfig(token="secret", socket=path)):
-            async with Connection("http://localhost", socket=path, token="secret") as connection:
-                assert (await connection.list(CONFIG_MAPS))["kind"] == "ConfigMapList"
+        async with (
+            Server(ServerConfig(token="secret", socket=path)),
+            Connection("http://localhost", socket=path, token="secret") as connection,
+        ):
+            assert (await connection.list(CONFIG_MAPS))["kind"] == "ConfigMapList"
