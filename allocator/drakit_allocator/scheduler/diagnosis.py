@@ -58,11 +58,14 @@ class Diagnosis:
         counts = Counter(reason for rejection in self.rejections.values() for reason in rejection.reasons)
         # Upstream sorts the finished phrases, so that "10 ..." comes before "2 ...".
         reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
-        message = before_filters(self.nodes, reasons)
+        verdict = before_filters(self.nodes, reasons)
+        message = verdict
         for sentence in explained(self.explanations):
-            if len(message.encode()) + len(sentence.encode()) + 1 > MESSAGE_BYTES:
-                break
-            message = f"{message} {sentence}"
+            longer = f"{message} {sentence}"
+            if len(longer.encode()) > MESSAGE_BYTES:
+                # The beginning of the only explanation is better than none; of others there is enough already.
+                return _cut(longer) if message is verdict else message
+            message = longer
         return message
 
 
@@ -78,6 +81,11 @@ def explained(explanations: Mapping[str, str]) -> list[str]:
         nodes.setdefault(explanation, []).append(node)
     ordered = sorted(nodes.items(), key=lambda item: (-len(item[1]), item[1]))
     return [f"{_named(names)}: {explanation.rstrip('.')}." for explanation, names in ordered]
+
+
+def _cut(message: str) -> str:
+    end = " ..."
+    return message.encode()[: MESSAGE_BYTES - len(end)].decode(errors="ignore") + end
 
 
 def _named(names: list[str]) -> str:
