@@ -6,62 +6,66 @@ Semantics: ``matchAttributeConstraint`` and ``distinctAttributeConstraint`` of `
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from drakit_allocator.attributes import Value, is_unknown
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 
 
-class ConstraintState(Protocol):
+class ConstraintState(ABC):
     """The values of the devices chosen so far, for one constraint of one claim during one search."""
 
-    values: list[Value]
-    fixes_value: bool  # whether the first device decides on the one value that all others must have
+    fixes_value = False  # whether the first device decides on the one value that all others must have
 
+    def __init__(self) -> None:
+        self.values: list[Value] = []
+
+    @abstractmethod
     def add(self, value: Value | None) -> bool:
         """Take a device's value; False, and no change, when the constraint forbids it."""
 
     def remove(self) -> None:
         """Undo the last successful ``add``."""
+        self.values.pop()
 
+    @abstractmethod
     def summary(self) -> Hashable:
         """Equal for states that allow the same from now on."""
 
 
-class MatchScalar:
+class _Match(ConstraintState):
+    """What is to come is compared with the last value alone."""
+
+    def summary(self) -> Hashable:
+        return tuple(self.values[-1:])
+
+
+class _Distinct(ConstraintState):
+    """What is to come is compared with all values, in whatever order they came."""
+
+    def summary(self) -> Hashable:
+        return frozenset(self.values)
+
+
+class MatchScalar(_Match):
     """All devices have the same value. The first may have any, even one of a type that nothing equals."""
 
-    def __init__(self) -> None:
-        self.fixes_value = True
-        self.values: list[Value] = []
+    fixes_value = True
 
     def add(self, value: Value | None) -> bool:
-        """See ``ConstraintState``."""
         if value is None or (self.values and (is_unknown(value) or value != self.values[0])):
             return False
         self.values.append(value)
         return True
 
-    def remove(self) -> None:
-        """See ``ConstraintState``."""
-        self.values.pop()
 
-    def summary(self) -> Hashable:
-        """See ``ConstraintState``."""
-        return tuple(self.values[-1:])
-
-
-class MatchSet:
+class MatchSet(_Match):
     """All devices have a value in common; ``values`` are the intersections after each device."""
 
-    def __init__(self) -> None:
-        self.fixes_value = False
-        self.values: list[Value] = []
-
     def add(self, value: Value | None) -> bool:
-        """See ``ConstraintState``."""
         if value is None or is_unknown(value):
             return False
         if self.values:
@@ -73,61 +77,27 @@ class MatchSet:
         self.values.append(value)
         return True
 
-    def remove(self) -> None:
-        """See ``ConstraintState``."""
-        self.values.pop()
 
-    def summary(self) -> Hashable:
-        """See ``ConstraintState``."""
-        return tuple(self.values[-1:])
-
-
-class DistinctScalar:
+class DistinctScalar(_Distinct):
     """No two devices have the same value."""
 
-    def __init__(self) -> None:
-        self.fixes_value = False
-        self.values: list[Value] = []
-
     def add(self, value: Value | None) -> bool:
-        """See ``ConstraintState``."""
         if value is None or (self.values and (is_unknown(value) or value in self.values)):
             return False
         self.values.append(value)
         return True
 
-    def remove(self) -> None:
-        """See ``ConstraintState``."""
-        self.values.pop()
 
-    def summary(self) -> Hashable:
-        """See ``ConstraintState``."""
-        return frozenset(self.values)
-
-
-class DistinctSet:
+class DistinctSet(_Distinct):
     """No two devices have any value in common."""
 
-    def __init__(self) -> None:
-        self.fixes_value = False
-        self.values: list[Value] = []
-
     def add(self, value: Value | None) -> bool:
-        """See ``ConstraintState``."""
         if value is None or is_unknown(value):
             return False
         if any(value.type == other.type and value.content & other.content for other in self.values):
             return False
         self.values.append(value)
         return True
-
-    def remove(self) -> None:
-        """See ``ConstraintState``."""
-        self.values.pop()
-
-    def summary(self) -> Hashable:
-        """See ``ConstraintState``."""
-        return frozenset(self.values)
 
 
 class Constraint:
