@@ -239,6 +239,24 @@ async def test_pods_share_a_claim_wherever_its_devices_are(api: Connection) -> N
     assert {c["name"] for c in claim["status"]["reservedFor"]} == set(names)
 
 
+async def test_a_claim_has_a_limited_number_of_consumers(api: Connection) -> None:
+    await add_class(api)
+    await add_node(api, devices=1)
+    claim = await add_claim(api)
+    result = {"request": "r", "driver": DRIVER, "pool": "n1", "device": "d0"}
+    consumers = [{"resource": "pods", "name": f"p{number}", "uid": f"u{number}"} for number in range(256)]
+    status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": consumers}
+    await api.replace(RESOURCE_CLAIMS, {**claim, "status": status}, NAMESPACE, subresource="status")
+    await add_pod(api, "pod", "claim")
+    async with scheduling(api):
+        message = await event(api, "FailedScheduling")
+        assert message.startswith("0/1 nodes are available: resourceclaim in use: default/claim")
+        await api.patch(
+            RESOURCE_CLAIMS, "claim", {"status": {"reservedFor": consumers[1:]}}, NAMESPACE, subresource="status"
+        )
+        await bound(api)
+
+
 async def test_only_own_pods_are_scheduled_and_gates_are_respected(api: Connection) -> None:
     await add_node(api)
     async with scheduling(api):

@@ -111,7 +111,7 @@ class Requirements:
             return
         if len(claims.consumers(claim)) >= claims.MAX_CONSUMERS and not claims.reserved_for(claim, pod.uid):
             raise Unschedulable(
-                f"resource claim {name} is in use by {claims.MAX_CONSUMERS} consumers, which is the limit",
+                f"resourceclaim in use: {name} is reserved for {claims.MAX_CONSUMERS} consumers, which is the limit",
                 [DYNAMIC_RESOURCES],
             )
         pod_claims.allocated.append((claim, node_selector(allocation.get("nodeSelector"))))
