@@ -58,7 +58,9 @@ def main(names: tuple[str, ...], listing: bool, quick: bool) -> None:
     python -m bench
     python -m bench apiserver scheduler
     """
-    # Then, too, what was started is to be stopped; asyncio knows how to do that for Ctrl-C.
+    # SIGTERM, too, stops what was started; asyncio knows how to do that for Ctrl-C, unless a shell that started this in
+    # the background had it ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     tables, progress = Console(width=None if sys.stdout.isatty() else _WIDTH), Console(stderr=True)
     if listing:

@@ -128,13 +128,14 @@ def up(
             tls=tls,
             emulated_version=emulated_version,
             gates=parse_gates(feature_gates),
-            runtime_config=dict(part.split("=", 1) for part in runtime_config.split(",") if part),
+            runtime_config=_runtime_config(runtime_config),
             scheduler=not no_scheduler,
             drivers=[] if no_driver else wanted,
         )
+        path = kubeconfig_file or kubeconfig.default_path()
+        kubeconfig.check(path)
         running = EmbeddedCluster(_continued(spec, home), home)
         running.start()
-        path = kubeconfig_file or kubeconfig.default_path()
         kubeconfig.add(path, kubeconfig.load(home.kubeconfig))
         home.remember_export(path)
     click.echo(f"cluster {name} is ready after {running.ready_seconds:.2f} s: {running.url}, {len(node_names)} nodes")
@@ -234,6 +235,13 @@ def _continued(spec: ClusterSpec, home: ClusterHome) -> ClusterSpec:
     if earlier is None:
         return spec
     return replace(spec, token=spec.token or earlier.token, port=spec.port or earlier.port)
+
+
+def _runtime_config(text: str) -> dict[str, str]:
+    parts = [part.partition("=") for part in text.split(",") if part]
+    if bad := [group for group, equals, _ in parts if not equals]:
+        raise ClusterError(f"--runtime-config {bad[0]}: write {bad[0]}=true, e.g. resource.k8s.io/v1beta1=true")
+    return {group: value for group, _, value in parts}
 
 
 def _default_drivers(nodes: list[str]) -> list[DriverSpec]:

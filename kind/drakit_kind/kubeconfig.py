@@ -50,6 +50,11 @@ def load(path: Path) -> dict[str, Any]:
     return config
 
 
+def check(path: Path) -> None:
+    """Raise ``KubeconfigError`` now if ``add`` could not add to this file later."""
+    _read(path)
+
+
 def write(path: Path, config: dict[str, Any]) -> None:
     """Write ``config`` alone to ``path``."""
     _write(path, config)

@@ -119,6 +119,7 @@ def test_two_clusters_run_side_by_side(drakit: Run, home: Path) -> None:
         ),
         (["cluster", "up", "--emulated-version", "1.20"], "1.20"),
         (["cluster", "up", "--feature-gates", "DRA"], "DRA"),
+        (["cluster", "up", "--runtime-config", "v1beta1"], "--runtime-config v1beta1: write v1beta1=true"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_to_do(drakit: Run, home: Path, arguments: list[str], says: str) -> None:
@@ -128,6 +129,13 @@ def test_a_mistake_is_one_line_that_says_what_to_do(drakit: Run, home: Path, arg
     assert says in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
     assert not (home / "config").exists()
+
+
+def test_a_kubeconfig_that_cannot_be_added_to_is_found_before_anything_starts(drakit: Run, home: Path) -> None:
+    (home / "config").write_text("- not a kubeconfig\n")
+    assert "is not a kubeconfig, so nothing was added to it" in drakit("cluster", "up", code=1).stderr
+    assert not (home / "state").exists()
+    (home / "config").unlink()
 
 
 def test_a_second_up_of_the_same_name_changes_nothing(drakit: Run, home: Path) -> None:
