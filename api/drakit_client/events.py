@@ -15,7 +15,7 @@ from typing import Literal
 import aiohttp
 
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import ApiError, NotFound
+from drakit_client.errors import AlreadyExists, ApiError, NotFound
 from drakit_client.resources import EVENTS
 
 log = logging.getLogger(__name__)
@@ -79,13 +79,13 @@ class EventRecorder:
         count = self._counts[name] = self._counts.pop(name, 0) + 1
         while len(self._counts) > _REMEMBERED:
             del self._counts[next(iter(self._counts))]
-        now = timestamp()
         if count > 1:
             try:
-                await self._connection.patch(EVENTS, name, {"count": count, "lastTimestamp": now}, namespace)
+                await self._repeat(name, namespace, count)
                 return
             except NotFound:
                 self._counts[name] = count = 1
+        now = timestamp()
         body = {
             "apiVersion": "v1",
             "kind": "Event",
@@ -101,7 +101,16 @@ class EventRecorder:
             "lastTimestamp": now,
             "count": count,
         }
-        await self._connection.create(EVENTS, body, namespace)
+        try:
+            await self._connection.create(EVENTS, body, namespace)
+        except AlreadyExists:
+            # Told before this process started, or by a request whose answer got lost.
+            known = await self._connection.get(EVENTS, name, namespace)
+            self._counts[name] = (known.get("count") or 0) + 1
+            await self._repeat(name, namespace, self._counts[name])
+
+    async def _repeat(self, name: str, namespace: str, count: int) -> None:
+        await self._connection.patch(EVENTS, name, {"count": count, "lastTimestamp": timestamp()}, namespace)
 
 
 def _clip(message: str) -> str:

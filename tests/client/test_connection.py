@@ -123,6 +123,27 @@ async def test_a_repeated_event_raises_its_count() -> None:
     assert requests[0][1]["involvedObject"]["uid"] == "1"
 
 
+async def test_an_event_that_was_told_before_a_restart_is_counted_on() -> None:
+    stored: dict[str, Any] = {}
+
+    async def store(request: web.Request) -> web.Response:
+        body = await request.json() if request.can_read_body else {}
+        if request.method == "POST" and stored:
+            status = {"kind": "Status", "code": 409, "reason": "AlreadyExists", "message": "exists"}
+            return web.json_response(status, status=409)
+        stored.update(body)
+        return web.json_response(stored)
+
+    server = await _serve(store)
+    async with Connection(str(server.make_url("/"))) as connection:
+        for expected in (1, 2, 3):
+            recorder = EventRecorder(connection, "tester")
+            recorder.event({"kind": "Pod", "name": "p", "namespace": "ns"}, "Warning", "Why", "same")
+            await recorder.flush()
+            assert stored["count"] == expected
+    await server.close()
+
+
 async def test_an_event_that_cannot_be_written_is_logged_and_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
     async with Connection("http://127.0.0.1:9") as connection:
         recorder = EventRecorder(connection, "tester")
