@@ -96,10 +96,12 @@ def _session_api(cluster: Cluster) -> Iterator[Api]:
 @pytest.fixture
 def namespace(_session_api: Api) -> Iterator[str]:
     """A namespace of this test alone, deleted with all that is in it."""
-    from drakit_client.resources import NAMESPACES
+    from drakit_client.resources import NAMESPACES, SERVICE_ACCOUNTS
 
     name = f"test-{secrets.token_hex(3)}"
     _session_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    # kube-apiserver refuses pods of a namespace that has no default service account yet.
+    _session_api.wait(SERVICE_ACCOUNTS, "default", lambda seen: seen is not None, namespace=name, what="there")
     yield name
     _session_api.delete(NAMESPACES, name)
     _session_api.wait_gone(NAMESPACES, [name], timeout=60)
