@@ -119,7 +119,7 @@ def up(
     with _readable_errors():
         node_names = [f"node-{number}" for number in range(1, nodes + 1)]
         wanted = [_driver_spec(text, node_names) for text in drivers] or _default_drivers(node_names)
-        home = ClusterHome(data_dir) if data_dir else ClusterHome.of(name)
+        home = _home(name, data_dir)
         spec = ClusterSpec(
             name=checked_name(name),
             nodes=node_names,
@@ -164,7 +164,7 @@ def down(name: str, data_dir: Path | None) -> None:
     from drakit_kind.embedded import EmbeddedCluster
 
     with _readable_errors():
-        home = ClusterHome(data_dir) if data_dir else ClusterHome.of(name)
+        home = _home(name, data_dir)
         spec = home.read_spec()
         if spec is None:
             raise ClusterError(f"there is no cluster {name}{_others()}")
@@ -182,7 +182,7 @@ def down(name: str, data_dir: Path | None) -> None:
 @click.argument("component", required=False)
 def logs(name: str, data_dir: Path | None, component: str | None) -> None:
     """Print the log of a cluster, or of one COMPONENT of it, also after it ended by itself."""
-    home = ClusterHome(data_dir) if data_dir else ClusterHome.of(name)
+    home = _home(name, data_dir)
     if not home.log.exists():
         raise click.ClickException(f"there is no cluster {name}{_others()}")
     with home.log.open(errors="replace") as file:
@@ -213,10 +213,14 @@ def restart(
     click.echo(f"{component} of cluster {name} is restarted")
 
 
+def _home(name: str, data_dir: Path | None) -> ClusterHome:
+    return ClusterHome(data_dir) if data_dir else ClusterHome.of(name)
+
+
 def _running(name: str, data_dir: Path | None) -> EmbeddedCluster:
     from drakit_kind.embedded import EmbeddedCluster
 
-    home = ClusterHome(data_dir) if data_dir else ClusterHome.of(name)
+    home = _home(name, data_dir)
     running = EmbeddedCluster.running(home)
     if running is None:
         raise ClusterError(f"cluster {name} does not run{_others()}")

@@ -55,11 +55,6 @@ def check(path: Path) -> None:
     _read(path)
 
 
-def write(path: Path, config: dict[str, Any]) -> None:
-    """Write ``config`` alone to ``path``."""
-    _write(path, config)
-
-
 def add(path: Path, config: dict[str, Any]) -> None:
     """Merge ``config`` into the file at ``path``; entries of the same name are replaced."""
     merged = _read(path) or {"apiVersion": "v1", "kind": "Config"}
@@ -68,7 +63,7 @@ def add(path: Path, config: dict[str, Any]) -> None:
         names = {item["name"] for item in new}
         merged[key] = [item for item in merged.get(key) or [] if item.get("name") not in names] + new
     merged["current-context"] = config["current-context"]
-    _write(path, merged)
+    write(path, merged)
 
 
 def remove(path: Path, name: str) -> None:
@@ -84,7 +79,7 @@ def remove(path: Path, name: str) -> None:
     if config.get("current-context") == name:
         config["current-context"] = ""
     if any(config[key] for key in _LISTS):
-        _write(path, config)
+        write(path, config)
     else:
         path.unlink()
 
@@ -105,7 +100,8 @@ def _read(path: Path) -> dict[str, Any] | None:
     return config
 
 
-def _write(path: Path, config: dict[str, Any]) -> None:
+def write(path: Path, config: dict[str, Any]) -> None:
+    """Put ``config`` alone into ``path``: all of it or nothing, private to the user."""
     target = path.resolve()  # a symlinked kubeconfig stays a symlink
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor, scratch = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
