@@ -1,8 +1,13 @@
-"""What an API server answered when it refused a request."""
+"""What an API server answered when it refused a request, and how a request fails that it did not answer."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import aiohttp
+
+# The server is away, or went away before it answered.
+UNREACHABLE = (aiohttp.ClientError, OSError, TimeoutError)
 
 
 class ApiError(Exception):
@@ -21,6 +26,10 @@ class ApiError(Exception):
         details = self.status.get("details") or {}
         causes: list[dict[str, Any]] = details.get("causes") or []
         return causes
+
+
+# How any request can fail while nothing is wrong with whoever sent it: tell, and try again.
+REQUEST_FAILURES = (ApiError, *UNREACHABLE)
 
 
 class NotFound(ApiError):

@@ -12,10 +12,8 @@ import logging
 from datetime import UTC, datetime
 from typing import Literal
 
-import aiohttp
-
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import AlreadyExists, ApiError, NotFound
+from drakit_client.errors import REQUEST_FAILURES, AlreadyExists, NotFound
 from drakit_client.resources import EVENTS
 
 log = logging.getLogger(__name__)
@@ -68,7 +66,7 @@ class EventRecorder:
     async def _record(self, target: Object, event_type: EventType, reason: str, message: str) -> None:
         try:
             await self._write(target, event_type, reason, message)
-        except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+        except REQUEST_FAILURES as error:
             log.warning("event %s of %s %s dropped: %s", reason, target.get("kind"), target.get("name"), error)
 
     async def _write(self, target: Object, event_type: EventType, reason: str, message: str) -> None:

@@ -12,10 +12,8 @@ import logging
 import random
 from collections.abc import Callable, Iterable
 
-import aiohttp
-
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import ApiError, Expired
+from drakit_client.errors import REQUEST_FAILURES, Expired
 from drakit_client.resources import Resource
 
 log = logging.getLogger(__name__)
@@ -81,7 +79,7 @@ class Reflector:
                 delay = _FIRST_DELAY
             except Expired:
                 self.resource_version = ""
-            except (ApiError, aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+            except (*REQUEST_FAILURES, ValueError) as error:
                 log.debug("%s: %s; again in %.2f s", self.resource.plural, error or type(error).__name__, delay)
                 await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311
                 delay = min(delay * 2, _LONGEST_DELAY)

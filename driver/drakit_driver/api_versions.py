@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 
-import aiohttp
-
 from drakit_api import conversion
 from drakit_api.conversion import GROUP
 from drakit_client.connection import Connection
-from drakit_client.errors import ApiError, NotFound
+from drakit_client.errors import REQUEST_FAILURES, NotFound
 
 _KIND = "ResourceSlice"
 
@@ -23,8 +21,8 @@ class NoServedVersion(Exception):
     """The API server serves no version of resource.k8s.io that drakit knows."""
 
 
-# How a request can fail while nothing is wrong with the driver: it is told, and tried again.
-REQUEST_FAILURES = (ApiError, aiohttp.ClientError, NoServedVersion, OSError, TimeoutError)
+# What keeps the driver from its server while nothing is wrong with the driver: it is told, and tried again.
+API_FAILURES = (*REQUEST_FAILURES, NoServedVersion)
 
 
 async def served_version(connection: Connection) -> str:

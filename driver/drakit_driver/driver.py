@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from drakit_client.connection import Connection
 from drakit_driver import device_classes
-from drakit_driver.api_versions import REQUEST_FAILURES
+from drakit_driver.api_versions import API_FAILURES
 from drakit_driver.cdi import CdiSpecs
 from drakit_driver.checkpoint import Checkpoint
 from drakit_driver.commitments import Inventory
@@ -132,7 +132,7 @@ class Driver:
                 for publisher in self._publishers:
                     await publisher.cleanup()
                 await device_classes.remove_unused(self._connection, self.name, self._classes, self._report)
-            except REQUEST_FAILURES as error:
+            except API_FAILURES as error:
                 self._report(f"driver {self.name}: slices not removed: {error or type(error).__name__}")
 
     def update(self, pools: Sequence[Pool]) -> None:
@@ -225,7 +225,7 @@ class Driver:
             try:
                 await work()
                 return
-            except REQUEST_FAILURES as error:
+            except API_FAILURES as error:
                 message = str(error) or type(error).__name__
                 if message != told:
                     self._report(f"driver {self.name}: {message}")

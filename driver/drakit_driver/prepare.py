@@ -19,7 +19,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.resources import NODES, RESOURCE_CLAIMS
 from drakit_driver.allocation import PrepareError, check_claim, prepared_claim, same_devices
-from drakit_driver.api_versions import REQUEST_FAILURES, served_version
+from drakit_driver.api_versions import API_FAILURES, served_version
 from drakit_driver.cdi import CdiError, CdiSpecs, valid_uid
 from drakit_driver.checkpoint import Checkpoint, PreparedClaim
 from drakit_driver.commitments import Inventory, over_commitment
@@ -142,7 +142,7 @@ class Preparer:
     async def _read_for(self, reference: ClaimReference) -> Object | PrepareError:
         try:
             return await self._read(reference)
-        except REQUEST_FAILURES as error:
+        except API_FAILURES as error:
             return PrepareError(f"retrieve claim {reference}: {error or type(error).__name__}")
 
     async def _node_labels(self) -> dict[str, str]:
@@ -150,7 +150,7 @@ class Preparer:
         try:
             async with asyncio.timeout(_READ_SECONDS):
                 node = await self._connection.get(NODES, self.node)
-        except REQUEST_FAILURES as error:
+        except API_FAILURES as error:
             log.debug("labels of node %s are unknown: %s", self.node, error)
             return labels
         return labels | (node["metadata"].get("labels") or {})

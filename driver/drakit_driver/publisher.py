@@ -20,7 +20,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Invalid, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Reflector
-from drakit_driver.api_versions import REQUEST_FAILURES
+from drakit_driver.api_versions import API_FAILURES
 from drakit_driver.pool_plan import Desired, Plan, comparable, plan
 from drakit_driver.pool_slices import Form, has_mixins, pool_name, wanted, with_taint_times
 from drakit_driver.slice_api import SliceApi
@@ -158,7 +158,7 @@ class Publisher:
             try:
                 await self._api.connect()
                 return
-            except REQUEST_FAILURES as error:
+            except API_FAILURES as error:
                 message = str(error) or type(error).__name__
                 if message != told:
                     self._report(f"publisher {self.driver}: waiting for the API server: {message}")
@@ -204,7 +204,7 @@ class Publisher:
             except Invalid as error:
                 if not await self._change_layout(name):
                     await self._failed(name, error)
-            except REQUEST_FAILURES as error:
+            except API_FAILURES as error:
                 await self._failed(name, error)
             else:
                 self._queue.done(name)
@@ -221,7 +221,7 @@ class Publisher:
     async def _still_served(self) -> bool:
         try:
             return await self._api.still_served()
-        except REQUEST_FAILURES:
+        except API_FAILURES:
             return True
 
     async def _sync(self, name: str) -> None:
@@ -294,7 +294,7 @@ class Publisher:
                         await self._choose_form(name)
                     elif await self._would_keep_more(name):
                         self._replace(name, [Desired.of(item.spec) for item in self._desired[name]])
-                except REQUEST_FAILURES as error:
+                except API_FAILURES as error:
                     log.debug("pool %s: dry run failed: %s", name, error)
 
     async def _would_keep_more(self, name: str) -> bool:
@@ -328,7 +328,7 @@ class Publisher:
         try:
             if not await self._api.takes(name, self._wanted(pool, form)):
                 return False
-        except (*REQUEST_FAILURES, ValueError) as error:
+        except (*API_FAILURES, ValueError) as error:
             log.debug("pool %s as %s slices: %s", name, form, error)
             return False
         where = "in slices of their own" if form == "flat" else "beside the devices that use them"

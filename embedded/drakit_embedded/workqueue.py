@@ -11,9 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
-import aiohttp
-
-from drakit_client.errors import ApiError
+from drakit_client.errors import REQUEST_FAILURES
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +27,7 @@ class NotYet(Exception):
 
 
 # What an API server that is away, overloaded or ahead of our caches answers; anything else is a bug of ours.
-_EXPECTED = (NotYet, ApiError, aiohttp.ClientError, OSError, TimeoutError)
+_EXPECTED = (NotYet, *REQUEST_FAILURES)
 
 
 class WorkQueue(Generic[K]):

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import gzip
 import json
 from collections import Counter
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,43 +14,11 @@ from hypothesis import strategies as st
 from drakit_api import conversion, encoding, lifecycle, schema, validation
 from drakit_api.decoding import decode
 from drakit_api.features import FeatureGates
+from exchanges import GATES, comparable, conversions
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "api" / "ops.jsonl.gz"
 NOW = "2026-01-01T00:00:00Z"
-SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
-ALPHA = [
-    "DRADerivedAttributes",
-    "DRADeviceCompatibilityGroups",
-    "DRAListTypeAttributes",
-    "DRANodeAllocatableResources",
-    "DRAOptionalNodeOperations",
-    "DRAPartitionableDevicesType",
-    "DRAResourcePoolStatus",
-    "DRAWorkloadResourceClaims",
-    "GenericWorkload",
-    "NodeDeclaredFeatures",
-]
-OFF = [
-    "DRAConsumableCapacity",
-    "DRADeviceBindingConditions",
-    "DRADeviceTaints",
-    "DRAExtendedResource",
-    "DRAPartitionableDevices",
-    "DRAPrioritizedList",
-]
-GATES = {
-    "default": FeatureGates(),
-    "alpha": FeatureGates("1.37", dict.fromkeys(ALPHA, True)),
-    "off136": FeatureGates("1.36", dict.fromkeys(OFF, False)),
-}
 
 Object = dict[str, Any]
-
-
-@cache
-def recorded() -> list[Object]:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as file:
-        return [vector for vector in map(json.loads, file) if vector["op"] == "convert"]
 
 
 def version_of(obj: Object) -> str:
@@ -77,20 +42,9 @@ def stored(kind: str, obj: Object) -> Object:
     return kept
 
 
-def comparable(value: Any) -> Any:
-    """Without what the server sets."""
-    if isinstance(value, dict):
-        return {
-            name: comparable(item)
-            for name, item in value.items()
-            if name != "timeAdded" and not (name in SET_BY_SERVER and "name" in value)
-        }
-    return [comparable(item) for item in value] if isinstance(value, list) else value
-
-
 def test_reads_in_every_version() -> None:
     reads = 0
-    for vector in recorded():
+    for vector in conversions():
         if vector["response"]["code"] == 422:
             continue
         kind = vector["object"]["kind"]
@@ -101,11 +55,11 @@ def test_reads_in_every_version() -> None:
             read = encoding.encode(kind, conversion.from_v1(kind, kept, version), version)
             assert json.dumps(comparable(read)) == json.dumps(comparable(expected)), (vector["name"], version)
             reads += 1
-    assert reads == sum(len(vector["reads"]) for vector in recorded()) > 200
+    assert reads == sum(len(vector["reads"]) for vector in conversions()) > 200
 
 
 def test_the_answer_to_a_write_is_in_its_own_version() -> None:
-    for vector in recorded():
+    for vector in conversions():
         if vector["response"]["code"] == 201:
             kind, version = vector["object"]["kind"], version_of(vector["object"])
             answer = encoding.encode(kind, conversion.from_v1(kind, stored(kind, written(vector)[0]), version), version)
@@ -113,7 +67,7 @@ def test_the_answer_to_a_write_is_in_its_own_version() -> None:
 
 
 def test_what_is_wrong_is_said_of_the_version_that_was_sent() -> None:
-    refused = [vector for vector in recorded() if vector["response"]["code"] == 422]
+    refused = [vector for vector in conversions() if vector["response"]["code"] == 422]
     for vector in refused:
         causes = vector["response"]["causes"]
         expected = Counter((cause["field"], cause["reason"], cause["message"]) for cause in causes)

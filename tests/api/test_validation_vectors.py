@@ -7,12 +7,8 @@ know, and tested there.
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +16,8 @@ import pytest
 from drakit_api import encoding, lifecycle, validation
 from drakit_api.decoding import DecodeError, decode
 from drakit_api.features import FeatureGates
+from exchanges import GATES, Vector, comparable, recorded
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "api"
 NOW = "2026-01-01T00:00:00Z"
 KINDS = {
     "resourceslices": "ResourceSlice",
@@ -31,49 +27,14 @@ KINDS = {
     "devicetaintrules": "DeviceTaintRule",
 }
 NAMESPACED = {"resourceclaims", "resourceclaimtemplates"}
-ALPHA = [
-    "DRADerivedAttributes",
-    "DRADeviceCompatibilityGroups",
-    "DRAListTypeAttributes",
-    "DRANodeAllocatableResources",
-    "DRAOptionalNodeOperations",
-    "DRAPartitionableDevicesType",
-    "DRAResourcePoolStatus",
-    "DRAWorkloadResourceClaims",
-    "GenericWorkload",
-    "NodeDeclaredFeatures",
-]
-OFF = [
-    "DRAConsumableCapacity",
-    "DRADeviceBindingConditions",
-    "DRADeviceTaints",
-    "DRAExtendedResource",
-    "DRAPartitionableDevices",
-    "DRAPrioritizedList",
-]
-GATES = {
-    "default": FeatureGates(),
-    "alpha": FeatureGates("1.37", dict.fromkeys(ALPHA, True)),
-    "off136": FeatureGates("1.36", dict.fromkeys(OFF, False)),
-}
 CASES = [("create", resource) for resource in KINDS] + [("update", resource) for resource in KINDS]
 CASES.append(("status", "resourceclaims"))
 
-Vector = dict[str, Any]
 Answer = tuple[int, Any]
 
 
-@cache
-def recorded() -> list[Vector]:
-    lines: list[Vector] = []
-    for name in ("create.jsonl.gz", "ops.jsonl.gz"):
-        with gzip.open(VECTORS / name, "rt", encoding="utf-8") as file:
-            lines += map(json.loads, file)
-    return lines
-
-
 def vectors(op: str, resource: str) -> Iterator[Vector]:
-    served = (vector for vector in recorded() if vector["response"]["code"] != 404)
+    served = (vector for vector in (*recorded("create"), *recorded("ops")) if vector["response"]["code"] != 404)
     return (vector for vector in served if vector["op"] == op and vector.get("resource") == resource)
 
 
@@ -142,21 +103,6 @@ def answered(vector: Vector) -> Answer:
 def clauses(message: str) -> list[str]:
     """Several unknown fields come in any order."""
     return sorted(message.split(", "))
-
-
-def comparable(obj: dict[str, Any]) -> dict[str, Any]:
-    """Without what the server sets."""
-    meta = {name: value for name, value in obj["metadata"].items() if name not in SET_BY_SERVER}
-    return without_times({**obj, "metadata": meta})
-
-
-SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp"}
-
-
-def without_times(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: without_times(item) for name, item in value.items() if name != "timeAdded"}
-    return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize(("op", "resource"), CASES)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections import Counter
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,14 +14,9 @@ from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.store import Store
+from exchanges import Vector, recorded
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "api" / "create.jsonl.gz"
-Vector = dict[str, Any]
-
-
-def recorded() -> list[Vector]:
-    with gzip.open(VECTORS, "rt", encoding="utf-8") as lines:
-        return [vector for vector in map(json.loads, lines) if vector["resource"] == "pods"]
+PODS = [vector for vector in recorded("create") if vector["resource"] == "pods"]
 
 
 @cache
@@ -57,7 +49,7 @@ def causes_of(causes: list[dict[str, str]]) -> Any:
     return Counter((cause["field"], cause["reason"], cause["message"]) for cause in causes)
 
 
-@pytest.mark.parametrize("vector", recorded(), ids=lambda vector: vector["name"])
+@pytest.mark.parametrize("vector", PODS, ids=lambda vector: vector["name"])
 def test_answers_as_kube_apiserver(vector: Vector) -> None:
     response = vector["response"]
     expected = causes_of(response["causes"]) if "causes" in response else response.get("message")

@@ -17,7 +17,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Expired
 from drakit_embedded.apiserver import Server, ServerConfig, store
 from drakit_embedded.apiserver.catalog import Catalog
-from drakit_embedded.apiserver.forms import negotiate
+from drakit_embedded.apiserver.forms import Plain, negotiate
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.watching import Watch
 
@@ -197,7 +197,7 @@ async def test_what_changes_while_a_watch_begins_comes_once_and_after_what_was_t
 
     put("before")
     query = Query("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")
-    watch, client = Watch(kept, served, None, query, served.plain), Client()
+    watch, client = Watch(kept, served, None, query, Plain(served)), Client()
     put("meanwhile")
     watch.end()
     await watch.stream(cast("web.StreamResponse", client))

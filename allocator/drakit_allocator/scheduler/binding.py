@@ -19,12 +19,10 @@ from functools import partial
 from typing import Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-import aiohttp
-
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import ApiError, Conflict, NotFound
+from drakit_client.errors import UNREACHABLE, ApiError, Conflict, NotFound
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 
 log = logging.getLogger(__name__)
@@ -210,7 +208,7 @@ class Binder:
                     if error.code < 500 and error.code != 429:
                         raise
                     failure: Exception = error
-                except (aiohttp.ClientError, OSError, TimeoutError) as error:
+                except UNREACHABLE as error:
                     failure = error
             log.debug("no answer: %s; again in %.2f s", str(failure) or type(failure).__name__, delay)
             await asyncio.sleep(delay)

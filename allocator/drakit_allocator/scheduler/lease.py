@@ -32,10 +32,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import AlreadyExists, ApiError, Conflict, NotFound
+from drakit_client.errors import REQUEST_FAILURES, AlreadyExists, Conflict, NotFound
 from drakit_client.reflector import Reflector
 from drakit_client.resources import LEASES
 
@@ -43,7 +41,6 @@ log = logging.getLogger(__name__)
 
 NAMESPACE, NAME = "kube-system", "drakit-scheduler"
 WAITING = "drakit.dev/waiting"
-_UNAVAILABLE = (ApiError, aiohttp.ClientError, OSError, TimeoutError)
 
 
 class LeaseLost(Exception):
@@ -114,7 +111,7 @@ class Lease:
             taken: bool | None = None
             try:
                 taken = await self._try_acquire(has_work())
-            except _UNAVAILABLE as error:
+            except REQUEST_FAILURES as error:
                 log.debug("lease: %s", str(error) or type(error).__name__)
             if taken is not None:
                 self.asked_for.clear()
@@ -136,7 +133,7 @@ class Lease:
                 try:
                     async with asyncio.timeout(self._valid_until - clock()):
                         await self._renew()
-                except _UNAVAILABLE as error:
+                except REQUEST_FAILURES as error:
                     log.info("lease not renewed: %s", str(error) or type(error).__name__)
         except LeaseLost:
             self._valid_until = float("-inf")
@@ -162,7 +159,7 @@ class Lease:
                         self._object = await self._connection.get(LEASES, NAME, NAMESPACE)
                         if _holder(self._object) != self.identity:
                             return
-        except _UNAVAILABLE as error:
+        except REQUEST_FAILURES as error:
             log.debug("lease not released: %s", str(error) or type(error).__name__)
 
     async def _try_acquire(self, has_work: bool) -> bool | None:

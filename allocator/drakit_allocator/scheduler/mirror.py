@@ -9,10 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-import aiohttp
-
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import ApiError, NotFound
+from drakit_client.errors import REQUEST_FAILURES, NotFound
 from drakit_client.reflector import Handler, Reflector
 from drakit_client.resources import Resource
 
@@ -33,7 +31,7 @@ async def served(connection: Connection, resource: Resource, *versions: str) -> 
                 await connection.json("GET", resource.in_version(version).path(), params={"limit": "1"})
             except NotFound:
                 break
-            except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+            except REQUEST_FAILURES as error:
                 log.info("%s: %s", resource.plural, str(error) or type(error).__name__)
                 await asyncio.sleep(_RETRY)
             else:

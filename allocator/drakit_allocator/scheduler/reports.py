@@ -12,12 +12,10 @@ import asyncio
 import logging
 import time
 
-import aiohttp
-
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.queue import Entry
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import ApiError
+from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.events import EventRecorder, timestamp
 from drakit_client.resources import PODS
 
@@ -84,7 +82,7 @@ class Reports:
                 await self._connection.patch(
                     PODS, pod.name, body, pod.namespace, patch_type="strategic-merge", subresource="status"
                 )
-        except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+        except REQUEST_FAILURES as error:
             # Most often the pod was deleted; otherwise the next attempt writes it again.
             log.debug("condition of pod %s not written: %s", uid, error)
         finally:

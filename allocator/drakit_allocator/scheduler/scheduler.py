@@ -16,8 +16,6 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
-import aiohttp
-
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.scheduler import readiness
 from drakit_allocator.scheduler.binding import Binder, BindingFailed, Decision, fence
@@ -33,7 +31,7 @@ from drakit_allocator.scheduler.reports import SCHEDULER_ERROR, UNSCHEDULABLE, R
 from drakit_allocator.scheduler.state import State
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
-from drakit_client.errors import ApiError
+from drakit_client.errors import REQUEST_FAILURES, ApiError
 from drakit_client.resources import (
     DEVICE_CLASSES,
     DEVICE_TAINT_RULES,
@@ -140,7 +138,7 @@ class Scheduler:
             for task in (keeper, work):
                 if task.done():
                     task.result()
-        except (LeaseLost, ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+        except (LeaseLost, *REQUEST_FAILURES) as error:
             log.info("scheduling stops for now: %s", str(error) or type(error).__name__)
         finally:
             await _stop(work, turn)

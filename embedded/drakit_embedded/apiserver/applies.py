@@ -9,14 +9,12 @@ field by PUT or by another patch type is not recorded, so nobody conflicts with 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drakit_embedded.apiserver import merge_keys, metadata, statuses, writes
+from drakit_embedded.apiserver.call import Call
 from drakit_embedded.apiserver.merge_keys import SET, Node
 from drakit_embedded.apiserver.statuses import Object
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.verbs import Call
 
 # Leaves of a field set; each path is a tuple of fieldsV1 elements such as ``f:spec`` and ``k:{"name":"a"}``.
 Path = tuple[str, ...]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from drakit_embedded.apiserver.forms import Plain
 from drakit_embedded.apiserver.registry import conversion, kinds, older_versions, rules
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategies import Strategy
@@ -26,13 +25,11 @@ class Served:
     strategy: Strategy
     collection: Collection
     converter: conversion.Converter | None = field(init=False)
-    plain: Plain = field(init=False)
     # What answers to requests in this version warn of.
     warnings: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
         self.converter = conversion.between(self.kind)
-        self.plain = Plain(self)
         deprecation = older_versions.deprecation(self.kind)
         self.warnings = (deprecation,) if deprecation else ()
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
 from drakit_embedded.apiserver import tables
+from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.statuses import Object, not_acceptable
 from drakit_embedded.apiserver.store import Record
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.catalog import Served
 
 JSON = "application/json"
 _encode = msgspec.json.Encoder().encode
@@ -152,7 +150,7 @@ class Table:
         return Parts(self._table(records, metadata))
 
     def bookmark(self, metadata: Object) -> Object:
-        return self._served.plain.bookmark(metadata)
+        return Plain(self._served).bookmark(metadata)
 
     def _table(self, records: Sequence[Record], metadata: Object) -> bytes:
         return _encode(
@@ -186,7 +184,7 @@ def negotiate(accept: str, served: Served, include: str, *, listing: bool) -> Fo
         return Table(served, version, include or "Metadata")
     if transform:
         return Partial(served, version)
-    return served.plain
+    return Plain(served)
 
 
 @lru_cache(maxsize=512)

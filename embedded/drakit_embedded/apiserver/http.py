@@ -14,9 +14,10 @@ from aiohttp import web
 
 from drakit_embedded.apiserver import discovery, openapi, requests, statuses
 from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.call import Call, answer
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object, StatusError
-from drakit_embedded.apiserver.verbs import Call, answer, serve
+from drakit_embedded.apiserver.verbs import serve
 from drakit_embedded.apiserver.watching import Watches
 
 log = logging.getLogger(__name__)

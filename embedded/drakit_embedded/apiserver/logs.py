@@ -12,6 +12,7 @@ from urllib.parse import quote
 import aiohttp
 from aiohttp import web
 
+from drakit_client.errors import UNREACHABLE
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.requests import Query
@@ -42,7 +43,7 @@ async def stream(api: Api, pod: Record, query: Query, request: web.BaseRequest) 
             if upstream.status != 200:
                 raise _refused(node, upstream.status, (await upstream.content.read(1024)).decode(errors="replace"))
             return await _pass_through(upstream, request)
-    except (aiohttp.ClientError, OSError, TimeoutError) as error:
+    except UNREACHABLE as error:
         raise _unreachable(url, error) from None
 
 
@@ -53,7 +54,7 @@ async def _pass_through(upstream: aiohttp.ClientResponse, request: web.BaseReque
     try:
         async for chunk in upstream.content.iter_any():
             await response.write(chunk)
-    except (aiohttp.ClientError, TimeoutError):
+    except UNREACHABLE:
         # The head is out: all that can be done about a kubelet that goes away now is to end the stream.
         return response
     await response.write_eof()

@@ -6,16 +6,13 @@ There is one identity, the holder of the token, and it may do everything; these 
 from __future__ import annotations
 
 import secrets
-from typing import TYPE_CHECKING
 
 from drakit_embedded.apiserver import metadata, podverbs
 from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.call import Call
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.store import Record
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.verbs import Call
 
 USER: Object = {"username": "drakit-admin", "groups": ["system:masters", "system:authenticated"]}
 _TOKEN_SECONDS = 3600

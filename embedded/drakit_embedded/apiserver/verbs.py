@@ -5,14 +5,11 @@ Reads and writes are synchronous once the body is there; only watches and contai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import msgspec
 from aiohttp import web
 
 from drakit_embedded.apiserver import (
     applies,
-    bodies,
     deletes,
     forms,
     lists,
@@ -24,86 +21,13 @@ from drakit_embedded.apiserver import (
     statuses,
     writes,
 )
-from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.call import JSON_HEADERS, Call, answer, warn
 from drakit_embedded.apiserver.registry.kinds import REVIEWS
-from drakit_embedded.apiserver.requests import Query, Target
-from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.store import Key, Record
-from drakit_embedded.apiserver.watching import Watch, Watches
+from drakit_embedded.apiserver.watching import Watch
 
 _encode = msgspec.json.Encoder().encode
 # Longer lists are written in pieces.
 _ONE_PIECE = 1024 * 1024
-_JSON_HEADERS = {"Content-Type": "application/json"}
-
-
-def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
-    """A JSON answer; ``warnings`` are shown to whoever uses the client."""
-    response = web.Response(body=body, status=status, headers=_JSON_HEADERS)
-    _warn(response, warnings)
-    return response
-
-
-def _warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
-    for warning in warnings:
-        response.headers.add("Warning", f"299 - {statuses.quote(warning)}")
-
-
-class Call:
-    """One request for a resource."""
-
-    __slots__ = ("accept", "api", "query", "request", "served", "target", "warnings", "watches")
-
-    def __init__(
-        self, api: Api, watches: Watches, served: Served, target: Target, request: web.BaseRequest, query: Query
-    ) -> None:
-        self.api, self.watches, self.served = api, watches, served
-        self.target, self.request, self.query = target, request, query
-        self.warnings: list[str] = list(served.warnings)
-        self.accept = request.headers.get("Accept", "")
-
-    @property
-    def key(self) -> Key:
-        """Namespace and name."""
-        return self.target.namespace or "", self.target.name or ""
-
-    def form(self, *, listing: bool = False) -> forms.Form:
-        """What the client takes."""
-        return forms.negotiate(self.accept, self.served, self.query.text("includeObject"), listing=listing)
-
-    def record(self) -> Record:
-        """The object that the path names; 404 if it does not exist."""
-        record = self.served.collection.records.get(self.key)
-        if record is None:
-            kind = self.served.kind
-            raise statuses.not_found(kind.plural, kind.group, self.key[1])
-        return record
-
-    async def body(self) -> Object:
-        """The object in the body, checked as far as is common to all writes."""
-        obj = await self.raw_object(self.served.kind.kind)
-        return self.incoming(obj)
-
-    def incoming(self, obj: Object) -> Object:
-        """A parsed or patched object, checked as far as is common to all writes."""
-        return writes.incoming(
-            self.api,
-            self.served,
-            obj,
-            self.target.namespace,
-            validation=self.query.text("fieldValidation"),
-            warnings=self.warnings,
-        )
-
-    def answer(self, body: bytes, status: int = 200) -> web.Response:
-        """A JSON answer, with the warnings that came up."""
-        return answer(body, status, self.warnings)
-
-    async def raw_object(self, kind: str) -> Object:
-        """The object in the body, as it came."""
-        raw = await self.request.read()
-        return bodies.parse(raw, self.request.headers.get("Content-Type", ""), kind)
 
 
 async def serve(call: Call) -> web.StreamResponse:
@@ -149,8 +73,8 @@ async def _list(call: Call) -> web.StreamResponse:
     listed = lists.listed(call.api.store, call.served, call.target.namespace, call.query, form)
     if listed.size <= _ONE_PIECE:
         return call.answer(listed.whole())
-    response = web.StreamResponse(headers=_JSON_HEADERS)
-    _warn(response, call.warnings)
+    response = web.StreamResponse(headers=JSON_HEADERS)
+    warn(response, call.warnings)
     response.content_length = listed.size
     await response.prepare(call.request)
     for chunk in listed.chunks():
@@ -161,9 +85,9 @@ async def _list(call: Call) -> web.StreamResponse:
 
 async def _watch(call: Call) -> web.StreamResponse:
     watch = Watch(call.api.store, call.served, call.target.namespace, call.query, call.form())
-    response = web.StreamResponse(headers=_JSON_HEADERS)
+    response = web.StreamResponse(headers=JSON_HEADERS)
     response.enable_chunked_encoding()
-    _warn(response, call.warnings)
+    warn(response, call.warnings)
     await response.prepare(call.request)
     await call.watches.run(watch, response)
     return response
@@ -182,7 +106,7 @@ async def _delete_collection(call: Call) -> web.StreamResponse:
     selected = [record for record in call.served.collection.select(call.target.namespace) if chosen.matches(record)]
     gone = [deletes.delete(call.api, call.served, record.key, wanted).record for record in selected]
     metadata = {"resourceVersion": str(call.api.store.version)}
-    return call.answer(call.served.plain.many(gone, metadata).whole())
+    return call.answer(forms.Plain(call.served).many(gone, metadata).whole())
 
 
 async def _get(call: Call) -> web.StreamResponse:
@@ -281,7 +205,7 @@ async def _evict(call: Call) -> web.StreamResponse:
 async def _finalize(call: Call) -> web.StreamResponse:
     obj = await call.body()
     written = writes.finalize(call.api, call.served, call.key, obj)
-    return answer(call.served.plain.one(written.record))
+    return answer(forms.Plain(call.served).one(written.record))
 
 
 async def _log(call: Call) -> web.StreamResponse:

@@ -11,10 +11,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
-import aiohttp
-
 from drakit_client.connection import Connection
-from drakit_client.errors import ApiError
+from drakit_client.errors import REQUEST_FAILURES
 from drakit_embedded.controllers.claim_templates import ClaimFeatures
 from drakit_embedded.controllers.deployments import DeploymentController
 from drakit_embedded.controllers.garbage import GarbageCollector
@@ -74,6 +72,6 @@ async def _until_it_answers(action: Callable[[], Awaitable[None]]) -> None:
     while True:
         try:
             return await action()
-        except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+        except REQUEST_FAILURES as error:
             log.info("waiting for the API server: %s", error or type(error).__name__)
             await asyncio.sleep(_RETRY_SECONDS)

@@ -9,10 +9,8 @@ import asyncio
 import logging
 import time
 
-import aiohttp
-
 from drakit_client.connection import Object
-from drakit_client.errors import ApiError, NotFound
+from drakit_client.errors import REQUEST_FAILURES, NotFound
 from drakit_client.resources import NODES, PODS
 from drakit_embedded import conditions
 from drakit_embedded.controllers.informers import Informers
@@ -51,7 +49,7 @@ class PodGarbageCollector:
         while True:
             try:
                 await self._collect()
-            except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+            except REQUEST_FAILURES as error:
                 log.info("pod garbage collection: %s; again in %.0f s", error, self._period)
             await asyncio.sleep(self._period)
 

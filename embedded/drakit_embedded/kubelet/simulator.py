@@ -15,10 +15,8 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import ApiError
+from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.reflector import Reflector
 from drakit_client.resources import PODS
 from drakit_embedded.kubelet.kubelet import Kubelet, Surroundings
@@ -35,7 +33,6 @@ _RETRY_SECONDS = 0.2
 # Looking at plugin directories must not take more than this part of a core, however many nodes there are.
 _POLL_SHARE = 0.05
 _NETWORK = ipaddress.IPv4Network("10.0.0.0/8")
-_UNAVAILABLE = (ApiError, aiohttp.ClientError, OSError, TimeoutError)
 
 
 class KubeletSimulator:
@@ -154,7 +151,7 @@ class KubeletSimulator:
             try:
                 self._nodes[name] = await register(self._connection, self._specs[name], port)
                 return
-            except _UNAVAILABLE as error:
+            except REQUEST_FAILURES as error:
                 log.info("registering node %s: %s; again in %.1f s", name, error, _RETRY_SECONDS)
                 await asyncio.sleep(_RETRY_SECONDS)
 
@@ -165,7 +162,7 @@ class KubeletSimulator:
             for index, (name, node) in enumerate(list(self._nodes.items())):
                 try:
                     await renew_lease(self._connection, node, self._timings.lease)
-                except _UNAVAILABLE as error:
+                except REQUEST_FAILURES as error:
                     log.debug("lease of node %s: %s", name, error)
                 due = began + self._timings.heartbeat * (index + 1) / len(self._nodes)
                 await asyncio.sleep(max(0.0, due - time.monotonic()))

@@ -8,10 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-import aiohttp
-
 from drakit_client.connection import Connection
-from drakit_client.errors import ApiError, NotFound
+from drakit_client.errors import REQUEST_FAILURES, NotFound
 from drakit_client.resources import RESOURCE_SLICES
 
 log = logging.getLogger(__name__)
@@ -53,7 +51,7 @@ class SliceWipes:
                 await self._connection.request("DELETE", RESOURCE_SLICES.path(), params={"fieldSelector": selector})
             except NotFound:
                 return
-            except (ApiError, aiohttp.ClientError, OSError, TimeoutError) as error:
+            except REQUEST_FAILURES as error:
                 log.info("%s: deleting ResourceSlices %s: %s; again in %.0f s", self._node, selector, error, delay)
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, _LONGEST_DELAY)

@@ -1,0 +1,89 @@
+"""One request for a resource, as the verbs see it: what it names, what it carries, how it wants its answer.
+
+It stands apart from the verbs because some of them (apply, reviews) are large enough for modules of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from aiohttp import web
+
+from drakit_embedded.apiserver import bodies, forms, statuses, writes
+from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.requests import Query, Target
+from drakit_embedded.apiserver.statuses import Object
+from drakit_embedded.apiserver.store import Key, Record
+from drakit_embedded.apiserver.watching import Watches
+
+JSON_HEADERS = {"Content-Type": "application/json"}
+
+
+def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
+    """A JSON answer; ``warnings`` are shown to whoever uses the client."""
+    response = web.Response(body=body, status=status, headers=JSON_HEADERS)
+    warn(response, warnings)
+    return response
+
+
+def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
+    """Put warnings into an answer's header (RFC 7234, code 299; k8s.io/apimachinery/pkg/util/net/http.go)."""
+    for warning in warnings:
+        response.headers.add("Warning", f"299 - {statuses.quote(warning)}")
+
+
+class Call:
+    """One request for a resource."""
+
+    __slots__ = ("accept", "api", "query", "request", "served", "target", "warnings", "watches")
+
+    def __init__(
+        self, api: Api, watches: Watches, served: Served, target: Target, request: web.BaseRequest, query: Query
+    ) -> None:
+        self.api, self.watches, self.served = api, watches, served
+        self.target, self.request, self.query = target, request, query
+        self.warnings: list[str] = list(served.warnings)
+        self.accept = request.headers.get("Accept", "")
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name."""
+        return self.target.namespace or "", self.target.name or ""
+
+    def form(self, *, listing: bool = False) -> forms.Form:
+        """What the client takes."""
+        return forms.negotiate(self.accept, self.served, self.query.text("includeObject"), listing=listing)
+
+    def record(self) -> Record:
+        """The object that the path names; 404 if it does not exist."""
+        record = self.served.collection.records.get(self.key)
+        if record is None:
+            kind = self.served.kind
+            raise statuses.not_found(kind.plural, kind.group, self.key[1])
+        return record
+
+    async def body(self) -> Object:
+        """The object in the body, checked as far as is common to all writes."""
+        obj = await self.raw_object(self.served.kind.kind)
+        return self.incoming(obj)
+
+    def incoming(self, obj: Object) -> Object:
+        """A parsed or patched object, checked as far as is common to all writes."""
+        return writes.incoming(
+            self.api,
+            self.served,
+            obj,
+            self.target.namespace,
+            validation=self.query.text("fieldValidation"),
+            warnings=self.warnings,
+        )
+
+    def answer(self, body: bytes, status: int = 200) -> web.Response:
+        """A JSON answer, with the warnings that came up."""
+        return answer(body, status, self.warnings)
+
+    async def raw_object(self, kind: str) -> Object:
+        """The object in the body, as it came."""
+        raw = await self.request.read()
+        return bodies.parse(raw, self.request.headers.get("Content-Type", ""), kind)

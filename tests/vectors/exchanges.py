@@ -1,0 +1,71 @@
+"""The recorded exchanges with a real kube-apiserver 1.37.1, and how they are to be compared.
+
+``api/create.jsonl.gz`` and ``api/ops.jsonl.gz`` hold one JSON object a line: ``name``, ``server`` (a key of ``GATES``),
+``op``, ``resource``, ``object`` and ``response``. Tests of the rules and of the server replay the same lines.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from drakit_api.features import FeatureGates
+
+Vector = dict[str, Any]
+
+_FILES = Path(__file__).parent / "api"
+_ALPHA = [
+    "DRADerivedAttributes",
+    "DRADeviceCompatibilityGroups",
+    "DRAListTypeAttributes",
+    "DRANodeAllocatableResources",
+    "DRAOptionalNodeOperations",
+    "DRAPartitionableDevicesType",
+    "DRAResourcePoolStatus",
+    "DRAWorkloadResourceClaims",
+    "GenericWorkload",
+    "NodeDeclaredFeatures",
+]
+_OFF = [
+    "DRAConsumableCapacity",
+    "DRADeviceBindingConditions",
+    "DRADeviceTaints",
+    "DRAExtendedResource",
+    "DRAPartitionableDevices",
+    "DRAPrioritizedList",
+]
+# How each recorded server was started.
+GATES = {
+    "default": FeatureGates(),
+    "alpha": FeatureGates("1.37", dict.fromkeys(_ALPHA, True)),
+    "off136": FeatureGates("1.36", dict.fromkeys(_OFF, False)),
+}
+_SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
+
+
+@cache
+def recorded(file: str) -> tuple[Vector, ...]:
+    """All lines of ``create`` or ``ops``."""
+    with gzip.open(_FILES / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return tuple(map(json.loads, lines))
+
+
+def conversions() -> list[Vector]:
+    """What was created in one version and read in each; ``reads`` holds what came back, by version."""
+    return [vector for vector in recorded("ops") if vector["op"] == "convert"]
+
+
+def comparable(obj: Vector) -> Vector:
+    """An object, in its order, without what a server sets: metadata of the object itself, and the times of taints."""
+    meta = {name: value for name, value in obj["metadata"].items() if name not in _SET_BY_SERVER}
+    bare: Vector = _without_times({**obj, "metadata": meta})
+    return bare
+
+
+def _without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_times(item) for name, item in value.items() if name != "timeAdded"}
+    return [_without_times(item) for item in value] if isinstance(value, list) else value
