@@ -50,6 +50,7 @@ def run(
     """Serve until interrupted. What was acknowledged is in the data file, however this ends."""
     from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
     from drakit_embedded.apiserver import JournalError, ServerConfig, ServerError
+    from drakit_embedded.runtime_config import RuntimeConfigError, parse
 
     try:
         config = ServerConfig(
@@ -57,21 +58,15 @@ def run(
             token=token,
             data_file=Path(data_file) if data_file else None,
             gates=FeatureGates(emulated_version, parse_gates(feature_gates)),
-            runtime_config=_pairs(runtime_config),
+            runtime_config=parse(runtime_config),
             tls=tls,
             tls_cert_file=Path(tls_cert_file) if tls_cert_file else None,
             tls_key_file=Path(tls_private_key_file) if tls_private_key_file else None,
             kubelet_token=os.environ.get("DRAKIT_KUBELET_TOKEN"),
         )
         asyncio.run(_serve(config, Path(kubeconfig) if kubeconfig else None, controllers=controllers))
-    except (FeatureGateError, JournalError, ServerError, OSError) as error:
+    except (FeatureGateError, JournalError, RuntimeConfigError, ServerError, OSError) as error:
         raise click.ClickException(str(error)) from None
-
-
-def _pairs(text: str) -> dict[str, str]:
-    """``a=true,b=false`` and ``a``, as --runtime-config takes them."""
-    entries = [entry.strip().partition("=") for entry in text.split(",") if entry.strip()]
-    return {key: value or "true" for key, _, value in entries}
 
 
 async def _serve(config: ServerConfig, kubeconfig: Path | None, *, controllers: bool) -> None:

@@ -113,6 +113,7 @@ def up(
     drakit cluster up --nodes 0 --no-scheduler            # an API server and controllers, nothing else
     """
     from drakit_api.features import parse_gates
+    from drakit_embedded.runtime_config import parse as runtime_config_of
     from drakit_kind import kubeconfig
     from drakit_kind.embedded import EmbeddedCluster
 
@@ -128,7 +129,7 @@ def up(
             tls=tls,
             emulated_version=emulated_version,
             gates=parse_gates(feature_gates),
-            runtime_config=_runtime_config(runtime_config),
+            runtime_config=runtime_config_of(runtime_config),
             scheduler=not no_scheduler,
             drivers=[] if no_driver else wanted,
         )
@@ -182,9 +183,10 @@ def down(name: str, data_dir: Path | None) -> None:
 @click.argument("component", required=False)
 def logs(name: str, data_dir: Path | None, component: str | None) -> None:
     """Print the log of a cluster, or of one COMPONENT of it, also after it ended by itself."""
-    home = _home(name, data_dir)
-    if not home.log.exists():
-        raise click.ClickException(f"there is no cluster {name}{_others()}")
+    with _readable_errors():
+        home = _home(name, data_dir)
+        if not home.log.exists():
+            raise ClusterError(f"there is no cluster {name}{_others()}")
     with home.log.open(errors="replace") as file:
         for line in file:
             if component is None or component in line:
@@ -239,13 +241,6 @@ def _continued(spec: ClusterSpec, home: ClusterHome) -> ClusterSpec:
     if earlier is None:
         return spec
     return replace(spec, token=spec.token or earlier.token, port=spec.port or earlier.port)
-
-
-def _runtime_config(text: str) -> dict[str, str]:
-    parts = [part.partition("=") for part in text.split(",") if part]
-    if bad := [group for group, equals, _ in parts if not equals]:
-        raise ClusterError(f"--runtime-config {bad[0]}: write {bad[0]}=true, e.g. resource.k8s.io/v1beta1=true")
-    return {group: value for group, _, value in parts}
 
 
 def _default_drivers(nodes: list[str]) -> list[DriverSpec]:

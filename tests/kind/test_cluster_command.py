@@ -110,6 +110,7 @@ def test_two_clusters_run_side_by_side(drakit: Run, home: Path) -> None:
     [
         (["cluster", "status"], "cluster default does not run; start one with `drakit cluster up`"),
         (["cluster", "down", "--name", "other"], "there is no cluster other; start one with `drakit cluster up`"),
+        (["cluster", "logs", "--name", "../evil"], "cluster name '../evil': use at most 40 lower case letters"),
         (["cluster", "up", "--name", "../evil"], "cluster name '../evil': use at most 40 lower case letters"),
         (["cluster", "up", "--driver", "b200"], 'there is no profile "b200"; known are a100-40gb'),
         (["cluster", "up", "--driver", "a30@node-9"], "--driver a30@node-9: no node node-9; this cluster has node-1"),
@@ -119,7 +120,13 @@ def test_two_clusters_run_side_by_side(drakit: Run, home: Path) -> None:
         ),
         (["cluster", "up", "--emulated-version", "1.20"], "1.20"),
         (["cluster", "up", "--feature-gates", "DRA"], "DRA"),
-        (["cluster", "up", "--runtime-config", "v1beta1"], "--runtime-config v1beta1: write v1beta1=true"),
+        (["cluster", "up", "--runtime-config", "v1beta1"], "--runtime-config invalid key v1beta1: write GROUP/VERSION"),
+        (["cluster", "up", "--runtime-config", "dra.k8s.io/v1=true"], "unknown api groups dra.k8s.io/v1"),
+        (
+            ["cluster", "up", "--runtime-config", "resource.k8s.io/v1alpha2=true"],
+            "group version resource.k8s.io/v1alpha2 that has not been registered",
+        ),
+        (["cluster", "up", "--runtime-config", "api/beta=maybe"], "api/beta=maybe: the value must be true or false"),
     ],
 )
 def test_a_mistake_is_one_line_that_says_what_to_do(drakit: Run, home: Path, arguments: list[str], says: str) -> None:

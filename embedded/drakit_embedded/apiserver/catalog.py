@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from drakit_embedded.apiserver.registry import conversion, kinds, older_versions
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategies import Strategy
 from drakit_embedded.apiserver.store import Collection, Object, Record, Store
+from drakit_embedded.runtime_config import RuntimeConfig, check, enabled
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
@@ -64,7 +65,8 @@ class Served:
 class Catalog:
     """Lookup of served kinds by group, version and plural."""
 
-    def __init__(self, store: Store, gates: FeatureGates, runtime_config: Mapping[str, str]) -> None:
+    def __init__(self, store: Store, gates: FeatureGates, runtime_config: RuntimeConfig) -> None:
+        check(runtime_config)
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
         self._minor = int(gates.emulated_version.partition(".")[2])
         strategies = rules.strategies()
@@ -77,9 +79,9 @@ class Catalog:
                 strategy = rules.older(older.version)[kind.group, kind.plural]
                 self._add(Served(older, strategy, collection), runtime_config)
 
-    def _add(self, served: Served, runtime_config: Mapping[str, str]) -> None:
+    def _add(self, served: Served, runtime_config: RuntimeConfig) -> None:
         kind = served.kind
-        if kind.since <= self._minor and _enabled(kind, runtime_config):
+        if kind.since <= self._minor and enabled(kind, runtime_config):
             self._versions.setdefault((kind.group, kind.version), {})[kind.plural] = served
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
@@ -107,18 +109,6 @@ def _preference(version: str) -> tuple[int, int, int]:
         if found:
             return rank, int(major), int(minor)
     return 2, int(digits), 0
-
-
-def _enabled(kind: Kind, runtime_config: Mapping[str, str]) -> bool:
-    """``--runtime-config``: the most specific entry decides; only GA versions are served by default."""
-    stage = (
-        "ga" if kind.version.isalnum() and kind.version[1:].isdigit() else "beta" if "beta" in kind.version else "alpha"
-    )
-    enabled = stage == "ga"
-    for key in ("api/all", f"api/{stage}", kind.api_version, f"{kind.api_version}/{kind.plural}"):
-        if key in runtime_config:
-            enabled = runtime_config[key].lower() not in ("false", "0")
-    return enabled
 
 
 def _field_values(paths: tuple[str, ...]) -> Callable[[Object], dict[str, str]]:
