@@ -5,16 +5,16 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
 
 from drakit_client.resources import PODS
 from drakit_kind.api import Api
 from drakit_kind.manifests import pod
+from e2e.hardware import StartGpus
 
 ROUNDS = 5
 
 
-def test_claim_to_running(api: Api, gpus: Any, figure: Callable[[str, str], None]) -> None:
+def test_claim_to_running(api: Api, gpus: StartGpus, figure: Callable[[str, str], None]) -> None:
     gpu = gpus(nodes=["node-1"])
     seconds = []
     for round_ in range(ROUNDS):

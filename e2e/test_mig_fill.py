@@ -13,6 +13,8 @@ import pytest
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.manifests import pod
+from e2e.hardware import StartGpus
+from e2e.ledger import Allocated, Ledger, OpenLedger
 
 NODE = "node-2"
 PROFILES = ("1g.5gb", "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb")
@@ -23,7 +25,7 @@ TRIES = 8  # more batches than a DGX holds: 8 GPUs with at most 7 partitions eac
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_dgx_filled_at_random_is_never_over_committed(
-    api: Api, gpus: Any, ledger: Any, allocated: Any, seed: int
+    api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated, seed: int
 ) -> None:
     gpu = gpus("dgx-a100", nodes=[NODE])
     choose = random.Random(seed)
@@ -48,7 +50,7 @@ def test_a_dgx_filled_at_random_is_never_over_committed(
     assert ledger(gpu.name).used() == {}
 
 
-def test_churn_gives_back_what_it_took(api: Api, gpus: Any, ledger: Any, allocated: Any) -> None:
+def test_churn_gives_back_what_it_took(api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated) -> None:
     """Pods come and go in random order while others wait for their places; nobody is forgotten, nothing leaks."""
     gpu = gpus("a100-40gb", nodes=[NODE], gpus=2)
     choose = random.Random(7)
@@ -76,7 +78,7 @@ def _decided(item: dict[str, Any]) -> bool:
     return _running(item) or any(condition.get("reason") == "Unschedulable" for condition in conditions)
 
 
-def _nothing_fits(account: Any) -> bool:
+def _nothing_fits(account: Ledger) -> bool:
     """Whether no partition that the test asks for, on any GPU, has all the counters that it needs."""
     used = account.used()
     for (pool, name), device in account.devices.items():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.manifests import pod
+from e2e.hardware import StartGpus
+from e2e.ledger import AllFree, Allocated, DevicesOf, OpenLedger
 
 NODE = "node-1"
 SEED_CLAIM = ("1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb")
@@ -20,7 +20,7 @@ LEGAL_LAYOUTS = [
 
 
 def test_the_four_partitions_of_the_kep_share_one_gpu(
-    api: Api, gpus: Any, ledger: Any, devices_of: Any, all_free: Any
+    api: Api, gpus: StartGpus, ledger: OpenLedger, devices_of: DevicesOf, all_free: AllFree
 ) -> None:
     gpu = gpus(nodes=[NODE], gpus=2)
     api.create(gpu.partitions("mig-devices", *SEED_CLAIM), pod("consumer", "mig-devices"))
@@ -40,7 +40,9 @@ def test_the_four_partitions_of_the_kep_share_one_gpu(
     assert ledger(gpu.name).used() == {}
 
 
-def test_the_container_sees_exactly_its_partitions(api: Api, gpus: Any, ledger: Any, devices_of: Any) -> None:
+def test_the_container_sees_exactly_its_partitions(
+    api: Api, gpus: StartGpus, ledger: OpenLedger, devices_of: DevicesOf
+) -> None:
     gpu = gpus(nodes=[NODE])
     api.create(gpu.partitions("mig-devices", *SEED_CLAIM), pod("consumer", "mig-devices"))
     api.wait_running("consumer")
@@ -61,7 +63,9 @@ def test_the_container_sees_exactly_its_partitions(api: Api, gpus: Any, ledger: 
 
 
 @pytest.mark.parametrize("whole_first", [True, False], ids=["the GPU first", "the partition first"])
-def test_a_whole_gpu_and_its_partitions_exclude_each_other(api: Api, gpus: Any, ledger: Any, whole_first: bool) -> None:
+def test_a_whole_gpu_and_its_partitions_exclude_each_other(
+    api: Api, gpus: StartGpus, ledger: OpenLedger, whole_first: bool
+) -> None:
     gpu = gpus(nodes=[NODE])
     claims = [gpu.whole("whole"), gpu.partitions("part", "1g.5gb")]
     first, second = claims if whole_first else reversed(claims)
@@ -91,7 +95,7 @@ def test_a_whole_gpu_and_its_partitions_exclude_each_other(api: Api, gpus: Any, 
     ids=["media extensions once", "3g + 4g leave nothing", "seven 1g", "7g is everything", "three 2g and a 1g"],
 )
 def test_what_one_gpu_holds(
-    api: Api, gpus: Any, ledger: Any, allocated: Any, profiles: list[str], left_over: int
+    api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated, profiles: list[str], left_over: int
 ) -> None:
     gpu = gpus(nodes=[NODE])
     names = [f"part-{index}" for index in range(len(profiles))]
@@ -106,7 +110,7 @@ def test_what_one_gpu_holds(
         assert "cannot allocate all claims" in api.wait_event(name, "FailedScheduling")
 
 
-def test_every_mig_profile_of_an_a100_is_published(api: Api, gpus: Any) -> None:
+def test_every_mig_profile_of_an_a100_is_published(api: Api, gpus: StartGpus) -> None:
     gpu = gpus(nodes=[NODE])
     slices = api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={gpu.name}")
     devices = [device for item in slices for device in item["spec"].get("devices") or []]

@@ -84,9 +84,7 @@ def _decisions(side: Side, layout: str, driver: str) -> list[list[str] | None]:
     return decisions
 
 
-def _decided(seen: dict[str, Any] | None) -> bool:
-    if seen is None:
-        return False
+def _decided(seen: dict[str, Any]) -> bool:
     conditions = seen.get("status", {}).get("conditions", [])
     return bool(seen["spec"].get("nodeName")) or any(each.get("reason") == "Unschedulable" for each in conditions)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,6 +12,7 @@ from drakit_client.errors import ApiError
 from drakit_client.resources import RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.manifests import claim, claim_template, pod, request
+from e2e.hardware import StartGpus
 
 NODE = "node-1"
 _SUBDOMAIN = (
@@ -83,21 +83,21 @@ def test_a_bad_claim_is_refused_at_the_request(api: Api, case: str) -> None:
     assert api.find(RESOURCE_CLAIMS, "bad") is None
 
 
-def test_an_unknown_class_is_named_in_the_pods_event(api: Api, gpus: Any) -> None:
+def test_an_unknown_class_is_named_in_the_pods_event(api: Api, gpus: StartGpus) -> None:
     gpus(nodes=[NODE])
     api.create(claim("lost", request("gpu", "no-such-class.example.com")), pod("waiting", "lost"))
     message = api.wait_event("waiting", "FailedScheduling")
     assert "request gpu: device class no-such-class.example.com does not exist" in message
 
 
-def test_a_selector_that_fails_on_a_device_is_an_error_of_that_node(api: Api, gpus: Any) -> None:
+def test_a_selector_that_fails_on_a_device_is_an_error_of_that_node(api: Api, gpus: StartGpus) -> None:
     gpu = gpus(nodes=[NODE])
     selector = f"device.attributes['{gpu.name}'].nosuchattribute == 'x'"
     api.create(claim("typo", request("gpu", gpu.gpu_class, selector)), pod("waiting", "typo"))
     assert "no such key: nosuchattribute" in api.wait_event("waiting", "FailedScheduling")
 
 
-def test_a_claim_that_nothing_satisfies_says_so_for_the_node(api: Api, gpus: Any) -> None:
+def test_a_claim_that_nothing_satisfies_says_so_for_the_node(api: Api, gpus: StartGpus) -> None:
     gpu = gpus(nodes=[NODE])
     api.create(gpu.partitions("too-much", *["3g.20gb"] * 3), pod("waiting", "too-much"))
     message = api.wait_event("waiting", "FailedScheduling")
@@ -112,7 +112,7 @@ def test_a_template_that_cannot_become_a_claim_is_told_at_the_pod(api: Api) -> N
     assert 'resourceclaimtemplate.resource.k8s.io "no-such-template" not found' in message
 
 
-def test_a_pod_without_its_driver_on_the_node_says_which(api: Api, gpus: Any) -> None:
+def test_a_pod_without_its_driver_on_the_node_says_which(api: Api, gpus: StartGpus) -> None:
     gpu = gpus(nodes=[NODE])
     api.create(gpu.partitions("part", "1g.5gb"))
     gpu.driver.kill()

@@ -10,6 +10,8 @@ from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, Component
 from drakit_kind.manifests import pod
+from e2e.hardware import StartGpus
+from e2e.ledger import AllFree, DevicesOf, OpenLedger
 
 NODE = "node-1"
 
@@ -20,13 +22,13 @@ def _restarts(api: Api, name: str) -> int:
 
 
 def test_a_driver_killed_while_preparing_finishes_after_its_restart(
-    api: Api, gpus: Any, devices_of: Any, all_free: Any
+    api: Api, gpus: StartGpus, devices_of: DevicesOf, all_free: AllFree
 ) -> None:
     gpu = gpus(nodes=[NODE])
     gpu.driver.pause()  # the kubelet's call is accepted by the socket and never answered
     api.create(gpu.partitions("part", "2g.10gb"), pod("user", "part"))
-    api.wait(RESOURCE_CLAIMS, "part", lambda seen: bool(seen) and bool(seen["status"].get("reservedFor")))
-    api.wait(PODS, "user", lambda seen: bool(seen) and bool(seen["spec"].get("nodeName")), what="bound")
+    api.wait(RESOURCE_CLAIMS, "part", lambda seen: bool(seen["status"].get("reservedFor")))
+    api.wait(PODS, "user", lambda seen: bool(seen["spec"].get("nodeName")), what="bound")
     gpu.driver.kill()
     gpu.driver.start()
     api.wait_running("user", timeout=60)
@@ -40,7 +42,7 @@ def test_a_driver_killed_while_preparing_finishes_after_its_restart(
 
 
 def test_pods_run_on_while_their_driver_is_away_and_end_when_it_is_back(
-    api: Api, gpus: Any, ledger: Any, all_free: Any
+    api: Api, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree
 ) -> None:
     gpu = gpus(nodes=[NODE])
     api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
@@ -58,7 +60,7 @@ def test_pods_run_on_while_their_driver_is_away_and_end_when_it_is_back(
 
 
 def test_a_restarted_kubelet_wipes_the_slices_and_the_driver_brings_them_back(
-    api: Api, cluster: Cluster, gpus: Any, ledger: Any
+    api: Api, cluster: Cluster, gpus: StartGpus, ledger: OpenLedger
 ) -> None:
     gpu = gpus(nodes=[NODE])
     api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
@@ -92,7 +94,7 @@ def _uids(slices: list[dict[str, Any]], driver: str) -> set[str]:
 
 @pytest.mark.parametrize("component", ["apiserver", "controllers", "scheduler"])
 def test_a_restarted_component_takes_up_where_it_was(
-    api: Api, cluster: Cluster, gpus: Any, ledger: Any, all_free: Any, component: Component
+    api: Api, cluster: Cluster, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree, component: Component
 ) -> None:
     gpu = gpus(nodes=[NODE])
     api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
@@ -113,7 +115,7 @@ def test_a_restarted_component_takes_up_where_it_was(
     all_free("next")
 
 
-def test_a_driver_that_stays_away_takes_its_devices_out_of_the_cluster(api: Api, gpus: Any) -> None:
+def test_a_driver_that_stays_away_takes_its_devices_out_of_the_cluster(api: Api, gpus: StartGpus) -> None:
     gpu = gpus(nodes=[NODE])
     gpu.driver.kill()
     gpu.driver.forget_registration()

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from drakit_client.errors import Invalid
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.manifests import claim_template, first_available, pod, subrequest
+from e2e.hardware import StartGpus
+from e2e.ledger import AllFree, DevicesOf, OpenLedger
 
 NODE = "node-1"
 
@@ -19,7 +19,9 @@ def _consumers(api: Api, claim: str) -> set[str]:
     return {consumer["name"] for consumer in status.get("reservedFor", [])}
 
 
-def test_pods_that_name_the_same_claim_share_its_devices(api: Api, gpus: Any, devices_of: Any, all_free: Any) -> None:
+def test_pods_that_name_the_same_claim_share_its_devices(
+    api: Api, gpus: StartGpus, devices_of: DevicesOf, all_free: AllFree
+) -> None:
     gpu = gpus(nodes=[NODE])
     names = ["first", "second", "third"]
     api.create(gpu.partitions("shared", "3g.20gb"), *(pod(name, "shared") for name in names))
@@ -32,7 +34,7 @@ def test_pods_that_name_the_same_claim_share_its_devices(api: Api, gpus: Any, de
 
     api.delete(PODS, "first")
     api.wait_gone(PODS, ["first"])
-    api.wait(RESOURCE_CLAIMS, "shared", lambda seen: bool(seen) and len(seen["status"]["reservedFor"]) == 2)
+    api.wait(RESOURCE_CLAIMS, "shared", lambda seen: len(seen["status"]["reservedFor"]) == 2)
     assert devices_of("shared") == [device]
     for name in names[1:]:
         api.delete(PODS, name)
@@ -40,7 +42,7 @@ def test_pods_that_name_the_same_claim_share_its_devices(api: Api, gpus: Any, de
     all_free("shared")
 
 
-def test_a_template_gives_each_pod_a_claim_of_its_own(api: Api, gpus: Any, ledger: Any) -> None:
+def test_a_template_gives_each_pod_a_claim_of_its_own(api: Api, gpus: StartGpus, ledger: OpenLedger) -> None:
     gpu = gpus(nodes=[NODE])
     names = ["first", "second"]
     api.create(
@@ -65,18 +67,20 @@ def test_a_template_gives_each_pod_a_claim_of_its_own(api: Api, gpus: Any, ledge
     assert _consumers(api, claims["second"]) == {"second"}
 
 
-def test_a_finished_pod_gives_its_devices_back(api: Api, gpus: Any, ledger: Any, all_free: Any) -> None:
+def test_a_finished_pod_gives_its_devices_back(
+    api: Api, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree
+) -> None:
     gpu = gpus(nodes=[NODE])
     job = pod("job", "whole", restartPolicy="Never")
     job["metadata"]["annotations"] = {"drakit.dev/exit-after": "0.1s"}
     job["spec"]["containers"][0]["command"] = ["true"]
     api.create(gpu.whole("whole"), job)
-    api.wait(PODS, "job", lambda seen: bool(seen) and seen["status"].get("phase") == "Succeeded", what="Succeeded")
+    api.wait(PODS, "job", lambda seen: seen["status"].get("phase") == "Succeeded", what="Succeeded")
     all_free("whole")
     assert ledger(gpu.name).used() == {}
 
 
-def test_a_pod_waits_for_a_claim_that_is_created_later(api: Api, gpus: Any) -> None:
+def test_a_pod_waits_for_a_claim_that_is_created_later(api: Api, gpus: StartGpus) -> None:
     gpu = gpus(nodes=[NODE])
     api.create(pod("early", "late"))
     message = api.wait_event("early", "FailedScheduling")
@@ -85,7 +89,7 @@ def test_a_pod_waits_for_a_claim_that_is_created_later(api: Api, gpus: Any) -> N
     api.wait_running("early")
 
 
-def test_the_first_alternative_that_fits_is_taken(api: Api, gpus: Any, devices_of: Any) -> None:
+def test_the_first_alternative_that_fits_is_taken(api: Api, gpus: StartGpus, devices_of: DevicesOf) -> None:
     """KEP-4816: while a whole GPU is free it is taken, else a partition."""
     gpu = gpus(nodes=[NODE], gpus=2)
     large = subrequest("large", gpu.gpu_class)
@@ -104,7 +108,7 @@ def test_the_first_alternative_that_fits_is_taken(api: Api, gpus: Any, devices_o
     assert taken == ["gpu/large", "gpu/small", "gpu/small"]
 
 
-def test_a_claim_in_use_cannot_be_deleted_from_under_its_pod(api: Api, gpus: Any) -> None:
+def test_a_claim_in_use_cannot_be_deleted_from_under_its_pod(api: Api, gpus: StartGpus) -> None:
     gpu = gpus(nodes=[NODE])
     api.create(gpu.partitions("held", "1g.5gb"), pod("user", "held"))
     api.wait_running("user")
@@ -116,7 +120,7 @@ def test_a_claim_in_use_cannot_be_deleted_from_under_its_pod(api: Api, gpus: Any
     api.wait_gone(RESOURCE_CLAIMS, ["held"])
 
 
-def test_an_allocated_claim_cannot_be_pointed_elsewhere(api: Api, gpus: Any) -> None:
+def test_an_allocated_claim_cannot_be_pointed_elsewhere(api: Api, gpus: StartGpus) -> None:
     gpu = gpus(nodes=[NODE])
     api.create(gpu.partitions("fixed", "1g.5gb"), pod("user", "fixed"))
     api.wait_running("user")

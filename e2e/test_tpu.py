@@ -9,6 +9,8 @@ import pytest
 from drakit_client.resources import DEPLOYMENTS, PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.manifests import deployment, pod
+from e2e.hardware import StartTpus
+from e2e.ledger import DevicesOf, OpenLedger
 
 HOSTS = [f"node-{number}" for number in range(2, 6)]
 # What each device of a 4x4 pool covers, hosts numbered row by row (hardware facts, not the driver's code).
@@ -29,12 +31,12 @@ def _pods_of(api: Api, app: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("chips", "replicas"), [(8, 2), (16, 4)], ids=["2x4 on two hosts", "4x4 on four hosts"])
 def test_a_deployment_spreads_over_exactly_the_hosts_of_its_slice(
-    api: Api, tpus: Any, devices_of: Any, chips: int, replicas: int
+    api: Api, tpus: StartTpus, devices_of: DevicesOf, chips: int, replicas: int
 ) -> None:
     tpu = tpus(nodes=HOSTS)
     api.create(tpu.slice_of("tpu-consumer", chips), deployment("workers", "tpu-consumer", replicas=replicas))
     api.wait(
-        DEPLOYMENTS, "workers", lambda seen: bool(seen) and seen["status"].get("availableReplicas") == replicas,
+        DEPLOYMENTS, "workers", lambda seen: seen["status"].get("availableReplicas") == replicas,
         what="available",
     )  # fmt: skip
     (device,) = devices_of("tpu-consumer")
@@ -46,7 +48,7 @@ def test_a_deployment_spreads_over_exactly_the_hosts_of_its_slice(
     }
 
 
-def test_each_worker_knows_its_place_in_the_mesh(api: Api, tpus: Any, devices_of: Any) -> None:
+def test_each_worker_knows_its_place_in_the_mesh(api: Api, tpus: StartTpus, devices_of: DevicesOf) -> None:
     tpu = tpus(nodes=HOSTS)
     api.create(tpu.slice_of("tpu-consumer", 16), deployment("workers", "tpu-consumer", replicas=4))
     api.wait_all(PODS, lambda pods: sum(item["status"].get("phase") == "Running" for item in pods) == 4, what="running")
@@ -65,7 +67,7 @@ def test_each_worker_knows_its_place_in_the_mesh(api: Api, tpus: Any, devices_of
         assert {name: environment[name] for name in expected} == expected
 
 
-def test_one_replica_more_than_hosts_stays_pending(api: Api, tpus: Any) -> None:
+def test_one_replica_more_than_hosts_stays_pending(api: Api, tpus: StartTpus) -> None:
     tpu = tpus(nodes=HOSTS)
     api.create(tpu.slice_of("tpu-consumer", 8), deployment("workers", "tpu-consumer", replicas=3))
     pods = api.wait_all(
@@ -96,7 +98,12 @@ def test_one_replica_more_than_hosts_stays_pending(api: Api, tpus: Any) -> None:
     ],
 )  # fmt: skip
 def test_slices_exclude_and_coexist_as_the_picture_says(
-    api: Api, tpus: Any, ledger: Any, devices_of: Any, order: list[int | tuple[int, int]], fits: list[bool]
+    api: Api,
+    tpus: StartTpus,
+    ledger: OpenLedger,
+    devices_of: DevicesOf,
+    order: list[int | tuple[int, int]],
+    fits: list[bool],
 ) -> None:
     """``order`` has the chips of each claim, and for some the number of the host on which its pod must run."""
     tpu = tpus(nodes=HOSTS)
@@ -104,8 +111,8 @@ def test_slices_exclude_and_coexist_as_the_picture_says(
     for index, (wanted, fit) in enumerate(zip(order, fits, strict=True)):
         name = f"slice-{index}"
         chips, host = wanted if isinstance(wanted, tuple) else (wanted, None)
-        where = {"nodeSelector": {"kubernetes.io/hostname": HOSTS[host - 1]}} if host else {}
-        api.create(tpu.slice_of(name, chips), pod(name, name, **where))
+        selector = {"kubernetes.io/hostname": HOSTS[host - 1]} if host else {}
+        api.create(tpu.slice_of(name, chips), pod(name, name, nodeSelector=selector))
         if not fit:
             assert "cannot allocate all claims" in api.wait_event(name, "FailedScheduling")
             continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,13 +21,17 @@ from drakit_client.reflector import Reflector
 from drakit_client.resources import BY_KIND, EVENTS, PODS, Resource
 
 T = TypeVar("T")
-Condition = Callable[[Object | None], bool]
+Condition = Callable[[Object], bool]
 
 _CALL_SECONDS = 60.0
 
 
 class WaitTimeout(AssertionError):
     """A condition did not come true in time; the message has the object's state and its last events."""
+
+
+def _exists(seen: Object) -> bool:
+    return True
 
 
 class Api:
@@ -138,24 +142,39 @@ class Api:
         self,
         resource: Resource,
         name: str,
-        condition: Condition,
+        condition: Condition = _exists,
         *,
         namespace: str | None = None,
         timeout: float = 30.0,
-        what: str = "as expected",
+        what: str = "there",
     ) -> Object:
-        """Watch one object until ``condition(object or None)`` holds; ``WaitTimeout`` tells what was there instead.
+        """Watch one object until it exists and ``condition(object)`` holds, and return it.
 
-        Returns the object, or ``{}`` if the condition held because it was gone.
+        ``WaitTimeout`` tells what was there instead.
         """
+        found = self._wait(
+            resource, name, lambda seen: seen is not None and condition(seen), namespace, timeout=timeout, what=what
+        )
+        return found or {}
+
+    def _wait(
+        self,
+        resource: Resource,
+        name: str,
+        condition: Callable[[Object | None], bool],
+        namespace: str | None,
+        *,
+        timeout: float,
+        what: str,
+    ) -> Object | None:
         last: list[Object | None] = [None]
 
-        async def follow() -> Object:
+        async def follow() -> Object | None:
             async with asyncio.timeout(timeout):
                 async for current in self._states(resource, name, self._in(resource, namespace)):
                     last[0] = current
                     if condition(current):
-                        return current or {}
+                        return current
             raise TimeoutError
 
         try:
@@ -163,7 +182,7 @@ class Api:
         except TimeoutError:
             raise WaitTimeout(self._disappointment(resource, name, namespace, what, timeout, last[0])) from None
 
-    async def _states(self, resource: Resource, name: str, namespace: str | None) -> Any:
+    async def _states(self, resource: Resource, name: str, namespace: str | None) -> AsyncIterator[Object | None]:
         """The object's state now and after every change, for ever; survives restarts of the API server."""
         selector = f"metadata.name={name}"
         while True:
@@ -244,7 +263,7 @@ class Api:
             self.wait(
                 PODS,
                 pod,
-                lambda seen: seen is not None and seen.get("status", {}).get("phase") == "Running",
+                lambda seen: seen.get("status", {}).get("phase") == "Running",
                 namespace=namespace,
                 timeout=max(0.1, deadline - time.monotonic()),
                 what="Running",
@@ -259,7 +278,7 @@ class Api:
         deadline = time.monotonic() + timeout
         for name in names:
             left = max(0.1, deadline - time.monotonic())
-            self.wait(resource, name, lambda seen: seen is None, namespace=namespace, timeout=left, what="gone")
+            self._wait(resource, name, lambda seen: seen is None, namespace, timeout=left, what="gone")
 
     def wait_event(self, name: str, reason: str, *, containing: str = "", timeout: float = 30.0) -> str:
         """Wait for an event about an object; returns its message."""

@@ -116,4 +116,4 @@ def _tpu_claim(name: str, chips: int) -> Object:
 
 
 def _available(replicas: int) -> Condition:
-    return lambda seen: seen is not None and seen.get("status", {}).get("availableReplicas") == replicas
+    return lambda seen: bool(seen.get("status", {}).get("availableReplicas") == replicas)

@@ -101,7 +101,7 @@ def namespace(_session_api: Api) -> Iterator[str]:
     name = f"test-{secrets.token_hex(3)}"
     _session_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     # kube-apiserver refuses pods of a namespace that has no default service account yet.
-    _session_api.wait(SERVICE_ACCOUNTS, "default", lambda seen: seen is not None, namespace=name, what="there")
+    _session_api.wait(SERVICE_ACCOUNTS, "default", namespace=name)
     yield name
     _session_api.delete(NAMESPACES, name)
     _session_api.wait_gone(NAMESPACES, [name], timeout=60)

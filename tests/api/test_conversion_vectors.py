@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from drakit_api import conversion, encoding, lifecycle, schema, validation
 from drakit_api.decoding import decode
 from drakit_api.features import FeatureGates
-from exchanges import GATES, comparable, conversions
+from tests.vectors.exchanges import GATES, comparable, conversions
 
 NOW = "2026-01-01T00:00:00Z"
 

@@ -16,7 +16,7 @@ import pytest
 from drakit_api import encoding, lifecycle, validation
 from drakit_api.decoding import DecodeError, decode
 from drakit_api.features import FeatureGates
-from exchanges import GATES, Vector, comparable, recorded
+from tests.vectors.exchanges import GATES, Vector, comparable, recorded
 
 NOW = "2026-01-01T00:00:00Z"
 KINDS = {

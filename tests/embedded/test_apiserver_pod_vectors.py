@@ -14,7 +14,7 @@ from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.store import Store
-from exchanges import Vector, recorded
+from tests.vectors.exchanges import Vector, recorded
 
 PODS = [vector for vector in recorded("create") if vector["resource"] == "pods"]
 

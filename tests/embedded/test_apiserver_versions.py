@@ -20,7 +20,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Invalid, NotFound
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.registry import conversion
-from exchanges import GATES, comparable, conversions, recorded
+from tests.vectors.exchanges import GATES, comparable, conversions, recorded
 
 Object = dict[str, Any]
 

@@ -1,0 +1,75 @@
+"""The drivers of a test with what stories say about them: their classes, their partitions, claims in a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from drakit_kind import manifests
+from drakit_kind.cluster import Driver
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Gpus:
+    """A driver with MIG GPUs whose names belong to this test."""
+
+    driver: Driver
+
+    @property
+    def name(self) -> str:
+        """DRA driver name, which is also the domain of the devices' attributes."""
+        return self.driver.name
+
+    @property
+    def mig_class(self) -> str:
+        """DeviceClass of the partitions."""
+        return "mig." + self.name.removeprefix("gpu.")
+
+    @property
+    def gpu_class(self) -> str:
+        """DeviceClass of whole GPUs."""
+        return self.name
+
+    @property
+    def parent(self) -> str:
+        """The attribute that all partitions of one GPU share."""
+        return f"{self.name}/parentUUID"
+
+    def partition(self, profile: str, name: str = "mig", **fields: Any) -> Object:
+        """A request for one partition of a profile."""
+        return manifests.request(
+            name, self.mig_class, f"device.attributes['{self.name}'].profile == '{profile}'", **fields
+        )
+
+    def partitions(self, claim: str, *profiles: str, same_gpu: bool = True) -> Object:
+        """A claim for one partition of each profile."""
+        requests = [self.partition(profile, f"mig-{index}") for index, profile in enumerate(profiles)]
+        return manifests.claim(claim, *requests, match_attribute=self.parent if same_gpu else None)
+
+    def whole(self, claim: str) -> Object:
+        """A claim for a whole GPU."""
+        return manifests.claim(claim, manifests.request("gpu", self.gpu_class))
+
+
+@dataclass(frozen=True)
+class Tpus:
+    """A driver with a TPU pool whose names belong to this test."""
+
+    driver: Driver
+
+    @property
+    def name(self) -> str:
+        """DRA driver name and device class."""
+        return self.driver.name
+
+    def slice_of(self, claim: str, chips: int) -> Object:
+        """A claim for a slice with this number of chips."""
+        enough = f"device.capacity['{self.name}'].tpus.compareTo(quantity('{chips}')) == 0"
+        return manifests.claim(claim, manifests.request("tpu", self.name, enough))
+
+
+StartGpus = Callable[..., Gpus]
+StartTpus = Callable[..., Tpus]
