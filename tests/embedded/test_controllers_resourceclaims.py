@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from drakit_embedded import controllers as package
 from drakit_embedded.controllers.claim_templates import claim_from_template
 
 Object = dict[str, Any]
+Until = Callable[..., Awaitable[Any]]
 NS = "default"
 FINALIZER = "resource.kubernetes.io/delete-protection"
 SPEC: Object = {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu"}}]}}
@@ -54,11 +56,15 @@ class Story:
         status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": consumers}
         return await self.connection.replace_status(RESOURCE_CLAIMS, {**claim, "status": status}, NS)
 
-    async def claim(self, name: str) -> Object | None:
+    async def claim(self, name: str) -> Object:
+        return await self.connection.get(RESOURCE_CLAIMS, name, NS)
+
+    async def is_gone(self, name: str) -> bool:
         try:
-            return await self.connection.get(RESOURCE_CLAIMS, name, NS)
+            await self.claim(name)
         except NotFound:
-            return None
+            return True
+        return False
 
     async def users(self, name: str) -> list[str]:
         claim = await self.connection.get(RESOURCE_CLAIMS, name, NS)
@@ -85,7 +91,7 @@ def story(connection: Connection) -> Story:
     return Story(connection)
 
 
-async def test_a_template_becomes_a_claim_of_the_pod(story, controllers, until):
+async def test_a_template_becomes_a_claim_of_the_pod(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(RESOURCE_CLAIM_TEMPLATES, template(labels={"a": "b"}, annotations={"c": "d"}), NS)
     created = await story.create_pod("p", resourceClaimTemplateName="t")
     name = await until(lambda: story.generated("p"))
@@ -98,7 +104,7 @@ async def test_a_template_becomes_a_claim_of_the_pod(story, controllers, until):
     ]
 
 
-async def test_a_pod_waits_for_its_template_and_says_so(story, controllers, until):
+async def test_a_pod_waits_for_its_template_and_says_so(story: Story, controllers: None, until: Until) -> None:
     await story.create_pod("p", resourceClaimTemplateName="t")
     assert await until(lambda: story.events("FailedResourceClaimCreation")) == [
         'PodResourceClaim gpu: resource claim template "t": resourceclaimtemplate.resource.k8s.io "t" not found'
@@ -108,7 +114,7 @@ async def test_a_pod_waits_for_its_template_and_says_so(story, controllers, unti
     assert len((await story.connection.list(RESOURCE_CLAIMS, NS))["items"]) == 1
 
 
-async def test_a_generated_claim_that_was_deleted_is_made_again(story, controllers, until):
+async def test_a_generated_claim_that_was_deleted_is_made_again(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(RESOURCE_CLAIM_TEMPLATES, template(), NS)
     await story.create_pod("p", resourceClaimTemplateName="t")
     first = await until(lambda: story.generated("p"))
@@ -116,26 +122,24 @@ async def test_a_generated_claim_that_was_deleted_is_made_again(story, controlle
 
     async def second() -> bool:
         name = await story.generated("p")
-        return name != first and await story.claim(name) is not None
+        return name is not None and name != first and not await story.is_gone(name)
 
     await until(second)
 
 
-async def test_a_finished_pod_gives_back_its_generated_claim(story, controllers, until):
+async def test_a_finished_pod_gives_back_its_generated_claim(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(RESOURCE_CLAIM_TEMPLATES, template(), NS)
     created = await story.create_pod("p", resourceClaimTemplateName="t", node="n")
     name = await until(lambda: story.generated("p"))
     await story.allocate(await story.claim(name), created)
     await story.finish("p")
-
-    async def gone() -> bool:
-        return await story.claim(name) is None
-
-    await until(gone)
+    await until(lambda: story.is_gone(name))
 
 
 @pytest.mark.parametrize("end", ["finished", "deleted", "failed"])
-async def test_the_last_user_takes_the_allocation_with_it(end, story, controllers, until):
+async def test_the_last_user_takes_the_allocation_with_it(
+    end: str, story: Story, controllers: None, until: Until
+) -> None:
     one, two = [await story.create_pod(name, resourceClaimName="shared", node="n") for name in ("one", "two")]
     await story.create_claim("shared", one, two)
 
@@ -156,12 +160,12 @@ async def test_the_last_user_takes_the_allocation_with_it(end, story, controller
     await until(lambda: story.is_free("shared"))
 
 
-async def test_a_reservation_for_a_pod_that_never_was_goes(story, controllers, until):
+async def test_a_reservation_for_a_pod_that_never_was_goes(story: Story, controllers: None, until: Until) -> None:
     await story.create_claim("c", {"metadata": {"name": "ghost", "uid": "not-there"}})
     await until(lambda: story.is_free("c"))
 
 
-async def test_a_reservation_for_a_pod_of_the_same_name_goes(story, controllers, until):
+async def test_a_reservation_for_a_pod_of_the_same_name_goes(story: Story, controllers: None, until: Until) -> None:
     created = await story.create_pod("p", resourceClaimName="c")
     await story.create_claim("c", {"metadata": {"name": "p", "uid": "an-earlier-one"}}, created)
 
@@ -172,7 +176,7 @@ async def test_a_reservation_for_a_pod_of_the_same_name_goes(story, controllers,
     await until(only_current)
 
 
-async def test_a_pod_deleted_before_it_was_scheduled_is_no_user(story, controllers, until):
+async def test_a_pod_deleted_before_it_was_scheduled_is_no_user(story: Story, controllers: None, until: Until) -> None:
     body = pod("p", resourceClaimName="c")
     body["metadata"]["finalizers"] = ["example.com/keep"]
     created = await story.connection.create(PODS, body, NS)
@@ -182,31 +186,25 @@ async def test_a_pod_deleted_before_it_was_scheduled_is_no_user(story, controlle
     assert await story.connection.get(PODS, "p", NS)
 
 
-async def test_a_deleted_claim_waits_for_its_user(story, controllers, until):
+async def test_a_deleted_claim_waits_for_its_user(story: Story, controllers: None, until: Until) -> None:
     created = await story.create_pod("p", resourceClaimName="c", node="n")
     await story.create_claim("c", created)
     await story.connection.delete(RESOURCE_CLAIMS, "c", NS)
     await story.connection.patch(RESOURCE_CLAIMS, "c", {"metadata": {"labels": {"seen": "yes"}}}, NS)
     assert (await story.claim("c"))["status"]["allocation"]
     await story.connection.delete(PODS, "p", NS, grace_period_seconds=0)
-
-    async def gone() -> bool:
-        return await story.claim("c") is None
-
-    await until(gone)
+    await until(lambda: story.is_gone("c"))
 
 
-async def test_an_unused_claim_can_be_deleted(story, controllers, until):
+async def test_an_unused_claim_can_be_deleted(story: Story, controllers: None, until: Until) -> None:
     await story.create_claim("c", allocated=False)
     await story.connection.delete(RESOURCE_CLAIMS, "c", NS)
-
-    async def gone() -> bool:
-        return await story.claim("c") is None
-
-    await until(gone)
+    await until(lambda: story.is_gone("c"))
 
 
-async def test_a_pod_bound_without_a_scheduler_gets_its_reservation(story, controllers, until):
+async def test_a_pod_bound_without_a_scheduler_gets_its_reservation(
+    story: Story, controllers: None, until: Until
+) -> None:
     other = await story.create_pod("other", resourceClaimName="c", node="n")
     await story.create_claim("c", other)
     await story.create_pod("p", resourceClaimName="c", node="n")
@@ -217,7 +215,7 @@ async def test_a_pod_bound_without_a_scheduler_gets_its_reservation(story, contr
     await until(both)
 
 
-async def test_consumers_that_are_no_pods_stay(story, controllers, until):
+async def test_consumers_that_are_no_pods_stay(story: Story, controllers: None, until: Until) -> None:
     claim = await story.create_claim("c")
     consumer = {"apiGroup": "example.com", "resource": "things", "name": "x", "uid": "y"}
     ghost = {"resource": "pods", "name": "ghost", "uid": "z"}
@@ -225,13 +223,13 @@ async def test_consumers_that_are_no_pods_stay(story, controllers, until):
     await story.connection.replace_status(RESOURCE_CLAIMS, {**claim, "status": status}, NS)
 
     async def only_thing() -> bool:
-        return (await story.claim("c"))["status"]["reservedFor"] == [consumer]
+        return bool((await story.claim("c"))["status"]["reservedFor"] == [consumer])
 
     await until(only_thing)
     assert (await story.claim("c"))["status"]["allocation"]
 
 
-async def test_a_prioritized_list_is_refused_while_its_gate_is_off(story, until):
+async def test_a_prioritized_list_is_refused_while_its_gate_is_off(story: Story, until: Until) -> None:
     from drakit_api.features import FeatureGates
 
     gates = FeatureGates("1.36", {"DRAPrioritizedList": False})
@@ -256,6 +254,6 @@ async def test_a_prioritized_list_is_refused_while_its_gate_is_off(story, until)
     ],
     ids=["short", "both long", "pod long"],
 )
-def test_long_names_are_cut_in_proportion(pod_name, claim_name, expected):
+def test_long_names_are_cut_in_proportion(pod_name: str, claim_name: str, expected: str) -> None:
     owner = {"metadata": {"name": pod_name, "uid": "u"}}
     assert claim_from_template(owner, claim_name, template())["metadata"]["generateName"] == expected

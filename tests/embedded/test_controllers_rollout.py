@@ -13,7 +13,9 @@ from drakit_embedded.controllers import rollout
 Object = dict[str, Any]
 
 
-def deployment(replicas: int, surge: Any = "25%", unavailable: Any = "25%", strategy: str = "RollingUpdate") -> Object:
+def deployment(
+    replicas: int, surge: int | str = "25%", unavailable: int | str = "25%", strategy: str = "RollingUpdate"
+) -> Object:
     rolling = {"maxSurge": surge, "maxUnavailable": unavailable}
     return {
         "metadata": {"name": "d"},
@@ -42,7 +44,9 @@ def replica_set(name: str, replicas: int, available: int, **annotations: str) ->
     ],
     ids=str,
 )
-def test_surge_rounds_up_and_unavailable_down_and_never_both_are_zero(replicas, surge, unavailable, expected):
+def test_surge_rounds_up_and_unavailable_down_and_never_both_are_zero(
+    replicas: int, surge: int | str, unavailable: int | str, expected: tuple[int, int]
+) -> None:
     assert rollout.fenceposts(deployment(replicas, surge, unavailable)) == expected
 
 
@@ -57,7 +61,9 @@ def test_surge_rounds_up_and_unavailable_down_and_never_both_are_zero(replicas, 
     ],
     ids=["new pods crash", "new pods ready", "some new pods ready", "old pods unhealthy"],
 )
-def test_old_pods_go_only_as_far_as_availability_allows(new_available, old_available, expected):
+def test_old_pods_go_only_as_far_as_availability_allows(
+    new_available: int, old_available: int, expected: dict[str, int]
+) -> None:
     sizes = rollout.scale_down(
         deployment(10, 3, 2), [replica_set("old", 8, old_available)], replica_set("newer", 5, new_available)
     )
@@ -71,7 +77,7 @@ def test_old_pods_go_only_as_far_as_availability_allows(new_available, old_avail
     old=st.lists(st.integers(0, 20), max_size=4),
     new=st.integers(0, 20),
 )
-def test_a_step_never_exceeds_the_surge(desired, surge, unavailable, old, new):
+def test_a_step_never_exceeds_the_surge(desired: int, surge: int, unavailable: int, old: list[int], new: int) -> None:
     wanted = deployment(desired, surge, unavailable)
     size = rollout.new_set_size(wanted, sum(old) + new, new)
     if new >= desired:
@@ -87,7 +93,9 @@ def test_a_step_never_exceeds_the_surge(desired, surge, unavailable, old, new):
     old=st.lists(st.tuples(st.integers(1, 20), st.integers(0, 20)), max_size=4),
     new=st.tuples(st.integers(0, 20), st.integers(0, 20)),
 )
-def test_scaling_down_keeps_enough_pods_available(desired, unavailable, old, new):
+def test_scaling_down_keeps_enough_pods_available(
+    desired: int, unavailable: int, old: list[tuple[int, int]], new: tuple[int, int]
+) -> None:
     wanted = deployment(desired, 1, unavailable)
     sets = [replica_set(f"old-{'x' * index}", size, min(size, ready)) for index, (size, ready) in enumerate(old)]
     newest = replica_set("new", new[0], min(new))
@@ -98,7 +106,7 @@ def test_scaling_down_keeps_enough_pods_available(desired, unavailable, old, new
     assert all(size >= 0 for size in sizes.values())
 
 
-def test_scaling_in_the_middle_of_a_rollout_is_proportional():
+def test_scaling_in_the_middle_of_a_rollout_is_proportional() -> None:
     # 10 -> 15 replicas with 3 surge: 13 pods become 18, in proportion (deployment documentation of Kubernetes).
     sets = [
         replica_set("old", 8, 8, **{rollout.MAX_REPLICAS: "13"}),
@@ -107,28 +115,28 @@ def test_scaling_in_the_middle_of_a_rollout_is_proportional():
     assert rollout.proportional(deployment(15, 3, 2), sets) == {"old": 11, "newer": 7}
 
 
-def test_scaling_to_zero_takes_everything():
+def test_scaling_to_zero_takes_everything() -> None:
     sets = [replica_set("old", 8, 8), replica_set("newer", 5, 0)]
     assert rollout.proportional(deployment(0, 3, 2), sets) == {"old": 0, "newer": 0}
 
 
-def test_the_hash_label_does_not_change_the_template():
+def test_the_hash_label_does_not_change_the_template() -> None:
     plain = deployment(1)["spec"]["template"]
     labelled = {**plain, "metadata": {"labels": {"app": "x", rollout.HASH_LABEL: "abc"}}}
     assert rollout.template_hash(plain) == rollout.template_hash(labelled)
     assert rollout.template_hash(plain) != rollout.template_hash({**plain, "spec": {"containers": [{"name": "d"}]}})
 
 
-def test_what_go_clients_leave_empty_does_not_change_the_template():
+def test_what_go_clients_leave_empty_does_not_change_the_template() -> None:
     plain = deployment(1)["spec"]["template"]
-    spec = {"containers": [{"name": "c", "resources": {}, "env": None}], "volumes": []}
+    spec: Object = {"containers": [{"name": "c", "resources": {}, "env": None}], "volumes": []}
     sent = {"metadata": {"creationTimestamp": None, "labels": {"app": "x"}}, "spec": spec}
     assert rollout.template_hash(sent) == rollout.template_hash(plain)
     zero = {"metadata": {"labels": {"app": "x"}}, "spec": {**plain["spec"], "terminationGracePeriodSeconds": 0}}
     assert rollout.template_hash(zero) != rollout.template_hash(plain)
 
 
-def test_the_oldest_of_two_equal_replica_sets_is_the_new_one():
+def test_the_oldest_of_two_equal_replica_sets_is_the_new_one() -> None:
     wanted = deployment(1)
     template = wanted["spec"]["template"]
     older, newer = replica_set("a", 1, 1), replica_set("bb", 1, 1)

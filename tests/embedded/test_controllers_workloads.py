@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, Literal, TypeVar
 
 import pytest
 
@@ -26,6 +27,8 @@ from drakit_embedded.controllers.pods import slow_start
 from drakit_embedded.controllers.replicasets import ReplicaSetController
 
 Object = dict[str, Any]
+Until = Callable[..., Awaitable[Any]]
+T = TypeVar("T")
 NS = "default"
 LABELS = {"app": "x"}
 
@@ -90,14 +93,14 @@ def story(connection: Connection) -> Story:
     return Story(connection)
 
 
-def equals(function: Any, expected: Any) -> Any:
+def equals(function: Callable[[], Awaitable[T]], expected: T) -> Callable[[], Awaitable[bool]]:
     async def check() -> bool:
         return await function() == expected
 
     return check
 
 
-async def test_a_replica_set_has_as_many_pods_as_it_says(story, controllers, until):
+async def test_a_replica_set_has_as_many_pods_as_it_says(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(REPLICA_SETS, workload("rs", 3), NS)
     await until(equals(story.count, 3))
     await story.make_ready()
@@ -121,7 +124,7 @@ async def test_a_replica_set_has_as_many_pods_as_it_says(story, controllers, unt
     await until(equals(story.count, 1))
 
 
-async def test_unready_pods_go_first(story, controllers, until):
+async def test_unready_pods_go_first(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(REPLICA_SETS, workload("rs", 2), NS)
     await until(equals(story.count, 2))
     await story.make_ready()
@@ -133,7 +136,9 @@ async def test_unready_pods_go_first(story, controllers, until):
     assert {pod["metadata"]["name"] for pod in await story.pods()} == keep
 
 
-async def test_a_matching_orphan_is_adopted_and_a_stranger_released(story, controllers, until):
+async def test_a_matching_orphan_is_adopted_and_a_stranger_released(
+    story: Story, controllers: None, until: Until
+) -> None:
     orphan = {"metadata": {"name": "orphan", "labels": LABELS}, "spec": template()["spec"]}
     await story.connection.create(PODS, orphan, NS)
     await story.connection.create(REPLICA_SETS, workload("rs", 1), NS)
@@ -148,7 +153,9 @@ async def test_a_matching_orphan_is_adopted_and_a_stranger_released(story, contr
     assert not await adopted()
 
 
-async def test_a_refused_pod_is_told_in_event_and_condition(story, until, monkeypatch):
+async def test_a_refused_pod_is_told_in_event_and_condition(
+    story: Story, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
     create = Connection.create
 
     async def refuse_pods(self: Connection, resource: Resource, *args: Any, **options: Any) -> Object:
@@ -175,7 +182,7 @@ async def test_a_refused_pod_is_told_in_event_and_condition(story, until, monkey
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def test_creation_starts_slowly_and_stops_at_the_first_failure():
+async def test_creation_starts_slowly_and_stops_at_the_first_failure() -> None:
     attempts = 0
 
     async def fail_from_the_third_on() -> None:
@@ -189,7 +196,7 @@ async def test_creation_starts_slowly_and_stops_at_the_first_failure():
     assert attempts == 3
 
 
-async def test_a_deployment_becomes_available(story, controllers, until):
+async def test_a_deployment_becomes_available(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(DEPLOYMENTS, workload("d", 2), NS)
     await until(equals(story.count, 2))
     assert (await story.condition("d", "Available")).get("status") != "True"
@@ -216,7 +223,9 @@ async def test_a_deployment_becomes_available(story, controllers, until):
     assert all(pod["metadata"]["labels"]["pod-template-hash"] == digest for pod in await story.pods())
 
 
-async def test_a_rolling_update_replaces_pods_and_keeps_the_old_revision(story, controllers, until):
+async def test_a_rolling_update_replaces_pods_and_keeps_the_old_revision(
+    story: Story, controllers: None, until: Until
+) -> None:
     rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
     await story.connection.create(DEPLOYMENTS, workload("d", 3, strategy=rolling), NS)
     await until(equals(story.count, 3))
@@ -245,12 +254,12 @@ async def test_a_rolling_update_replaces_pods_and_keeps_the_old_revision(story, 
 
     async def third() -> bool:
         deployment = await story.connection.get(DEPLOYMENTS, "d", NS)
-        return deployment["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "3"
+        return bool(deployment["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "3")
 
     await until(third)
 
 
-async def test_recreate_ends_all_old_pods_first(story, controllers, until):
+async def test_recreate_ends_all_old_pods_first(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(DEPLOYMENTS, workload("d", 2, strategy={"type": "Recreate"}), NS)
     await until(equals(story.count, 2))
     await story.make_ready()
@@ -264,7 +273,7 @@ async def test_recreate_ends_all_old_pods_first(story, controllers, until):
     assert await story.sets() == {"one": 0, "two": 2}
 
 
-async def test_scaling_is_no_rollout(story, controllers, until):
+async def test_scaling_is_no_rollout(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(DEPLOYMENTS, workload("d", 1), NS)
     await until(equals(story.count, 1))
     await story.connection.patch(DEPLOYMENTS, "d", {"spec": {"replicas": 4}}, NS)
@@ -272,7 +281,7 @@ async def test_scaling_is_no_rollout(story, controllers, until):
     assert await story.sets() == {"one": 4}
 
 
-async def test_a_paused_deployment_scales_but_does_not_roll(story, controllers, until):
+async def test_a_paused_deployment_scales_but_does_not_roll(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(DEPLOYMENTS, workload("d", 1), NS)
     await until(equals(story.count, 1))
     patch = {"spec": {"paused": True, "replicas": 3, "template": template("two")}}
@@ -283,7 +292,9 @@ async def test_a_paused_deployment_scales_but_does_not_roll(story, controllers, 
 
 
 @pytest.mark.parametrize("propagation", ["Background", "Foreground"])
-async def test_what_an_owner_owns_goes_with_it(propagation, story, controllers, until):
+async def test_what_an_owner_owns_goes_with_it(
+    propagation: Literal["Background", "Foreground"], story: Story, controllers: None, until: Until
+) -> None:
     await story.connection.create(DEPLOYMENTS, workload("d", 2), NS)
     await until(equals(story.count, 2))
     await story.connection.delete(DEPLOYMENTS, "d", NS, propagation=propagation)
@@ -297,7 +308,7 @@ async def test_what_an_owner_owns_goes_with_it(propagation, story, controllers, 
     await until(nothing_left)
 
 
-async def test_orphans_stay(story, controllers, until):
+async def test_orphans_stay(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(REPLICA_SETS, workload("rs", 2), NS)
     await until(equals(story.count, 2))
     await story.connection.delete(REPLICA_SETS, "rs", NS, propagation="Orphan")
@@ -321,14 +332,16 @@ def owned(name: str, *owners: Object, block: bool = False) -> Object:
     return {"metadata": {"name": name, "ownerReferences": references}}
 
 
-async def test_an_owner_of_another_uid_does_not_count(story, controllers, until):
+async def test_an_owner_of_another_uid_does_not_count(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(CONFIG_MAPS, {"metadata": {"name": "owner"}}, NS)
     replaced = {"metadata": {"name": "owner", "uid": "an-earlier-one"}}
     await story.connection.create(CONFIG_MAPS, owned("child", replaced), NS)
     await until(lambda: story.gone(CONFIG_MAPS, "child"))
 
 
-async def test_one_living_owner_is_enough_and_the_dead_one_is_forgotten(story, controllers, until):
+async def test_one_living_owner_is_enough_and_the_dead_one_is_forgotten(
+    story: Story, controllers: None, until: Until
+) -> None:
     one, two = [await story.connection.create(CONFIG_MAPS, {"metadata": {"name": name}}, NS) for name in ("one", "two")]
     await story.connection.create(CONFIG_MAPS, owned("child", one, two), NS)
     await story.connection.delete(CONFIG_MAPS, "one", NS)
@@ -340,7 +353,7 @@ async def test_one_living_owner_is_enough_and_the_dead_one_is_forgotten(story, c
     await until(forgotten)
 
 
-async def test_foreground_waits_for_blocking_dependents_only(story, controllers, until):
+async def test_foreground_waits_for_blocking_dependents_only(story: Story, controllers: None, until: Until) -> None:
     owner = await story.connection.create(CONFIG_MAPS, {"metadata": {"name": "owner"}}, NS)
     blocking, free = owned("blocking", owner, block=True), owned("free", owner)
     for child in (blocking, free):
@@ -359,7 +372,7 @@ async def test_foreground_waits_for_blocking_dependents_only(story, controllers,
     assert await story.exists(CONFIG_MAPS, "free")
 
 
-async def test_a_namespace_is_furnished_and_emptied(story, controllers, until):
+async def test_a_namespace_is_furnished_and_emptied(story: Story, controllers: None, until: Until) -> None:
     connection = story.connection
     await connection.create(NAMESPACES, {"metadata": {"name": "team"}})
     await until(lambda: story.exists(SERVICE_ACCOUNTS, "default", "team"))
@@ -383,7 +396,7 @@ async def test_a_namespace_is_furnished_and_emptied(story, controllers, until):
     assert (await connection.list(EVENTS, "team"))["items"] == []
 
 
-async def test_default_objects_come_back(story, controllers, until):
+async def test_default_objects_come_back(story: Story, controllers: None, until: Until) -> None:
     await until(lambda: story.exists(SERVICE_ACCOUNTS, "default"))
     before = await story.connection.get(SERVICE_ACCOUNTS, "default", NS)
     await story.connection.delete(SERVICE_ACCOUNTS, "default", NS)
@@ -395,7 +408,7 @@ async def test_default_objects_come_back(story, controllers, until):
     await until(another)
 
 
-async def run_pod_gc(connection: Connection, **options: Any) -> Any:
+async def run_pod_gc(connection: Connection, **options: Any) -> asyncio.Task[None]:
     informers = Informers(connection)
     collector = PodGarbageCollector(informers, period=0.02, **options)
 
@@ -413,7 +426,7 @@ def on_node(name: str, node: str | None) -> Object:
     return {"metadata": {"name": name}, "spec": spec}
 
 
-async def test_pods_of_deleted_nodes_fail_and_go(story, until):
+async def test_pods_of_deleted_nodes_fail_and_go(story: Story, until: Until) -> None:
     await story.connection.create(NODES, {"metadata": {"name": "there"}})
     for node in ("there", "missing"):
         await story.connection.create(PODS, on_node(node, node), NS)
@@ -433,7 +446,7 @@ async def test_pods_of_deleted_nodes_fail_and_go(story, until):
     assert await story.exists(PODS, "there")
 
 
-async def test_the_oldest_finished_pods_go_above_the_threshold(story, until):
+async def test_the_oldest_finished_pods_go_above_the_threshold(story: Story, until: Until) -> None:
     for name in ("a", "b", "c"):
         await story.connection.create(PODS, on_node(name, "n"), NS)
         await story.connection.create(NODES, {"metadata": {"name": f"node-{name}"}})
@@ -443,7 +456,7 @@ async def test_the_oldest_finished_pods_go_above_the_threshold(story, until):
     task.cancel()
 
 
-async def test_a_pod_deleted_before_it_was_scheduled_goes_at_once(story, until):
+async def test_a_pod_deleted_before_it_was_scheduled_goes_at_once(story: Story, until: Until) -> None:
     await story.connection.create(PODS, on_node("p", None), NS)
     await story.connection.delete(PODS, "p", NS)
     task = await run_pod_gc(story.connection)

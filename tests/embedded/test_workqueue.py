@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 import pytest
 
 from drakit_embedded.workqueue import NotYet, WorkQueue
 
+Until = Callable[..., Awaitable[Any]]
+K = TypeVar("K", bound=Hashable)
+
 
 @asynccontextmanager
-async def running(queue):
+async def running(queue: WorkQueue[K]) -> AsyncIterator[None]:
     task = asyncio.create_task(queue.run())
     yield
     task.cancel()
@@ -20,10 +25,10 @@ async def running(queue):
         await task
 
 
-async def test_a_key_added_many_times_is_worked_on_once(until):
-    done = []
+async def test_a_key_added_many_times_is_worked_on_once(until: Until) -> None:
+    done: list[str] = []
 
-    async def sync(key):
+    async def sync(key: str) -> None:
         done.append(key)
 
     queue = WorkQueue(sync, name="test")
@@ -35,11 +40,13 @@ async def test_a_key_added_many_times_is_worked_on_once(until):
         assert done == ["a", "b"]
 
 
-async def test_a_key_that_changes_while_worked_on_is_worked_on_again_afterwards(until):
-    active, overlap, done = set(), [], []
+async def test_a_key_that_changes_while_worked_on_is_worked_on_again_afterwards(until: Until) -> None:
+    active: set[str] = set()
+    overlap: list[str] = []
+    done: list[str] = []
     release = asyncio.Event()
 
-    async def sync(key):
+    async def sync(key: str) -> None:
         overlap.extend(active & {key})
         active.add(key)
         await release.wait()
@@ -57,10 +64,10 @@ async def test_a_key_that_changes_while_worked_on_is_worked_on_again_afterwards(
     assert not overlap
 
 
-async def test_failures_are_tried_again_with_growing_delays(until):
-    times = []
+async def test_failures_are_tried_again_with_growing_delays(until: Until) -> None:
+    times: list[float] = []
 
-    async def sync(key):
+    async def sync(key: str) -> None:
         times.append(asyncio.get_running_loop().time())
         if len(times) < 5:
             raise NotYet("wait")
@@ -73,10 +80,10 @@ async def test_failures_are_tried_again_with_growing_delays(until):
     assert all(gap >= wanted * 0.99 for gap, wanted in zip(gaps, (0.02, 0.04, 0.08, 0.16), strict=True))
 
 
-async def test_a_bug_in_one_key_does_not_stop_the_others(until, caplog):
-    done = []
+async def test_a_bug_in_one_key_does_not_stop_the_others(until: Until, caplog: pytest.LogCaptureFixture) -> None:
+    done: list[str] = []
 
-    async def sync(key):
+    async def sync(key: str) -> None:
         if key == "bad":
             raise KeyError("bug")
         done.append(key)
@@ -89,10 +96,10 @@ async def test_a_bug_in_one_key_does_not_stop_the_others(until, caplog):
     assert "test bad failed" in caplog.text
 
 
-async def test_the_earlier_of_two_times_wins(until):
-    done = []
+async def test_the_earlier_of_two_times_wins(until: Until) -> None:
+    done: list[str] = []
 
-    async def sync(key):
+    async def sync(key: str) -> None:
         done.append(key)
 
     queue = WorkQueue(sync, name="test")
@@ -103,10 +110,10 @@ async def test_the_earlier_of_two_times_wins(until):
         await until(lambda: done == ["a"])
 
 
-async def test_a_returned_number_is_a_time_to_come_back(until):
-    done = []
+async def test_a_returned_number_is_a_time_to_come_back(until: Until) -> None:
+    done: list[str] = []
 
-    async def sync(key):
+    async def sync(key: str) -> float | None:
         done.append(key)
         return 0.01 if len(done) < 3 else None
 
@@ -116,10 +123,12 @@ async def test_a_returned_number_is_a_time_to_come_back(until):
         await until(lambda: len(done) == 3)
 
 
-async def test_no_more_keys_at_once_than_the_limit(until):
-    active, most, done = set(), [], []
+async def test_no_more_keys_at_once_than_the_limit(until: Until) -> None:
+    active: set[int] = set()
+    most: list[int] = []
+    done: list[int] = []
 
-    async def sync(key):
+    async def sync(key: int) -> None:
         active.add(key)
         most.append(len(active))
         await asyncio.sleep(0)
