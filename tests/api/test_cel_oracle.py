@@ -6,6 +6,7 @@ import contextlib
 from typing import Any
 
 import celpy
+from celpy.evaluation import CELEvalError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -47,7 +48,7 @@ verdicts: st.SearchStrategy[str] = st.recursive(
 def by_celpy(expression: str) -> Any:
     try:
         return bool(ENVIRONMENT.program(ENVIRONMENT.compile(expression)).evaluate({}))
-    except celpy.CELEvalError:
+    except CELEvalError:
         return "error"
 
 

@@ -40,7 +40,8 @@ def rows(name: str) -> list[dict[str, Any]]:
 
 @functools.cache
 def differences() -> dict[str, dict[str, str]]:
-    return json.loads((VECTORS / "differences.json").read_text(encoding="utf-8"))
+    found: dict[str, dict[str, str]] = json.loads((VECTORS / "differences.json").read_text(encoding="utf-8"))
+    return found
 
 
 def answer(expression: str, driver: str, device: dict[str, Any]) -> dict[str, Any]:
@@ -73,7 +74,8 @@ def metered_cost(expression: str) -> int:
     frame = cel.device_view(DRIVER, DEVICE).frame + [0] * places
     with contextlib.suppress(cel.CelRuntimeError, CostExceeded):
         run(frame)
-    return frame[COST]
+    cost: int = frame[COST]
+    return cost
 
 
 @pytest.mark.parametrize("row", rows("admission"), ids=lambda row: f"{row['server']}-{row['expression'][:60]}")

@@ -57,7 +57,8 @@ def test_a_prepare_answer_in_bytes() -> None:
     device = dra_v1_pb2.Device(
         request_names=["gpu/big"], pool_name="n", device_name="d", cdi_device_ids=["v/c=x"], share_id="s"
     )
-    answer = dra_v1_pb2.NodePrepareResourcesResponse(claims={"u": {"devices": [device]}})
+    prepared = dra_v1_pb2.NodePrepareResourceResponse(devices=[device])
+    answer = dra_v1_pb2.NodePrepareResourcesResponse(claims={"u": prepared})
     wanted = b"\x0a\x07gpu/big\x12\x01n\x1a\x01d\x22\x05v/c=x\x2a\x01s"
     wanted = b"\x0a" + bytes([len(wanted)]) + wanted
     wanted = b"\x0a\x01u\x12" + bytes([len(wanted)]) + wanted

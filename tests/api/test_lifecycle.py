@@ -78,11 +78,14 @@ def test_compatibility_groups_have_a_gate_of_their_own() -> None:
 def test_claim_fields_live_and_die_with_their_gates(devices: dict[str, Any]) -> None:
     def prepare(gates: FeatureGates) -> dict[str, Any]:
         claim = of_kind("ResourceClaim", {"devices": devices})
-        return lifecycle.prepare_create("ResourceClaim", claim, gates, now=NOW)["spec"]["devices"]
+        kept: dict[str, Any] = lifecycle.prepare_create("ResourceClaim", claim, gates, now=NOW)["spec"]["devices"]
+        return kept
 
     def in_template(gates: FeatureGates) -> dict[str, Any]:
         template = of_kind("ResourceClaimTemplate", {"spec": {"devices": devices}})
-        return lifecycle.prepare_create("ResourceClaimTemplate", template, gates, now=NOW)["spec"]["spec"]["devices"]
+        created = lifecycle.prepare_create("ResourceClaimTemplate", template, gates, now=NOW)
+        kept: dict[str, Any] = created["spec"]["spec"]["devices"]
+        return kept
 
     assert prepare(ALPHA) == in_template(ALPHA)
     assert prepare(OFF) == in_template(OFF)

@@ -239,7 +239,7 @@ def test_limits_allow_exactly_the_limit() -> None:
 
 
 def test_one_slice_holds_128_devices_and_mixins_but_a_pool_is_split() -> None:
-    spec = {
+    spec: Object = {
         "driver": "d.example.com",
         "pool": {"name": "p"},
         "allNodes": True,

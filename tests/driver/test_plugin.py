@@ -330,7 +330,7 @@ async def test_device_of_another_claim_is_refused_unless_for_admins(plugin: Fixt
 
 async def test_shares_of_a_device_add_up_to_its_capacity(plugin: Fixture, api: Any) -> None:
     for index, memory in enumerate(["30Gi", "10Gi", "1"]):
-        share = {"shareID": f"share-{index}", "consumedCapacity": {"memory": memory}}
+        share: Object = {"shareID": f"share-{index}", "consumedCapacity": {"memory": memory}}
         await api.put("resourceclaims", claim(f"uid-{index}", f"c-{index}", "shared", **share))
     answer = await plugin.kubelet.prepare(*((f"uid-{index}", f"c-{index}") for index in range(3)))
     assert [answer[f"uid-{index}"].error for index in range(3)] == [

@@ -207,7 +207,7 @@ async def test_slices_of_pools_that_are_gone_are_removed(api: Any, connection: C
 async def test_other_drivers_nodes_and_network_pools_are_left_alone(
     api: Any, connection: Connection, node: Object
 ) -> None:
-    foreign = [
+    foreign: list[tuple[str, Object]] = [
         ("a", {"driver": "other.example.com", "nodeName": NODE}),
         ("b", {"driver": DRIVER, "nodeName": "node-2"}),
         ("c", {"driver": DRIVER, "allNodes": True}),
