@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from drakit_allocator.scheduler import Scheduler
 
 
 @click.group()
@@ -57,6 +64,7 @@ async def _run(kubeconfig: str | None, context: str | None, name: str, gates: ob
     from drakit_allocator.scheduler import Scheduler
     from drakit_api.features import FeatureGates
     from drakit_client.connection import Connection
+    from drakit_client.readiness import stop_with_parent
 
     assert isinstance(gates, FeatureGates)
     try:
@@ -68,10 +76,33 @@ async def _run(kubeconfig: str | None, context: str | None, name: str, gates: ob
     async with connection:
         process = Scheduler(connection, name=name, gates=gates, leader_election=leader_elect)
         task = asyncio.create_task(process.run())
+        stopping = asyncio.Event()
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, task.cancel)
+            loop.add_signal_handler(number, stopping.set)
+        stop_with_parent(loop, stopping.set)
         try:
-            await task
+            await _until_stopped(process, task, stopping)
         except asyncio.CancelledError:
             click.echo(f"scheduled {process.counters.scheduled} pods", err=True)
+
+
+async def _until_stopped(process: Scheduler, task: asyncio.Task[None], stopping: asyncio.Event) -> None:
+    """Raises ``CancelledError`` after it was stopped, and what went wrong if the scheduler failed by itself."""
+    import asyncio
+
+    from drakit_client.readiness import announce_ready
+
+    stopped = asyncio.create_task(stopping.wait())
+    synced = asyncio.create_task(process.synced.wait())
+    try:
+        await asyncio.wait([task, stopped, synced], return_when=asyncio.FIRST_COMPLETED)
+        if synced.done():
+            announce_ready()
+            await asyncio.wait([task, stopped], return_when=asyncio.FIRST_COMPLETED)
+        if stopped.done():
+            task.cancel()
+        await task
+    finally:
+        stopped.cancel()
+        synced.cancel()

@@ -70,12 +70,14 @@ def run(
 
 
 async def _serve(config: ServerConfig, kubeconfig: Path | None, *, controllers: bool) -> None:
+    from drakit_client.readiness import announce_ready, stop_with_parent
     from drakit_embedded.apiserver import Server
 
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
+    stop_with_parent(loop, stopped.set)
     async with Server(config) as server:
         if kubeconfig is not None:
             _write_kubeconfig(kubeconfig, server)
@@ -83,6 +85,7 @@ async def _serve(config: ServerConfig, kubeconfig: Path | None, *, controllers: 
         elif config.token is None:
             click.echo(f"token: {server.token}")
         click.echo(f"serving on {server.url}")
+        announce_ready()
         if controllers:
             await _until(stopped, server)
         else:

@@ -101,7 +101,7 @@ async def _run(
     from kubernetes.aio.config import ConfigException
 
     from drakit_client.connection import Connection
-    from drakit_client.readiness import announce_ready
+    from drakit_client.readiness import announce_ready, stop_with_parent
     from drakit_embedded.kubelet import KubeletSimulator
     from drakit_embedded.kubelet.claims import CheckpointError
 
@@ -116,6 +116,7 @@ async def _run(
     interrupted = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
+    stop_with_parent(asyncio.get_running_loop(), interrupted.set)
     starting = asyncio.create_task(simulator.start())
     waiting = asyncio.create_task(interrupted.wait())
     try:
