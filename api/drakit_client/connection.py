@@ -269,11 +269,20 @@ class Connection:
         ) as response:
             if response.status >= 400:
                 raise _refusal(response.status, await response.read())
-            async for line in response.content:
-                event: Object = msgspec.json.decode(line)
-                if event["type"] == "ERROR":
-                    raise api_error(event["object"].get("code", 500), event["object"])
-                yield event
+            try:
+                async for line in response.content:
+                    event: Object = msgspec.json.decode(line)
+                    if event["type"] == "ERROR":
+                        raise api_error(event["object"].get("code", 500), event["object"])
+                    yield event
+            finally:
+                _abandon(response)
+
+
+def _abandon(response: aiohttp.ClientResponse) -> None:
+    """Drop a stream that has not ended: TLS would wait for a goodbye of the server, even past the end of the loop."""
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
 
 
 def _refusal(code: int, raw: bytes) -> ApiError:
