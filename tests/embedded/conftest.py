@@ -91,7 +91,7 @@ class FakePlugin:
         self.prepare_gate = asyncio.Event()
         self.prepare_gate.set()
         self.health: asyncio.Queue[list[Object]] = asyncio.Queue()
-        self.requests = ("gpu",)
+        self.requests: tuple[str, ...] = ("gpu",)
         self.socket = node / "plugins" / driver / "dra.sock"
         self.registration_socket = node / "plugins_registry" / f"{driver}-reg.sock"
         self._endpoint = endpoint

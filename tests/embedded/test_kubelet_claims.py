@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ def claim(*results: Object) -> Object:
     }
 
 
-def test_the_checkpoint_survives_in_the_kubelets_own_format(tmp_path):
+def test_the_checkpoint_survives_in_the_kubelets_own_format(tmp_path: Path) -> None:
     path = tmp_path / "dra_manager_state"
     cache = ClaimCache(path)
     device = Device("pool", "dev", ("gpu",), ("x.dev/c=1",))
@@ -46,7 +47,7 @@ def test_the_checkpoint_survives_in_the_kubelets_own_format(tmp_path):
     ['{"Data": "{}", "Checksum": 1}', "{", '{"Data": 5, "Checksum": 1}', "[]"],
     ids=["checksum", "not json", "not text", "a list"],
 )
-def test_a_damaged_checkpoint_stops_the_kubelet(tmp_path, content):
+def test_a_damaged_checkpoint_stops_the_kubelet(tmp_path: Path, content: str) -> None:
     path = tmp_path / "dra_manager_state"
     path.write_text(content)
     with pytest.raises(CheckpointError, match="drain the node and remove the file"):
@@ -54,7 +55,7 @@ def test_a_damaged_checkpoint_stops_the_kubelet(tmp_path, content):
     assert path.read_text() == content
 
 
-def test_a_claim_without_allocation_is_refused():
+def test_a_claim_without_allocation_is_refused() -> None:
     with pytest.raises(ValueError, match="not allocated"):
         ClaimInfo.from_claim({"metadata": {"name": "c", "namespace": "ns", "uid": "u"}, "status": {}})
 
@@ -70,13 +71,15 @@ def test_a_claim_without_allocation_is_refused():
     ],
     ids=str,
 )
-def test_an_operation_is_skipped_only_if_all_devices_of_the_driver_allow_it(skips, prepare, unprepare):
+def test_an_operation_is_skipped_only_if_all_devices_of_the_driver_allow_it(
+    skips: list[list[str] | None], prepare: bool, unprepare: bool
+) -> None:
     results = [{"driver": "d", **({"skipNodeOperations": skip} if skip else {})} for skip in skips]
     state = ClaimInfo.from_claim(claim(*results)).drivers["d"]
     assert (state.does_skip("NodePrepareResources"), state.does_skip("NodeUnprepareResources")) == (prepare, unprepare)
 
 
-def test_a_request_gets_only_its_own_devices():
+def test_a_request_gets_only_its_own_devices() -> None:
     devices = [Device("p", "a", ("r1",), ("x=a",)), Device("p", "b", ("r2",), ("x=b",)), Device("p", "c", (), ("x=c",))]
     info = ClaimInfo("u", "c", "ns", {"d": DriverState(devices)})
     assert info.cdi_ids("") == ["x=a", "x=b", "x=c"]
@@ -84,7 +87,7 @@ def test_a_request_gets_only_its_own_devices():
     assert info.cdi_ids("other") == ["x=c"]
 
 
-def test_health_is_unknown_until_reported_and_after_its_timeout(monkeypatch):
+def test_health_is_unknown_until_reported_and_after_its_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     health = HealthCache()
@@ -99,5 +102,5 @@ def test_health_is_unknown_until_reported_and_after_its_timeout(monkeypatch):
     assert health.get("d", "p", "a").state == "Unknown"
 
 
-def test_long_health_messages_are_cut():
+def test_long_health_messages_are_cut() -> None:
     assert len(Report("p", "a", 2, 0, "x" * 2000).as_health().message) == 1024

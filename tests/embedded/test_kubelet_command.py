@@ -5,19 +5,24 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
+from drakit_client.connection import Connection
 from drakit_client.resources import NODES, PODS
 from drakit_embedded.kubelet_command import kubelet
 
+Until = Callable[..., Awaitable[Any]]
 COMMAND = [sys.executable, "-c", "from drakit_embedded.kubelet_command import kubelet; kubelet()", "run"]
 
 
 @pytest.fixture
-def kubeconfig(connection, short_path):
+def kubeconfig(connection: Connection, short_path: Path) -> Path:
     config = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -31,7 +36,9 @@ def kubeconfig(connection, short_path):
     return path
 
 
-async def test_nodes_come_up_and_run_pods_until_interrupted(connection, kubeconfig, short_path, until):
+async def test_nodes_come_up_and_run_pods_until_interrupted(
+    connection: Connection, kubeconfig: Path, short_path: Path, until: Until
+) -> None:
     options = ["--kubeconfig", str(kubeconfig), "--root", str(short_path / "nodes")]
     options += ["--nodes", "3", "--name-prefix", "sim-", "--label", "zone=a"]
     process = await asyncio.create_subprocess_exec(*COMMAND, *options, stderr=asyncio.subprocess.PIPE)
@@ -44,7 +51,8 @@ async def test_nodes_come_up_and_run_pods_until_interrupted(connection, kubeconf
         await connection.create(PODS, {"metadata": {"name": "p"}, "spec": spec}, "default")
 
         async def running() -> bool:
-            return (await connection.get(PODS, "p", "default"))["status"].get("phase") == "Running"
+            pod = await connection.get(PODS, "p", "default")
+            return bool(pod["status"].get("phase") == "Running")
 
         await until(running)
         process.send_signal(signal.SIGINT)
@@ -65,7 +73,7 @@ async def test_nodes_come_up_and_run_pods_until_interrupted(connection, kubeconf
     ],
     ids=["name", "label", "kubeconfig"],
 )
-def test_mistakes_are_named_and_nothing_is_made(options, message, short_path):
+def test_mistakes_are_named_and_nothing_is_made(options: list[str], message: str, short_path: Path) -> None:
     result = CliRunner().invoke(kubelet, ["run", "--root", str(short_path / "nodes"), *options])
     assert result.exit_code != 0
     assert message in result.output

@@ -36,7 +36,7 @@ def pod(**annotations: str) -> Object:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else str(value),
 )
-def test_commands_that_are_understood_end(command, expected):
+def test_commands_that_are_understood_end(command: list[str], expected: Exit | None) -> None:
     assert planned_exit(pod(), {"name": "c", "command": command}) == expected
     assert planned_exit(pod(), {"name": "c", "command": command[:1], "args": command[1:]}) == expected
 
@@ -51,7 +51,7 @@ def test_commands_that_are_understood_end(command, expected):
     ],
     ids=str,
 )
-def test_annotations_say_when_a_container_ends(annotations, expected):
+def test_annotations_say_when_a_container_ends(annotations: dict[str, str], expected: Exit) -> None:
     assert planned_exit(pod(**annotations), {"name": "c", "command": ["sleep", "9"]}) == expected
 
 
@@ -63,12 +63,12 @@ def test_annotations_say_when_a_container_ends(annotations, expected):
     ],
     ids=["duration", "code"],
 )
-def test_annotations_that_cannot_be_read_are_refused(annotations, message):
+def test_annotations_that_cannot_be_read_are_refused(annotations: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         planned_exit(pod(**annotations), {"name": "c"})
 
 
-def test_environment_has_literals_fields_and_devices_in_this_order():
+def test_environment_has_literals_fields_and_devices_in_this_order() -> None:
     env = [
         {"name": "A", "value": "1"},
         {"name": "B", "value": "$(A)-$$(A)-$(UNKNOWN)"},
@@ -90,7 +90,7 @@ def test_environment_has_literals_fields_and_devices_in_this_order():
     }
 
 
-def test_the_log_is_the_environment_then_devices_then_mounts():
+def test_the_log_is_the_environment_then_devices_then_mounts() -> None:
     edits = Edits(
         device_nodes=[{"path": "/dev/a"}, {"path": "/dev/b", "hostPath": "/dev/c"}],
         mounts=[{"hostPath": "/h", "containerPath": "/c", "options": ["ro", "bind"]}],

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from drakit_api.kubelet import wire
 from drakit_embedded.kubelet.claims import ClaimInfo
+from drakit_embedded.kubelet.health import Report
 from drakit_embedded.kubelet.plugin_calls import CallError
 from drakit_embedded.kubelet.plugins import PluginError, Plugins
 from drakit_embedded.kubelet.registration import Registrar
+
+if TYPE_CHECKING:
+    from tests.embedded.conftest import FakePlugin
+
+Until = Callable[..., Awaitable[Any]]
 
 TRANSCRIPT = Path(__file__).parent.parent / "vectors" / "kubelet" / "transcript.jsonl"
 RECORDED_ENDPOINT = "/var/lib/kubelet/plugins/gpu.example.com/dra.sock"
@@ -25,7 +32,7 @@ class Node:
     def __init__(self, directory: Path, *, wiping: float = 60.0) -> None:
         (directory / "plugins_registry").mkdir(parents=True)
         self.wiped: list[str] = []
-        self.health: list[Any] = []
+        self.health: list[Sequence[Report] | None] = []
         self.plugins = Plugins(
             wiping=wiping,
             health_retry=0.05,
@@ -48,7 +55,7 @@ class Node:
 
 
 @pytest.fixture
-async def node(short_path):
+async def node(short_path: Path) -> AsyncIterator[Node]:
     node = Node(short_path / "n")
     yield node
     await node.close()
@@ -72,7 +79,15 @@ def recorded_registrations() -> list[tuple[tuple[str, ...], dict[str, Any], set[
 @pytest.mark.parametrize(
     ("versions", "verdict", "health"), recorded_registrations(), ids=lambda value: " ".join(value) if value else "none"
 )
-async def test_registers_as_the_recorded_kubelet_did(versions, verdict, health, node, plugins, short_path, until):
+async def test_registers_as_the_recorded_kubelet_did(
+    versions: tuple[str, ...],
+    verdict: dict[str, Any],
+    health: set[str],
+    node: Node,
+    plugins: Callable[..., FakePlugin],
+    short_path: Path,
+    until: Until,
+) -> None:
     endpoint = None if verdict["plugin_registered"] else RECORDED_ENDPOINT
     plugin = plugins(short_path / "n", versions=versions, endpoint=endpoint)
     await plugin.start()
@@ -86,7 +101,9 @@ async def test_registers_as_the_recorded_kubelet_did(versions, verdict, health, 
     assert bool(node.plugins.names()) == verdict["plugin_registered"]
 
 
-async def test_a_refused_plugin_is_asked_again_after_half_a_second_and_then_later(node, plugins, short_path, until):
+async def test_a_refused_plugin_is_asked_again_after_half_a_second_and_then_later(
+    node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
+) -> None:
     plugin = plugins(short_path / "n", versions=("1.0.0",))
     times = []
     loop = asyncio.get_running_loop()
@@ -109,16 +126,20 @@ async def test_a_refused_plugin_is_asked_again_after_half_a_second_and_then_late
     ],
     ids=["newest first", "oldest first", "unknown first"],
 )
-async def test_the_first_version_of_the_plugins_list_that_the_kubelet_knows_is_taken(versions, chosen, node):
+async def test_the_first_version_of_the_plugins_list_that_the_kubelet_knows_is_taken(
+    versions: list[str], chosen: str, node: Node
+) -> None:
     assert node.plugins.validate("d", "/e", versions) == chosen
 
 
-async def test_a_plugin_without_versions_is_refused(node):
+async def test_a_plugin_without_versions_is_refused(node: Node) -> None:
     with pytest.raises(PluginError, match="empty list of supported gRPC services"):
         node.plugins.validate("d", "/e", [])
 
 
-async def test_another_type_of_plugin_is_refused(node, plugins, short_path, until):
+async def test_another_type_of_plugin_is_refused(
+    node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
+) -> None:
     plugin = plugins(short_path / "n")
     plugin.type = "CSIPlugin"
     await plugin.start()
@@ -128,7 +149,9 @@ async def test_another_type_of_plugin_is_refused(node, plugins, short_path, unti
     assert node.plugins.names() == []
 
 
-async def test_a_removed_socket_deregisters_and_wipes_after_the_delay(short_path, plugins, until):
+async def test_a_removed_socket_deregisters_and_wipes_after_the_delay(
+    short_path: Path, plugins: Callable[..., FakePlugin], until: Until
+) -> None:
     node = Node(short_path / "n", wiping=0.2)
     try:
         plugin = plugins(short_path / "n")
@@ -143,7 +166,9 @@ async def test_a_removed_socket_deregisters_and_wipes_after_the_delay(short_path
         await node.close()
 
 
-async def test_a_driver_that_returns_in_time_keeps_its_slices(node, plugins, short_path, until):
+async def test_a_driver_that_returns_in_time_keeps_its_slices(
+    node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
+) -> None:
     plugin = plugins(short_path / "n")
     await plugin.start()
     await until(lambda: node.plugins.names() and node.plugins.get("gpu.example.com").connected)
@@ -155,7 +180,9 @@ async def test_a_driver_that_returns_in_time_keeps_its_slices(node, plugins, sho
     assert node.wiped == []
 
 
-async def test_a_killed_plugin_stays_registered_but_unconnected(node, plugins, short_path, until):
+async def test_a_killed_plugin_stays_registered_but_unconnected(
+    node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
+) -> None:
     plugin = plugins(short_path / "n", versions=(wire.DRA_V1,))
     await plugin.start()
     await until(lambda: node.plugins.names() and node.plugins.get("gpu.example.com").connected)
@@ -166,7 +193,9 @@ async def test_a_killed_plugin_stays_registered_but_unconnected(node, plugins, s
     assert "gpu.example.com" in node.plugins._pending_wipes
 
 
-async def test_a_call_under_way_fails_when_its_plugin_is_deregistered(node, plugins, short_path, until):
+async def test_a_call_under_way_fails_when_its_plugin_is_deregistered(
+    node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
+) -> None:
     plugin = plugins(short_path / "n", versions=(wire.DRA_V1,))
     plugin.prepare_gate.clear()
     await plugin.start()
@@ -180,12 +209,16 @@ async def test_a_call_under_way_fails_when_its_plugin_is_deregistered(node, plug
     plugin.prepare_gate.set()
 
 
-async def test_health_reports_come_in_and_the_stream_is_opened_again(node, plugins, short_path, until):
+async def test_health_reports_come_in_and_the_stream_is_opened_again(
+    node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
+) -> None:
     plugin = plugins(short_path / "n")
     await plugin.start()
     await plugin.health.put([{"pool": "p", "device": "d", "health": "UNHEALTHY", "message": "hot"}])
     await until(lambda: node.health)
-    report = node.health[0][0]
+    reports = node.health[0]
+    assert reports is not None
+    report = reports[0]
     assert (report.pool, report.device, report.as_health().state, report.message) == ("p", "d", "Unhealthy", "hot")
     await plugin.kill()
     await until(lambda: None in node.health)
@@ -194,7 +227,7 @@ async def test_health_reports_come_in_and_the_stream_is_opened_again(node, plugi
     await until(lambda: plugin.names.count("NodeWatchResources") == 2)
 
 
-async def test_files_that_are_no_sockets_are_left_alone(node, short_path):
+async def test_files_that_are_no_sockets_are_left_alone(node: Node, short_path: Path) -> None:
     registry = short_path / "n" / "plugins_registry"
     (registry / "readme.txt").write_text("not a plugin")
     (registry / ".hidden.sock").write_text("")
@@ -202,6 +235,6 @@ async def test_files_that_are_no_sockets_are_left_alone(node, short_path):
     assert node.registrar._scan() == {}
 
 
-async def test_a_socket_path_that_is_too_long_is_named(node):
+async def test_a_socket_path_that_is_too_long_is_named(node: Node) -> None:
     with pytest.raises(ValueError, match="longer than 107 bytes"):
         node.plugins.register("d", "/" + "x" * 120, [wire.DRA_V1])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import pytest
@@ -15,7 +16,11 @@ from drakit_client.errors import NotFound
 from drakit_client.resources import EVENTS, LEASES, NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_embedded.kubelet import KubeletSimulator, NodeSpec, Timings
 
+if TYPE_CHECKING:
+    from tests.embedded.conftest import FakePlugin
+
 Object = dict[str, Any]
+Until = Callable[..., Awaitable[Any]]
 NS = "default"
 NODE = "n1"
 DRIVER = "gpu.example.com"
@@ -36,6 +41,11 @@ class Story:
         specs = [NodeSpec(name) for name in nodes or (NODE,)]
         self.simulator = KubeletSimulator(own, specs, self.root, token=KUBELET_TOKEN, timings=timings)
         await self.simulator.start()
+        return self.simulator
+
+    @property
+    def running(self) -> KubeletSimulator:
+        assert self.simulator is not None
         return self.simulator
 
     async def stop(self) -> None:
@@ -99,20 +109,18 @@ class Story:
         }
         await self.connection.create(PODS, binding, NS, subresource="binding", name=name)
 
-    async def get(self, name: str = "p") -> Object | None:
-        try:
-            return await self.connection.get(PODS, name, NS)
-        except NotFound:
-            return None
+    async def get(self, name: str = "p") -> Object:
+        return await self.connection.get(PODS, name, NS)
 
-    def reaches(self, phase: str | None, name: str = "p") -> Any:
+    def reaches(self, phase: str | None, name: str = "p") -> Callable[[], Awaitable[Object | bool]]:
         """A condition: the pod's phase is this one; None: the pod is gone."""
 
         async def check() -> Object | bool:
-            pod = await self.get(name)
-            if phase is None:
-                return pod is None
-            return pod if pod is not None and pod["status"].get("phase") == phase else False
+            try:
+                pod = await self.get(name)
+            except NotFound:
+                return phase is None
+            return pod if phase is not None and pod["status"].get("phase") == phase else False
 
         return check
 
@@ -147,14 +155,14 @@ class Story:
 
 
 @pytest.fixture
-async def story(connection, short_path):
+async def story(connection: Connection, short_path: Path) -> AsyncIterator[Story]:
     story = Story(connection, short_path)
     yield story
     await story.stop()
 
 
 @pytest.fixture
-async def plugin(story, plugins, until):
+async def plugin(story: Story, plugins: Callable[..., FakePlugin], until: Until) -> FakePlugin:
     """A registered plugin on the node of a running simulator."""
     await story.start()
     plugin = plugins(story.root / NODE)
@@ -163,7 +171,7 @@ async def plugin(story, plugins, until):
     return plugin
 
 
-async def test_a_node_is_registered_and_ready(story, until):
+async def test_a_node_is_registered_and_ready(story: Story, until: Until) -> None:
     await story.start()
     node = await story.connection.get(NODES, NODE)
     assert node["metadata"]["labels"]["kubernetes.io/hostname"] == NODE
@@ -184,7 +192,7 @@ async def test_a_node_is_registered_and_ready(story, until):
     assert again["status"]["daemonEndpoints"] != {}
 
 
-async def test_a_pod_without_claims_runs_and_ends(story, until):
+async def test_a_pod_without_claims_runs_and_ends(story: Story, until: Until) -> None:
     await story.start()
     await story.pod()
     pod = await until(story.reaches("Running"))
@@ -202,7 +210,7 @@ async def test_a_pod_without_claims_runs_and_ends(story, until):
     await until(story.reaches(None))
 
 
-async def test_the_life_of_a_claim_as_it_was_recorded(story, plugin, until):
+async def test_the_life_of_a_claim_as_it_was_recorded(story: Story, plugin: FakePlugin, until: Until) -> None:
     claim = await story.claim("half")
     await story.pod("p", "half")
     await until(story.reaches("Running"))
@@ -219,7 +227,9 @@ async def test_the_life_of_a_claim_as_it_was_recorded(story, plugin, until):
     ]
 
 
-async def test_claims_of_a_pod_are_prepared_in_one_call_a_driver(story, plugin, plugins, until):
+async def test_claims_of_a_pod_are_prepared_in_one_call_a_driver(
+    story: Story, plugin: FakePlugin, plugins: Callable[..., FakePlugin], until: Until
+) -> None:
     other = plugins(story.root / NODE, "nic.example.com", (wire.DRA_V1BETA1,))
     await other.start()
     await until(lambda: "NotifyRegistrationStatus" in other.names)
@@ -233,7 +243,9 @@ async def test_claims_of_a_pod_are_prepared_in_one_call_a_driver(story, plugin, 
     assert next(request["api"] for name, request in other.calls if name == "NodePrepareResources") == "v1beta1"
 
 
-async def test_a_shared_claim_is_prepared_once_and_unprepared_after_the_last_pod(story, plugin, until):
+async def test_a_shared_claim_is_prepared_once_and_unprepared_after_the_last_pod(
+    story: Story, plugin: FakePlugin, until: Until
+) -> None:
     await story.claim("shared")
     pods = [await story.pod(name, "shared", reserve=False) for name in ("one", "two", "three")]
     await story.reserve("shared", *pods)
@@ -249,10 +261,10 @@ async def test_a_shared_claim_is_prepared_once_and_unprepared_after_the_last_pod
     assert plugin.claims("NodeUnprepareResources") == ["shared"]
 
 
-async def test_a_container_gets_only_what_it_names(story, plugin, until):
+async def test_a_container_gets_only_what_it_names(story: Story, plugin: FakePlugin, until: Until) -> None:
     plugin.requests = ("gpu", "nic")
     await story.claim("c", requests=("gpu", "nic"))
-    containers = [
+    containers: list[Object] = [
         {"name": "all", "image": "i", "resources": {"claims": [{"name": "c"}]}},
         {"name": "nic", "image": "i", "resources": {"claims": [{"name": "c", "request": "nic"}]}},
         {"name": "none", "image": "i"},
@@ -267,7 +279,7 @@ async def test_a_container_gets_only_what_it_names(story, plugin, until):
     }
 
 
-async def test_a_ready_pod_no_longer_says_why_it_was_not(story, plugin, until):
+async def test_a_ready_pod_no_longer_says_why_it_was_not(story: Story, plugin: FakePlugin, until: Until) -> None:
     plugin.prepare_gate.clear()
     await story.claim()
     await story.pod("p", "c")
@@ -285,7 +297,9 @@ async def test_a_ready_pod_no_longer_says_why_it_was_not(story, plugin, until):
     assert ready(pod).keys() == {"type", "status", "lastTransitionTime"}
 
 
-async def test_without_a_driver_the_pod_waits_and_says_why(story, plugins, until):
+async def test_without_a_driver_the_pod_waits_and_says_why(
+    story: Story, plugins: Callable[..., FakePlugin], until: Until
+) -> None:
     await story.start()
     await story.claim()
     await story.pod("p", "c")
@@ -300,7 +314,7 @@ async def test_without_a_driver_the_pod_waits_and_says_why(story, plugins, until
     await until(story.reaches("Running"))
 
 
-async def test_a_pod_that_never_got_its_driver_can_be_deleted(story, until):
+async def test_a_pod_that_never_got_its_driver_can_be_deleted(story: Story, until: Until) -> None:
     await story.start()
     await story.claim()
     await story.pod("p", "c")
@@ -317,7 +331,9 @@ async def test_a_pod_that_never_got_its_driver_can_be_deleted(story, until):
         ("driver says no", r"NodePrepareResources failed for ResourceClaim c: device is on fire$"),
     ],
 )
-async def test_what_is_wrong_with_a_claim_is_said_in_the_kubelets_words(problem, message, story, plugin, until):
+async def test_what_is_wrong_with_a_claim_is_said_in_the_kubelets_words(
+    problem: str, message: str, story: Story, plugin: FakePlugin, until: Until
+) -> None:
     if problem != "missing":
         await story.claim()
     plugin.prepare_error = "device is on fire" if problem == "driver says no" else ""
@@ -328,7 +344,7 @@ async def test_what_is_wrong_with_a_claim_is_said_in_the_kubelets_words(problem,
     assert re.match("^Failed to prepare dynamic resources: prepare dynamic resources: " + message, said)
 
 
-async def test_a_failed_prepare_is_tried_again(story, plugin, until):
+async def test_a_failed_prepare_is_tried_again(story: Story, plugin: FakePlugin, until: Until) -> None:
     plugin.prepare_error = "not yet"
     await story.claim()
     await story.pod("p", "c")
@@ -337,7 +353,9 @@ async def test_a_failed_prepare_is_tried_again(story, plugin, until):
     await until(story.reaches("Running"))
 
 
-async def test_a_pod_deleted_while_its_driver_hangs_does_not_wait_for_it(story, plugin, until):
+async def test_a_pod_deleted_while_its_driver_hangs_does_not_wait_for_it(
+    story: Story, plugin: FakePlugin, until: Until
+) -> None:
     plugin.prepare_gate.clear()
     await story.claim()
     await story.pod("p", "c")
@@ -347,7 +365,9 @@ async def test_a_pod_deleted_while_its_driver_hangs_does_not_wait_for_it(story, 
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
-async def test_a_driver_that_goes_while_preparing_is_asked_again_when_it_is_back(story, plugin, until):
+async def test_a_driver_that_goes_while_preparing_is_asked_again_when_it_is_back(
+    story: Story, plugin: FakePlugin, until: Until
+) -> None:
     plugin.prepare_gate.clear()
     await story.claim()
     await story.pod("p", "c")
@@ -361,7 +381,9 @@ async def test_a_driver_that_goes_while_preparing_is_asked_again_when_it_is_back
     await until(story.reaches("Running"))
 
 
-async def test_a_failed_unprepare_blocks_the_deletion_until_it_works(story, plugin, until):
+async def test_a_failed_unprepare_blocks_the_deletion_until_it_works(
+    story: Story, plugin: FakePlugin, until: Until
+) -> None:
     await story.claim()
     await story.pod("p", "c")
     await until(story.reaches("Running"))
@@ -373,7 +395,7 @@ async def test_a_failed_unprepare_blocks_the_deletion_until_it_works(story, plug
     await until(story.reaches(None))
 
 
-async def test_a_force_deleted_pod_still_gives_back_its_claims(story, plugin, until):
+async def test_a_force_deleted_pod_still_gives_back_its_claims(story: Story, plugin: FakePlugin, until: Until) -> None:
     await story.claim()
     await story.pod("p", "c")
     await until(story.reaches("Running"))
@@ -381,9 +403,11 @@ async def test_a_force_deleted_pod_still_gives_back_its_claims(story, plugin, un
     await until(lambda: plugin.claims("NodeUnprepareResources") == ["c"])
 
 
-async def test_unresolvable_devices_keep_the_container_from_starting(story, plugin, until, monkeypatch):
+async def test_unresolvable_devices_keep_the_container_from_starting(
+    story: Story, plugin: FakePlugin, until: Until, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write = plugin._write_cdi
-    plugin._write_cdi = lambda uid, name: None
+    monkeypatch.setattr(plugin, "_write_cdi", lambda uid, name: None)
     claim = await story.claim()
     await story.pod("p", "c")
     device = f"gpu.example.com/claim={claim['metadata']['uid']}-gpu"
@@ -395,7 +419,7 @@ async def test_unresolvable_devices_keep_the_container_from_starting(story, plug
 
     async def waiting() -> bool:
         statuses = (await story.get())["status"].get("containerStatuses", [{}])
-        return statuses[0]["state"].get("waiting", {}).get("reason") == "CreateContainerError"
+        return bool(statuses[0]["state"].get("waiting", {}).get("reason") == "CreateContainerError")
 
     await until(waiting)
     write(claim["metadata"]["uid"], "c")
@@ -408,7 +432,9 @@ async def test_unresolvable_devices_keep_the_container_from_starting(story, plug
     [("Never", "0", "Succeeded"), ("Never", "3", "Failed"), ("OnFailure", "0", "Succeeded")],
     ids=["never, ends well", "never, fails", "on failure, ends well"],
 )
-async def test_pods_whose_containers_end_finish_after_their_claims_are_back(policy, code, phase, story, plugin, until):
+async def test_pods_whose_containers_end_finish_after_their_claims_are_back(
+    policy: str, code: str, phase: str, story: Story, plugin: FakePlugin, until: Until
+) -> None:
     await story.claim()
     annotations = {"drakit.dev/exit-after": "50ms", "drakit.dev/exit-code": code}
     await story.pod("p", "c", annotations=annotations, restartPolicy=policy)
@@ -421,7 +447,7 @@ async def test_pods_whose_containers_end_finish_after_their_claims_are_back(poli
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
-async def test_failing_containers_are_started_again_later_and_later(story, until):
+async def test_failing_containers_are_started_again_later_and_later(story: Story, until: Until) -> None:
     await story.start()
     await story.pod(
         annotations={"drakit.dev/exit-after": "10ms", "drakit.dev/exit-code": "1"}, restartPolicy="OnFailure"
@@ -429,7 +455,7 @@ async def test_failing_containers_are_started_again_later_and_later(story, until
 
     async def restarted_twice() -> bool:
         status = (await story.get())["status"].get("containerStatuses", [{}])[0]
-        return status.get("restartCount", 0) >= 2 and status["lastState"]["terminated"]["exitCode"] == 1
+        return bool(status.get("restartCount", 0) >= 2 and status["lastState"]["terminated"]["exitCode"] == 1)
 
     await until(restarted_twice)
     assert (await story.get())["status"]["phase"] == "Running"
@@ -437,27 +463,27 @@ async def test_failing_containers_are_started_again_later_and_later(story, until
     assert await story.log(previous="true") == (200, "HOSTNAME=p\n")
 
 
-async def test_a_container_that_waits_has_no_log_yet(story, until):
+async def test_a_container_that_waits_has_no_log_yet(story: Story, until: Until) -> None:
     await story.start()
     await story.pod(annotations={"drakit.dev/exit-after": "soon"})
     await until(lambda: story.events("Failed"))
     assert await story.log() == (400, 'container "c" in pod "p" is waiting to start: CreateContainerConfigError')
 
 
-async def test_a_restarted_kubelet_prepares_nothing_twice(story, plugin, until):
+async def test_a_restarted_kubelet_prepares_nothing_twice(story: Story, plugin: FakePlugin, until: Until) -> None:
     await story.claim()
     await story.pod("p", "c")
     before = await until(story.reaches("Running"))
     await story.publish("slice")
     await story.publish("elsewhere", node="another")
-    await story.simulator.restart(NODE)
+    await story.running.restart(NODE)
     await until(lambda: plugin.names.count("GetInfo") == 2)
 
     async def wiped() -> bool:
         return await story.slices() == ["elsewhere"]
 
     await until(wiped)
-    await until(lambda: story.simulator.kubelets[NODE].pods[before["metadata"]["uid"]].sandbox)
+    await until(lambda: story.running.kubelets[NODE].pods[before["metadata"]["uid"]].sandbox)
     after = await story.get()
     assert after["status"]["containerStatuses"] == before["status"]["containerStatuses"]
     assert (await story.log())[1] == "DEVICE_GPU=c-gpu\nHOSTNAME=p\n"
@@ -467,7 +493,7 @@ async def test_a_restarted_kubelet_prepares_nothing_twice(story, plugin, until):
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
-async def test_a_new_process_takes_over_what_the_old_one_left(story, plugin, until):
+async def test_a_new_process_takes_over_what_the_old_one_left(story: Story, plugin: FakePlugin, until: Until) -> None:
     await story.claim()
     await story.claim("other")
     kept = await story.pod("p", "c")
@@ -489,11 +515,13 @@ async def test_a_new_process_takes_over_what_the_old_one_left(story, plugin, unt
     assert plugin.claims("NodeUnprepareResources") == ["other", "c"]
 
 
-async def test_a_driver_that_is_gone_loses_its_slices_and_its_pods_go_on(story, plugin, until):
+async def test_a_driver_that_is_gone_loses_its_slices_and_its_pods_go_on(
+    story: Story, plugin: FakePlugin, until: Until
+) -> None:
     await story.claim()
     await story.pod("p", "c")
     await until(story.reaches("Running"))
-    await until(lambda: not story.simulator.kubelets[NODE].wipes.under_way)
+    await until(lambda: not story.running.kubelets[NODE].wipes.under_way)
     await story.publish("mine")
     await story.publish("of-another", driver="nic.example.com")
     await plugin.stop()
@@ -511,7 +539,9 @@ async def test_a_driver_that_is_gone_loses_its_slices_and_its_pods_go_on(story, 
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
-async def test_a_killed_driver_gets_its_unprepare_when_it_is_back(story, plugin, until):
+async def test_a_killed_driver_gets_its_unprepare_when_it_is_back(
+    story: Story, plugin: FakePlugin, until: Until
+) -> None:
     await story.claim()
     await story.pod("p", "c")
     await until(story.reaches("Running"))
@@ -524,12 +554,12 @@ async def test_a_killed_driver_gets_its_unprepare_when_it_is_back(story, plugin,
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
-async def test_health_reaches_the_status_of_the_container(story, plugin, until):
+async def test_health_reaches_the_status_of_the_container(story: Story, plugin: FakePlugin, until: Until) -> None:
     await story.claim()
     await story.pod("p", "c")
     await until(story.reaches("Running"))
 
-    def health(state: str, **extra: str) -> Any:
+    def health(state: str, **extra: str) -> Callable[[], Awaitable[bool]]:
         async def check() -> bool:
             status = (await story.get())["status"]["containerStatuses"][0]
             allocated = status.get("allocatedResourcesStatus", [])
@@ -549,7 +579,7 @@ async def test_health_reaches_the_status_of_the_container(story, plugin, until):
     await until(health("Unknown"))
 
 
-async def test_logs_need_the_token_and_can_be_cut_and_followed(story, until):
+async def test_logs_need_the_token_and_can_be_cut_and_followed(story: Story, until: Until) -> None:
     await story.start()
     env = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
     await story.pod("p", containers=[{"name": "c", "image": "i", "env": env}])
@@ -572,7 +602,7 @@ async def test_logs_need_the_token_and_can_be_cut_and_followed(story, until):
     assert await asyncio.wait_for(following, 5) == (200, "A=1\nB=2\nHOSTNAME=p\n")
 
 
-async def test_many_nodes_share_one_process(story, until):
+async def test_many_nodes_share_one_process(story: Story, until: Until) -> None:
     names = [f"n{number}" for number in range(1, 31)]
     await story.start(*names)
     assert len((await story.connection.list(NODES))["items"]) == 30
@@ -582,7 +612,7 @@ async def test_many_nodes_share_one_process(story, until):
     assert len(addresses) == 30
 
 
-async def test_nothing_is_left_when_it_stops(story, plugin, until):
+async def test_nothing_is_left_when_it_stops(story: Story, plugin: FakePlugin, until: Until) -> None:
     before = asyncio.all_tasks()
     await story.claim()
     await story.pod("p", "c", annotations={"drakit.dev/exit-after": "60s"})
@@ -594,6 +624,6 @@ async def test_nothing_is_left_when_it_stops(story, plugin, until):
 
 
 @pytest.mark.parametrize("name", ["../evil", "UPPER", "", "a..b", "x/y"])
-def test_names_that_could_leave_the_root_are_refused(name):
+def test_names_that_could_leave_the_root_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="node name"):
         NodeSpec(name)
