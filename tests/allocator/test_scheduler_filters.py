@@ -126,6 +126,28 @@ def test_required_node_affinity(terms: list[Json], matches: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("terms", "names"),
+    [
+        pytest.param([name_is("In", "n1")], {"n1"}, id="one"),
+        pytest.param([name_is("In", "n1"), name_is("In", "n2")], {"n1", "n2"}, id="alternatives"),
+        pytest.param([name_is("In", "n1"), expression("a", "Exists")], None, id="an-alternative-of-labels"),
+        pytest.param([{}], None, id="an-empty-term-names-no-node"),
+        pytest.param([name_is("In", "n1"), {}], None, id="an-empty-alternative"),
+        pytest.param([name_is("NotIn", "n1")], None, id="all-but-one"),
+        pytest.param(
+            [{"matchFields": [*name_is("In", "n1")["matchFields"], *name_is("In", "n2")["matchFields"]]}],
+            set(),
+            id="two-names-of-one-node",
+        ),
+    ],
+)
+def test_nodes_that_affinity_names(terms: list[Json], names: set[str] | None) -> None:
+    affinity = pod(affinity=required_nodes(*terms)).node_affinity
+    assert affinity is not None
+    assert affinity.names == names
+
+
+@pytest.mark.parametrize(
     ("taint", "toleration", "tolerated"),
     [
         pytest.param({"key": "k", "value": "v", "effect": "NoSchedule"}, None, False, id="no-schedule"),

@@ -472,6 +472,56 @@ async def test_an_unused_allocation_in_the_wrong_place_is_given_back(api: Connec
         assert (await bound(api))["spec"]["nodeName"] == "n2"
 
 
+async def allocate_elsewhere(api: Connection, claim: Json, node: str) -> None:
+    """The claim has a device of that node, and a consumer that keeps it."""
+    term = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [node]}]}
+    allocation = {
+        "devices": {"results": [{"request": "r", "driver": DRIVER, "pool": node, "device": "d0"}]},
+        "nodeSelector": {"nodeSelectorTerms": [term]},
+    }
+    user = {"apiGroup": "example.com", "resource": "users", "name": "keeper", "uid": "keeper"}
+    status = {"allocation": allocation, "reservedFor": [user]}
+    await api.replace_status(RESOURCE_CLAIMS, {**claim, "status": status}, NAMESPACE)
+
+
+async def test_what_one_claim_lacks_is_told_before_where_the_other_one_is(api: Connection) -> None:
+    """kube-scheduler asks the allocator on every node, also where an allocated claim cannot be reached."""
+    await add_node(api, "n1", devices=1)
+    await add_node(api, "n2", devices=1)
+    await add_node(api, "n3")
+    await add_class(api)
+    await allocate_elsewhere(api, await add_claim(api, "there"), "n1")
+    await add_claim(api, "here")
+    async with scheduling(api):
+        await add_pod(api, "pod", "there", "here")
+        message = await event(api, "FailedScheduling")
+    assert message.startswith(
+        "0/3 nodes are available: 1 resourceclaim not available on the node, 2 cannot allocate all claims. "
+    )
+
+
+@pytest.mark.parametrize(
+    ("terms", "reason"),
+    [
+        ([{}], "1 node(s) didn't match Pod's node affinity/selector"),
+        ([("n1", "n2")], "pod affinity terms conflict"),
+        ([("n2",)], "1 node(s) didn't satisfy plugin(s) [NodeAffinity]"),
+    ],
+)
+async def test_required_node_names_are_told_as_kube_scheduler_does(
+    api: Connection, terms: list[Any], reason: str
+) -> None:
+    def named(*names: str) -> Json:
+        return {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]}
+
+    await add_node(api, "n1")
+    selector = {"nodeSelectorTerms": [named(*term) if term else {} for term in terms]}
+    async with scheduling(api):
+        affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": selector}}
+        await add_pod(api, "pod", affinity=affinity)
+        assert await event(api, "FailedScheduling") == f"0/1 nodes are available: {reason}."
+
+
 async def test_refused_writes_give_everything_back(api: Connection) -> None:
     await add_node(api, devices=1)
     await add_class(api)

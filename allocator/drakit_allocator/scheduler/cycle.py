@@ -65,6 +65,7 @@ class Cycle:
     async def _decide(self, pod: PodInfo, pace: Pace) -> Decision | None:
         if not self._cluster:
             raise Unschedulable("no nodes available to schedule pods", [NO_NODES])
+        _check_named_nodes(pod, len(self._cluster))
         pod_claims = self._check(pod)
         attempt = _Attempt(pod, self._cluster, self._searches.search(pod_claims, pace) if pod_claims else None, pace)
         choice = await attempt.run(self._nodes(pod, attempt))
@@ -186,6 +187,12 @@ def _named_nodes(pod: PodInfo) -> tuple[frozenset[str], str] | None:
         return frozenset((pod.node,)), NODE_NAME
     names = pod.node_affinity.names if pod.node_affinity is not None else None
     return None if names is None else (names, NODE_AFFINITY)
+
+
+def _check_named_nodes(pod: PodInfo, nodes: int) -> None:
+    """No node can have two names, which is told before any is looked at."""
+    if pod.node_affinity is not None and pod.node_affinity.names == frozenset():
+        raise Unschedulable(before_filters(nodes, "pod affinity terms conflict"), [NODE_AFFINITY])
 
 
 def _best(found: list[_Choice]) -> _Choice:

@@ -214,10 +214,12 @@ class DeviceSearch:
 
     async def allocate(self, node: NodeInfo) -> Allocated | Rejection:
         """Devices on this node, or why there are none. Raises ``SchedulingFailed``."""
-        if not self._reachable(node):
-            return _ELSEWHERE
-        if self._pod is None:
-            return Allocated(0, [], [])
+        reachable = self._reachable(node)
+        outcome = Allocated(0, [], []) if self._pod is None else await self._allocate(self._pod, node)
+        # Asked first although it cannot help: what the allocator objects to is told before an allocation elsewhere.
+        return _ELSEWHERE if not reachable and isinstance(outcome, Allocated) else outcome
+
+    async def _allocate(self, pod: PodAllocation, node: NodeInfo) -> Allocated | Rejection:
         deadline = time.monotonic() + self._shared.filter_timeout
         outcome = None
         while outcome is None:
@@ -225,7 +227,7 @@ class DeviceSearch:
             known = self._failures.get(node.name)
             if known is not None and _is_same(known.basis, basis):
                 return known.rejection
-            outcome = await self._search(self._pod, node, basis, deadline)
+            outcome = await self._search(pod, node, basis, deadline)
         if isinstance(outcome, Rejection):
             self._failures[node.name] = _Failure(basis, outcome)
         return outcome

@@ -10,7 +10,7 @@ Sources: k8s.io/apimachinery ``pkg/labels/selector.go`` and k8s.io/component-hel
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,31 +103,41 @@ class NodeTerm:
 
 @dataclass(frozen=True, slots=True)
 class NodeSelector:
-    """A ``core/v1 NodeSelector``: terms are alternatives, a term without requirements matches nothing."""
+    """A ``core/v1 NodeSelector``: terms are alternatives, a term without requirements matches nothing.
+
+    ``names`` are the only nodes that can match, where every term names some by ``metadata.name``; else None.
+    """
 
     terms: tuple[NodeTerm, ...]
+    names: frozenset[str] | None = None
 
     def matches(self, name: str, labels: Labels) -> bool:
         """Whether any term matches the node."""
         return any(term.matches(name, labels) for term in self.terms)
-
-    @property
-    def names(self) -> frozenset[str] | None:
-        """The only nodes that can match, where every term names them by ``metadata.name``; else None."""
-        union: frozenset[str] = frozenset()
-        for term in self.terms:
-            if term.names is None:
-                return None
-            union |= term.names
-        return union
 
 
 def node_selector(selector: Mapping[str, Any] | None) -> NodeSelector | None:
     """Compile a ``core/v1 NodeSelector``; None when there is none, which restricts nothing."""
     if selector is None:
         return None
-    terms = (node_term(term) for term in selector.get("nodeSelectorTerms") or [])
-    return NodeSelector(tuple(term for term in terms if term is not None))
+    given = selector.get("nodeSelectorTerms") or []
+    terms = (node_term(term) for term in given)
+    return NodeSelector(tuple(term for term in terms if term is not None), _all_named(given))
+
+
+def _all_named(terms: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
+    """Terms as they are given: one that matches nothing but names no node leaves all nodes to be looked at."""
+    union: frozenset[str] | None = None
+    for term in terms:
+        named = [
+            frozenset(field.get("values") or [])
+            for field in term.get("matchFields") or []
+            if field["key"] == "metadata.name" and field["operator"] == "In"
+        ]
+        if not named:
+            return None
+        union = (union or frozenset()) | frozenset.intersection(*named)
+    return union
 
 
 def node_term(term: Mapping[str, Any]) -> NodeTerm | None:
