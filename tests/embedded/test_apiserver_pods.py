@@ -52,6 +52,33 @@ async def test_a_new_pod_has_its_defaults(connection: Connection) -> None:
     assert made["metadata"]["generation"] == 1
 
 
+async def test_label_keys_become_part_of_their_selectors(connection: Connection) -> None:
+    """kube-scheduler knows nothing of them: kube-apiserver merges them when the pod is created."""
+    app = {"matchLabels": {"app": "a"}}
+    term = {"labelSelector": app, "topologyKey": "rack", "matchLabelKeys": ["release", "none"]}
+    other = {**term, "matchLabelKeys": [], "mismatchLabelKeys": ["release"]}
+    unselective = {"topologyKey": "rack", "matchLabelKeys": ["release"]}
+    weighted = [{"weight": 1, "podAffinityTerm": term}]
+    required, preferred = (f"{kind}DuringSchedulingIgnoredDuringExecution" for kind in ("required", "preferred"))
+    spread = {"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", **term}
+    body = pod(
+        affinity={"podAffinity": {required: [term], preferred: weighted}, "podAntiAffinity": {required: [other]}},
+        topologySpreadConstraints=[spread, {**spread, **unselective, "labelSelector": None}],
+    )
+    body["metadata"]["labels"] = {"release": "1"}
+    made = (await create(connection, body))["spec"]
+    merged = {**app, "matchExpressions": [{"key": "release", "operator": "In", "values": ["1"]}]}
+    affinity = made["affinity"]
+    assert affinity["podAffinity"][required][0]["labelSelector"] == merged
+    assert affinity["podAffinity"][preferred][0]["podAffinityTerm"]["labelSelector"] == merged
+    assert affinity["podAntiAffinity"][required][0]["labelSelector"] == {
+        **app,
+        "matchExpressions": [{"key": "release", "operator": "NotIn", "values": ["1"]}],
+    }
+    assert made["topologySpreadConstraints"][0]["labelSelector"] == merged
+    assert made["topologySpreadConstraints"][1].get("labelSelector") is None
+
+
 @pytest.mark.parametrize(
     ("image", "policy"),
     [("busybox", "Always"), ("busybox:latest", "Always"), ("busybox:1.2", "IfNotPresent"), ("h:5000/b", "Always")],

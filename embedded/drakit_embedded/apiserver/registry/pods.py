@@ -65,6 +65,7 @@ def _prepare_create(pod: Object, cluster: Cluster) -> None:
     spec["serviceAccountName"] = spec["serviceAccount"] = account
     _tolerate_unreachable(spec)
     _set_priority(pod, cluster)
+    _merge_label_keys(spec, pod["metadata"].get("labels") or {})
     status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):
         status["conditions"] = [
@@ -97,6 +98,28 @@ def _tolerate_unreachable(spec: Object) -> None:
             toleration = {"key": key, "operator": "Exists", "effect": "NoExecute"}
             tolerations = [*tolerations, {**toleration, "tolerationSeconds": _TOLERATION_SECONDS}]
     spec["tolerations"] = tolerations
+
+
+def _merge_label_keys(spec: Object, labels: Object) -> None:
+    """What ``matchLabelKeys`` and ``mismatchLabelKeys`` mean for this pod; schedulers read the selector alone."""
+    affinity = spec.get("affinity") or {}
+    terms = list(spec.get("topologySpreadConstraints") or ())
+    for kind in ("podAffinity", "podAntiAffinity"):
+        rules = affinity.get(kind) or {}
+        terms += rules.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        preferred = rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        terms += [weighted["podAffinityTerm"] for weighted in preferred]
+    for term in terms:
+        if (selector := term.get("labelSelector")) is None:
+            continue
+        extra = [
+            {"key": key, "operator": operator, "values": [labels[key]]}
+            for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn"))
+            for key in term.get(field) or ()
+            if key in labels
+        ]
+        if extra:
+            selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), *extra]
 
 
 def _set_priority(pod: Object, cluster: Cluster) -> None:
