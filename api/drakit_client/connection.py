@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -249,7 +249,7 @@ class Connection:
         label_selector: str = "",
         field_selector: str = "",
         timeout_seconds: int = 300,
-    ) -> AsyncIterator[Object]:
+    ) -> AsyncGenerator[Object, None]:
         """Events ``{type, object}`` after a resourceVersion, bookmarks included, until the server ends the watch.
 
         Raises ``Expired`` when the server no longer knows that resourceVersion, whether it says so at once or

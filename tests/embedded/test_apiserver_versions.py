@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import aiohttp
 import pytest
@@ -152,7 +152,7 @@ async def test_a_watch_in_v1beta1_sees_what_is_written_in_v1(versions: Connectio
     await versions.replace(SLICES["v1"], {**made, "spec": {**made["spec"], "devices": [{"name": "gpu-1"}]}})
     await versions.delete(SLICES["v1"], "s")
     seen: list[tuple[str, str, list[Object]]] = []
-    watch = cast("AsyncGenerator[Object]", versions.watch(SLICES["v1beta1"], resource_version=start))
+    watch = versions.watch(SLICES["v1beta1"], resource_version=start)
     async with asyncio.timeout(BOUND), aclosing(watch):
         async for event in watch:
             obj = event["object"]
