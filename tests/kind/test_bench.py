@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-import importlib
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from bench.ledger import Ledger
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("startup", "latency", "apiserver", "scheduler", "allocator", "cel")
@@ -82,12 +82,6 @@ def test_interrupted_it_stops_what_it_started(name: str, number: signal.Signals)
     assert [child for child in children if Path(f"/proc/{child}").exists()] == []
 
 
-@pytest.fixture
-def ledger(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("bench.ledger").Ledger
-
-
 def _device(name: str, profile: str, memory: str) -> Object:
     consumption = {"counterSet": "gpu-0", "counters": {"memory": {"value": memory}}}
     return {"name": name, "attributes": {"profile": {"string": profile}}, "consumesCounters": [consumption]}
@@ -121,8 +115,8 @@ def _pod(name: str, node: str = "node-1") -> Object:
     }
 
 
-def test_the_ledger_is_content_with_devices_that_fit_together(ledger: Callable[..., Any]) -> None:
-    account = ledger(_slices(), [_claim("a", "small-0"), _claim("b", "small-1")])
+def test_the_ledger_is_content_with_devices_that_fit_together() -> None:
+    account = Ledger(_slices(), [_claim("a", "small-0"), _claim("b", "small-1")])
     assert account.errors([_pod("a"), _pod("b")]) == []
     assert account.held == 2
 
@@ -146,5 +140,5 @@ def _without_reservation() -> Object:
     ],
     ids=["twice", "over-committed", "unknown", "wrong profile", "wrong node", "not reserved", "not allocated"],
 )
-def test_the_ledger_finds(ledger: Callable[..., Any], claims: list[Object], pods: list[Object], error: str) -> None:
-    assert any(error in found for found in ledger(_slices(), claims).errors(pods))
+def test_the_ledger_finds(claims: list[Object], pods: list[Object], error: str) -> None:
+    assert any(error in found for found in Ledger(_slices(), claims).errors(pods))
