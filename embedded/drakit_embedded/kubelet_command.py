@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,12 @@ def kubelet() -> None:
     help="A directory with CDI specifications for all nodes, beside each node's own; repeat for more.",
 )
 @click.option("--port", default=0, help="Port on loopback for container logs. [default: any free one]")
+@click.option(
+    "--client-ca-file",
+    type=click.Path(exists=True, dir_okay=False),
+    callback=lambda _context, _option, path: _checked_authorities(path),
+    help="Whoever shows a client certificate signed by an authority in this file may read logs.",
+)
 @click.option("--heartbeat", default=10.0, show_default=True, help="Seconds between lease renewals of a node; 0: none.")
 @click.option("--wiping-delay", default=30.0, show_default=True, help="Seconds until a lost driver's slices go.")
 @click.option("-v", "--verbose", count=True, help="Say more; twice for every request that failed.")
@@ -48,6 +55,7 @@ def run(
     root: str,
     cdi_directories: tuple[str, ...],
     port: int,
+    client_ca_file: str | None,
     heartbeat: float,
     wiping_delay: float,
     verbose: int,
@@ -60,7 +68,9 @@ def run(
     A simulated container runs for ever, unless its command is understood (true, false, sleep N, exit N, echo, env; also
     in sh -c) or the pod has the annotation drakit.dev/exit-after: 2s, with drakit.dev/exit-code: "1" for a failure.
 
-    Container logs need the bearer token in $DRAKIT_KUBELET_TOKEN; without it they are not readable by anybody.
+    Container logs are served over https, for the bearer token in $DRAKIT_KUBELET_TOKEN and for client certificates of
+    --client-ca-file; without both they are not readable by anybody. A kube-apiserver shows the certificate that its
+    --kubelet-client-certificate names.
     """
     import asyncio
     import logging
@@ -73,8 +83,30 @@ def run(
         specs = [NodeSpec(f"{name_prefix}{number}", labels=_labels(labels)) for number in range(1, nodes + 1)]
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    client_ca = Path(client_ca_file) if client_ca_file else None
     timings = Timings(heartbeat=heartbeat, wiping=wiping_delay)
-    asyncio.run(_run(kubeconfig, context, specs, Path(root), [Path(d) for d in cdi_directories], port, timings))
+    options = _Options(Path(root), [Path(d) for d in cdi_directories], port, client_ca, timings)
+    asyncio.run(_run(kubeconfig, context, specs, options))
+
+
+@dataclass(frozen=True)
+class _Options:
+    root: Path
+    cdi_directories: list[Path]
+    port: int
+    client_ca_file: Path | None
+    timings: Timings
+
+
+def _checked_authorities(path: str | None) -> str | None:
+    """Refuse a file without certificates before anything is made."""
+    import ssl
+
+    try:
+        ssl.create_default_context(cafile=path)
+    except OSError as error:
+        raise click.BadParameter(f"{path}: no PEM certificates in it: {error}") from None
+    return path
 
 
 def _labels(pairs: tuple[str, ...]) -> dict[str, str]:
@@ -88,10 +120,7 @@ async def _run(
     kubeconfig: str | None,
     context: str | None,
     specs: list[NodeSpec],
-    root: Path,
-    cdi_directories: list[Path],
-    port: int,
-    timings: Timings,
+    options: _Options,
 ) -> None:
     import asyncio
     import os
@@ -111,7 +140,14 @@ async def _run(
         raise click.ClickException(f"kubeconfig: {error}") from error
     token = os.environ.get("DRAKIT_KUBELET_TOKEN") or secrets.token_urlsafe(32)
     simulator = KubeletSimulator(
-        connection, specs, root, token=token, timings=timings, cdi_directories=cdi_directories, port=port
+        connection,
+        specs,
+        options.root,
+        token=token,
+        timings=options.timings,
+        cdi_directories=options.cdi_directories,
+        port=options.port,
+        client_ca_file=options.client_ca_file,
     )
     interrupted = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -126,7 +162,7 @@ async def _run(
             announce_ready()
             click.echo(f"{len(specs)} nodes are Ready: {specs[0].name} ... {specs[-1].name}", err=True)
         await interrupted.wait()
-    except CheckpointError as error:
+    except (CheckpointError, OSError) as error:
         raise click.ClickException(str(error)) from error
     finally:
         starting.cancel()

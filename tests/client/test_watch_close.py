@@ -13,7 +13,7 @@ import pytest
 
 from drakit_client.connection import Connection
 from drakit_client.resources import PODS
-from drakit_embedded.apiserver import certificates
+from drakit_embedded import certificates
 
 _BOUND = 10.0
 _EVENT = b'{"type":"ADDED","object":{"kind":"Pod","metadata":{"name":"p","resourceVersion":"1"}}}\n'

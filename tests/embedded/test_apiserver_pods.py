@@ -11,6 +11,7 @@ from aiohttp import web
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid, NotFound
+from drakit_embedded import certificates
 from drakit_embedded.apiserver import Server, ServerConfig
 
 Object = dict[str, Any]
@@ -216,7 +217,7 @@ async def test_a_status_write_keeps_what_the_kubelet_must_not_lose(connection: C
 
 @pytest.fixture
 async def kubelet() -> AsyncIterator[int]:
-    """The port of a kubelet that says what it was asked for."""
+    """The https port of a kubelet that says what it was asked for."""
 
     async def logs(request: web.Request) -> web.Response:
         if request.headers.get("Authorization") != "Bearer kubelet-token":
@@ -227,7 +228,8 @@ async def kubelet() -> AsyncIterator[int]:
     app.router.add_get("/containerLogs/{tail:.*}", logs)
     runner = web.AppRunner(app)
     await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    context, _ = certificates.self_signed("127.0.0.1", None)
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
     yield runner.addresses[0][1]
     await runner.cleanup()
 

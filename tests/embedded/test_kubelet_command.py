@@ -70,8 +70,9 @@ async def test_nodes_come_up_and_run_pods_until_interrupted(
         (["--name-prefix", "Node_"], "node name 'Node_1': write lower case letters"),
         (["--label", "zone"], "--label zone: write KEY=VALUE"),
         (["--kubeconfig", "/absent"], "kubeconfig: "),
+        (["--client-ca-file", __file__], "no PEM certificates in it"),
     ],
-    ids=["name", "label", "kubeconfig"],
+    ids=["name", "label", "kubeconfig", "authorities"],
 )
 def test_mistakes_are_named_and_nothing_is_made(options: list[str], message: str, short_path: Path) -> None:
     result = CliRunner().invoke(kubelet, ["run", "--root", str(short_path / "nodes"), *options])

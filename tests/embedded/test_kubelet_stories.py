@@ -136,9 +136,12 @@ class Story:
     ) -> tuple[int, str]:
         node = await self.connection.get(NODES, NODE)
         port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"]
-        url = f"http://127.0.0.1:{port}/containerLogs/{NS}/{pod}/{container}"
+        url = f"https://127.0.0.1:{port}/containerLogs/{NS}/{pod}/{container}"
         headers = {"Authorization": f"Bearer {token}"}
-        async with aiohttp.ClientSession() as session, session.get(url, params=query, headers=headers) as response:
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(url, params=query, headers=headers, ssl=False) as response,
+        ):
             return response.status, await response.text()
 
     async def slices(self) -> list[str]:

@@ -1,7 +1,8 @@
 """``pods/log``: fetched from the kubelet that runs the pod, and passed through as it comes.
 
 The node says where its kubelet listens (``status.addresses``, ``status.daemonEndpoints.kubeletEndpoint.Port``); server
-and kubelets share a token. After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go (LogLocation).
+and kubelets share a token. As kube-apiserver without ``--kubelet-certificate-authority``, this one does not verify the
+certificate of a kubelet, which is self-signed. After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go (LogLocation).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ async def stream(api: Api, pod: Record, query: Query, request: web.BaseRequest) 
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(url, params=parameters, headers=headers) as upstream,
+            session.get(url, params=parameters, headers=headers, ssl=False) as upstream,
         ):
             if upstream.status != 200:
                 raise _refused(node, upstream.status, (await upstream.content.read(1024)).decode(errors="replace"))
@@ -80,7 +81,7 @@ def _container(pod: Object, asked: str) -> str:
 
 
 def _kubelet(api: Api, node: str) -> str:
-    """``http://ADDRESS:PORT`` of a node's kubelet; loopback only, as everything here is."""
+    """``https://ADDRESS:PORT`` of a node's kubelet; loopback only, as everything here is."""
     obj = api.find("nodes", "", node)
     if obj is None:
         raise statuses.not_found("nodes", "", node)
@@ -94,7 +95,7 @@ def _kubelet(api: Api, node: str) -> str:
     if not address.is_loopback:
         raise statuses.forbidden("nodes", "", node, f"its kubelet is at {address}, which is not on this machine")
     host = f"[{address}]" if address.version == 6 else str(address)
-    return f"http://{host}:{port}"
+    return f"https://{host}:{port}"
 
 
 def _refused(node: str, code: int, text: str) -> StatusError:

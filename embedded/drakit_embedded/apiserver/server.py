@@ -16,7 +16,8 @@ from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
 
-from drakit_embedded.apiserver import certificates, writes
+from drakit_embedded import certificates
+from drakit_embedded.apiserver import writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.config import ServerConfig

@@ -1,4 +1,4 @@
-"""The kubelets' HTTP endpoint, as far as ``kubectl logs`` needs it: one port for all nodes of the process.
+"""The kubelets' https endpoint, as far as ``kubectl logs`` needs it: one port for all nodes of the process.
 
 A simulated container writes nothing, so its log is what it was given: the environment, one ``KEY=value`` a line, then
 devices and mounts as comments.
@@ -8,36 +8,48 @@ from __future__ import annotations
 
 import asyncio
 import hmac
-from collections.abc import Callable, Mapping
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 from aiohttp import web
 
+from drakit_embedded import certificates
 from drakit_embedded.kubelet.containers import Container
 from drakit_embedded.kubelet.pod_run import PodRun
 from drakit_embedded.pod_claims import is_terminal
 
 Find = Callable[[str, str], PodRun | None]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_HOST = "127.0.0.1"
 _TRUE = ("true", "1")
 
 
 class LogServer:
-    """``GET /containerLogs/NAMESPACE/POD/CONTAINER`` on loopback, for bearers of the token only."""
+    """``GET /containerLogs/NAMESPACE/POD/CONTAINER`` on loopback, over https.
 
-    def __init__(self, find: Find, token: str) -> None:
+    For bearers of ``token``, and for client certificates that an authority in ``client_ca_file`` has signed; to
+    everyone else it is 401, whatever is asked for. ``keep`` is where the self-signed serving certificate stays.
+    """
+
+    def __init__(self, find: Find, token: str, *, client_ca_file: Path | None = None, keep: Path | None = None) -> None:
         self._find = find
         self._token = token.encode()
+        self._client_ca_file = client_ca_file
+        self._keep = keep
         self._runner: web.AppRunner | None = None
         self._stopping = asyncio.Event()
 
     async def start(self, port: int = 0) -> int:
-        """Listen; the port, which the system chooses if it is 0."""
-        app = web.Application()
+        """Listen; the port, which the system chooses if it is 0. Raises ``OSError`` (certificates, port)."""
+        context = self._tls()
+        app = web.Application(middlewares=[self._authenticated])
         app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._log)
         app.router.add_get("/healthz", self._healthz)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", port).start()
+        await web.TCPSite(self._runner, _HOST, port, ssl_context=context).start()
         address: tuple[str, int] = self._runner.addresses[0]
         return address[1]
 
@@ -48,13 +60,26 @@ class LogServer:
             await self._runner.cleanup()
             self._runner = None
 
+    def _tls(self) -> ssl.SSLContext:
+        context, _ = certificates.self_signed(_HOST, self._keep)
+        if self._client_ca_file is not None:
+            context.load_verify_locations(self._client_ca_file)
+            context.verify_mode = ssl.CERT_OPTIONAL
+        return context
+
+    @web.middleware
+    async def _authenticated(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        bearer = scheme == "Bearer" and hmac.compare_digest(token.encode(), self._token)
+        # A certificate got this far only if the handshake verified it.
+        if not bearer and not (request.transport and request.transport.get_extra_info("peercert")):
+            return web.Response(status=401, text="Unauthorized")
+        return await handler(request)
+
     async def _healthz(self, request: web.Request) -> web.Response:
         return web.Response(text="ok")
 
     async def _log(self, request: web.Request) -> web.StreamResponse:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme != "Bearer" or not hmac.compare_digest(token.encode(), self._token):
-            return web.Response(status=401, text="Unauthorized")
         names = request.match_info
         run = self._find(names["namespace"], names["pod"])
         if run is None:

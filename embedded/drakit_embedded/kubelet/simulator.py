@@ -32,13 +32,16 @@ _PARALLEL_REQUESTS = 32
 _RETRY_SECONDS = 0.2
 # Looking at plugin directories must not take more than this part of a core, however many nodes there are.
 _POLL_SHARE = 0.05
+# Not a name that a node, whose directory lies beside it, can have.
+_CERTIFICATE = ".kubelet.pem"
 _NETWORK = ipaddress.IPv4Network("10.0.0.0/8")
 
 
 class KubeletSimulator:
     """Kubelets for ``nodes``, each with its directory ``root/NODE``.
 
-    ``token`` protects the log port. The connection belongs to the simulator from now on: ``stop`` closes it.
+    The log port is open to bearers of ``token`` and to client certificates of ``client_ca_file``. The connection
+    belongs to the simulator from now on: ``stop`` closes it.
     """
 
     def __init__(
@@ -51,6 +54,7 @@ class KubeletSimulator:
         timings: Timings | None = None,
         cdi_directories: Sequence[Path] = (),
         port: int = 0,
+        client_ca_file: Path | None = None,
     ) -> None:
         self._connection = connection
         self._specs = {spec.name: spec for spec in nodes}
@@ -60,7 +64,7 @@ class KubeletSimulator:
         self._nodes: dict[str, Object] = {}
         self._kubelets: dict[str, Kubelet] = {}
         self._addresses = itertools.count(1)
-        self._logs = LogServer(self._find_run, token)
+        self._logs = LogServer(self._find_run, token, client_ca_file=client_ca_file, keep=root / _CERTIFICATE)
         self._pods = Reflector(connection, PODS, on_change=[self._pod_changed])
         self._queue: WorkQueue[tuple[str, str]] = WorkQueue(self._sync, name="pod", limit=0, longest_delay=5.0)
         self._surroundings = Surroundings(
@@ -80,7 +84,8 @@ class KubeletSimulator:
     async def start(self) -> None:
         """Register all nodes and begin to run their pods; returns when the nodes are Ready.
 
-        Raises ``CheckpointError`` for a node whose state file is damaged. Waits for an API server that is away.
+        Raises ``CheckpointError`` for a node whose state file is damaged, and ``OSError`` if its port or a certificate
+        cannot be used. Waits for an API server that is away.
         """
         self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
         port = await self._logs.start(self._port)

@@ -1,0 +1,142 @@
+"""Who may ask a simulated kubelet for logs: its port speaks https, and answers nobody that it does not know."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import aiohttp
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
+
+from drakit_embedded.kubelet.logs import LogServer
+
+TOKEN = "of-the-logs"
+PATHS = ["/containerLogs/default/p/c", "/healthz", "/", "/pods"]
+
+
+@dataclass
+class Authority:
+    """A CA that issues client certificates."""
+
+    directory: Path
+    name: str
+
+    def __post_init__(self) -> None:
+        self.key = ec.generate_private_key(ec.SECP256R1())
+        self.file = self.directory / f"{self.name}.crt"
+        self.file.write_bytes(self._signed(self.key, self.name, x509.BasicConstraints(ca=True, path_length=None)))
+
+    def client(self, usage: ObjectIdentifier = ExtendedKeyUsageOID.CLIENT_AUTH) -> Path:
+        """A file with a new certificate and its key."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        pem = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        path = self.directory / f"{self.name}-client.pem"
+        path.write_bytes(pem + self._signed(key, "kube-apiserver-kubelet-client", x509.ExtendedKeyUsage([usage])))
+        return path
+
+    def _signed(self, key: ec.EllipticCurvePrivateKey, name: str, extension: x509.ExtensionType) -> bytes:
+        now = datetime.now(UTC)
+        certificate = (
+            x509.CertificateBuilder()
+            .subject_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)]))
+            .issuer_name(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, self.name)]))
+            .public_key(key.public_key())
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - timedelta(minutes=5))
+            .not_valid_after(now + timedelta(hours=1))
+            .add_extension(extension, critical=False)
+            .sign(self.key, hashes.SHA256())
+        )
+        return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path, "cluster")
+
+
+@pytest.fixture
+async def port(authority: Authority) -> AsyncIterator[int]:
+    server = LogServer(lambda _namespace, _pod: None, TOKEN, client_ca_file=authority.file)
+    yield await server.start()
+    await server.stop()
+
+
+async def ask(port: int, path: str = PATHS[0], *, token: str = "", certificate: Path | None = None) -> int:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if certificate is not None:
+        context.load_cert_chain(certificate)
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.get(f"https://127.0.0.1:{port}{path}", headers=headers, ssl=context) as response,
+    ):
+        return response.status
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("token", ["", "of-somebody-else", TOKEN[:-1]])
+async def test_nothing_is_served_to_strangers(port: int, path: str, token: str) -> None:
+    assert await ask(port, path, token=token) == 401
+
+
+async def test_the_token_opens_it(port: int) -> None:
+    assert await ask(port, token=TOKEN) == 404  # let in; there is no such pod
+    assert await ask(port, "/healthz", token=TOKEN) == 200
+
+
+async def test_a_certificate_of_the_client_authority_opens_it(port: int, authority: Authority) -> None:
+    assert await ask(port, certificate=authority.client()) == 404
+    assert await ask(port, token="of-somebody-else", certificate=authority.client()) == 404
+
+
+@pytest.mark.parametrize("name", ["stranger", "cluster"])
+async def test_a_certificate_of_another_authority_does_not(port: int, tmp_path: Path, name: str) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    with pytest.raises(aiohttp.ClientError):
+        await ask(port, token=TOKEN, certificate=Authority(other, name).client())
+
+
+async def test_a_certificate_that_is_for_servers_does_not(port: int, authority: Authority) -> None:
+    with pytest.raises(aiohttp.ClientError):
+        await ask(port, certificate=authority.client(ExtendedKeyUsageOID.SERVER_AUTH))
+
+
+async def test_without_an_authority_certificates_count_for_nothing(authority: Authority) -> None:
+    server = LogServer(lambda _namespace, _pod: None, TOKEN)
+    port = await server.start()
+    try:
+        assert await ask(port, certificate=authority.client()) == 401
+    finally:
+        await server.stop()
+
+
+async def test_plain_http_is_not_spoken(port: int) -> None:
+    async with aiohttp.ClientSession() as session:
+        with pytest.raises(aiohttp.ClientError):
+            await session.get(f"http://127.0.0.1:{port}{PATHS[0]}", headers={"Authorization": f"Bearer {TOKEN}"})
+
+
+async def test_the_serving_certificate_is_kept_private_and_used_again(tmp_path: Path) -> None:
+    keep = tmp_path / ".kubelet.pem"
+    shown = []
+    for _ in range(2):
+        server = LogServer(lambda _namespace, _pod: None, TOKEN, keep=keep)
+        port = await server.start()
+        shown.append(await asyncio.to_thread(ssl.get_server_certificate, ("127.0.0.1", port)))
+        await server.stop()
+    assert shown[0] == shown[1]
+    assert keep.stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == [".kubelet.pem"]
