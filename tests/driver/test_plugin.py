@@ -6,6 +6,7 @@ import asyncio
 import copy
 import json
 import os
+import shutil
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -466,6 +467,23 @@ async def test_file_in_place_of_a_socket_is_not_removed(connection: Connection, 
     paths.dra_socket.unlink()
     async with running(connection, short_dir, [halves()]) as fixture:
         await fixture.kubelet.register()
+
+
+async def test_what_cannot_be_written_at_the_start_is_one_error(
+    connection: Connection, short_dir: Path, api: Any
+) -> None:
+    """A claim is prepared, and its CDI spec cannot be written again after a restart."""
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    async with running(connection, short_dir, [halves()]) as fixture:
+        await fixture.kubelet.prepare((UID, "half"))
+    shutil.rmtree(short_dir / "cdi")
+    (short_dir / "cdi").write_text("a file where the directory was")
+    with pytest.raises(PluginError, match=r"cannot start in .*: .*File exists: '.*/cdi'"):
+        async with running(connection, short_dir, [halves()]):
+            pass
+    (short_dir / "cdi").unlink()
+    async with running(connection, short_dir, [halves()]) as fixture:
+        assert fixture.cdi_files() == [f"k8s.{DRIVER}-claim_{UID}.json"]
 
 
 def test_socket_path_that_is_too_long_is_refused() -> None:

@@ -59,6 +59,9 @@ class KubeletPlugin:
                 self.paths.driver, str(self.paths.dra_socket), self._versions, self._verdict
             )
             await self._serve(self.paths.registration_socket, [registration])
+        except OSError as error:
+            await self.stop()
+            raise PluginError(f"cannot start in {self.paths.data_dir}: {error}") from error
         except BaseException:
             await self.stop()
             raise
