@@ -1,7 +1,7 @@
 """Texts as Go prints them: quoted strings and JSON in error messages.
 
-Kubernetes' messages are made with ``%q`` and ``json.Marshal``; who greps a log for one must find the same bytes.
-Sources: Go's ``strconv.Quote`` and ``encoding/json``.
+Kubernetes' messages are made with ``%q``, ``%v`` and ``json.Marshal``; who greps a log for one must find the same bytes.
+Sources: Go's ``strconv.Quote``, ``fmt`` and ``encoding/json``.
 """
 
 from __future__ import annotations
@@ -46,3 +46,14 @@ def _quoted(char: str) -> str:
 def to_json(value: Any) -> str:
     """``json.Marshal`` of a value whose fields are already in Go's order."""
     return msgspec.json.encode(value).decode().translate(_HTML_SAFE)
+
+
+def formatted(value: Any) -> str:
+    """``fmt.Sprintf("%v")`` of a decoded JSON value: ``map[a:[1 true] b:<nil>]``, keys sorted."""
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{formatted(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list):
+        return f"[{' '.join(map(formatted, value))}]"
+    if value is None or isinstance(value, bool):
+        return {None: "<nil>", True: "true", False: "false"}[value]
+    return str(value)

@@ -88,12 +88,18 @@ STRATEGIC = [
         {
             "spec": {
                 "containers": [
-                    {"name": "a", "image": "1", "env": [{"name": "X", "value": "1"}, {"name": "Y", "value": "2"}]},
+                    {"name": "a", "image": "1", "env": [{"name": "Y", "value": "2"}, {"name": "X", "value": "1"}]},
                     CONTAINERS[1],
                 ]
             }
         },
         id="also lists inside of lists",
+    ),
+    pytest.param(
+        {"spec": {"containers": CONTAINERS}},
+        {"spec": {"containers": [{"name": "new"}, {"name": "b", "image": "2"}]}},
+        {"spec": {"containers": [{"name": "new"}, CONTAINERS[0], {"name": "b", "image": "2"}]}},
+        id="what the server does not have comes first",
     ),
     pytest.param(
         {"spec": {"containers": CONTAINERS}},
@@ -116,7 +122,7 @@ STRATEGIC = [
     pytest.param(
         {"metadata": {"finalizers": ["a/b", "c/d"]}},
         {"metadata": {"finalizers": ["e/f"], "$deleteFromPrimitiveList/finalizers": ["a/b"]}},
-        {"metadata": {"finalizers": ["c/d", "e/f"]}},
+        {"metadata": {"finalizers": ["e/f", "c/d"]}},
         id="a list of values is a set",
     ),
     pytest.param(
@@ -192,9 +198,21 @@ async def test_patching_does_not_create(connection: Connection) -> None:
     ("content_type", "body", "code", "words"),
     [
         pytest.param("application/json", "{}", 415, "415: Unsupported Media Type", id="type"),
-        pytest.param("application/merge-patch+json", "[1]", 400, "a JSON object is expected", id="merge list"),
+        pytest.param(
+            "application/merge-patch+json",
+            "[1]",
+            400,
+            "cannot unmarshal array into Go value of type map[",
+            id="merge list",
+        ),
         pytest.param("application/merge-patch+json", "{", 400, "error decoding patch", id="broken"),
-        pytest.param("application/json-patch+json", "{}", 400, "a JSON array", id="json object"),
+        pytest.param(
+            "application/json-patch+json",
+            "{}",
+            400,
+            "object into Go value of type []handlers.jsonPatchOp",
+            id="json object",
+        ),
         pytest.param(
             "application/json-patch+json",
             '[{"op":"test","path":"/metadata/name","value":"x"}]',
@@ -210,7 +228,11 @@ async def test_patching_does_not_create(connection: Connection) -> None:
             "application/json-patch+json", '[{"op":"replace","path":"","value":1}]', 422, "rejected", id="no object"
         ),
         pytest.param(
-            "application/merge-patch+json", '{"metadata":{"labels":{"a":1}}}', 400, "cannot unmarshal", id="label"
+            "application/merge-patch+json",
+            '{"metadata":{"labels":{"a":1}}}',
+            422,
+            '": json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string',
+            id="label",
         ),
         pytest.param("application/merge-patch+json", '{"kind":"Pod"}', 400, "cannot be handled", id="kind"),
         pytest.param(
@@ -228,6 +250,42 @@ async def test_a_bad_patch_is_refused_and_changes_nothing(
     assert refused.value.code == code
     assert words in refused.value.message
     assert await connection.get(resources.CONFIG_MAPS, "a", "default") == stored
+
+
+# What the patched object cannot be read for, in the words of the two ways in which the real server reads it
+# (encoding/json, and runtime.DefaultUnstructuredConverter).
+UNREADABLE = [
+    pytest.param("merge", {"dta": {}}, 'strict decoding error: unknown field "dta"', id="unknown field"),
+    pytest.param("strategic-merge", {"dta": {}}, 'strict decoding error: unknown field "dta"', id="unknown, strategic"),
+    pytest.param("strategic-merge", {"data": {"k": 1}}, "cannot convert int64 to string", id="number for text"),
+    pytest.param("strategic-merge", {"data": {"k": True}}, "unrecognized type: string", id="bool for text"),
+    pytest.param("strategic-merge", {"data": "x"}, "cannot restore map from string", id="text for a map"),
+    pytest.param(
+        "strategic-merge", {"metadata": {"finalizers": {}}}, "cannot restore slice from map", id="map for a list"
+    ),
+    pytest.param("strategic-merge", {"immutable": "x"}, "unrecognized type: bool", id="text for a bool"),
+]
+
+
+@pytest.mark.parametrize(("patch_type", "patch", "why"), UNREADABLE)
+async def test_a_patch_is_invalid_where_a_body_were_unreadable(
+    connection: Connection, stored: Object, patch_type: Any, patch: Object, why: str
+) -> None:
+    strict = {"fieldValidation": "Strict"}
+    with pytest.raises(ApiError) as refused:
+        await connection.patch(resources.CONFIG_MAPS, "a", patch, "default", patch_type=patch_type, params=strict)
+    assert (refused.value.code, refused.value.reason) == (422, "Invalid")
+    assert refused.value.message.startswith(' "" is invalid: patch: Invalid value: "')
+    assert refused.value.message.endswith(f'": {why}')
+    assert await connection.get(resources.CONFIG_MAPS, "a", "default") == stored
+
+
+async def test_an_invalid_strategic_patch_is_shown_as_go_prints_it(connection: Connection, stored: Object) -> None:
+    patch = {"metadata": {"labels": {"b": "c", "a": 'x "y"'}}, "data": "x"}
+    with pytest.raises(ApiError) as refused:
+        await connection.patch(resources.CONFIG_MAPS, "a", patch, "default", patch_type="strategic-merge")
+    shown = r'"map[data:x metadata:map[labels:map[a:x \"y\" b:c]]]"'.replace("\\\\", "\\")
+    assert shown in refused.value.message
 
 
 async def apply(connection: Connection, manager: str, body: Object, *, force: bool = False) -> Object:

@@ -43,7 +43,7 @@ def _parse_json(raw: bytes, kind: str) -> Object:
         raise _unrecognized(raw, kind, why) from None
     if not isinstance(obj, dict):
         raise _unrecognized(
-            raw, kind, f"json: cannot unmarshal {_go_type(obj)} into Go value of type map[string]interface {{}}"
+            raw, kind, f"json: cannot unmarshal {go_type(obj)} into Go value of type map[string]interface {{}}"
         )
     return obj
 
@@ -58,7 +58,7 @@ def _parse_yaml(raw: bytes, kind: str) -> Object:
         raise _unrecognized(raw, kind, f"yaml: {str(error).splitlines()[0]}") from None
     if not isinstance(obj, dict):
         raise _unrecognized(
-            raw, kind, f"json: cannot unmarshal {_go_type(obj)} into Go value of type map[string]interface {{}}"
+            raw, kind, f"json: cannot unmarshal {go_type(obj)} into Go value of type map[string]interface {{}}"
         )
     return obj
 
@@ -101,7 +101,8 @@ def typed(obj: Object, kind: Kind) -> Object:
     return obj
 
 
-def _go_type(value: object) -> str:
+def go_type(value: object) -> str:
+    """What Go's JSON decoder calls a value."""
     if isinstance(value, bool):
         return "bool"
-    return {list: "array", str: "string", int: "number", float: "number"}.get(type(value), "null")
+    return {dict: "object", list: "array", str: "string", int: "number", float: "number"}.get(type(value), "null")

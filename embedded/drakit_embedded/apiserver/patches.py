@@ -5,14 +5,17 @@ After k8s.io/apiserver/pkg/endpoints/handlers/patch.go. A patch is applied to th
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, NamedTuple
 
 import jsonpatch
 import jsonpointer
 import msgspec
 
+from drakit_api.gostrings import formatted, quote, to_json
 from drakit_embedded.apiserver import bodies, merge_keys, statuses, strategic, writes
 from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.store import Key
 
@@ -49,13 +52,18 @@ def parse(raw: bytes, content_type: str) -> Patch:
     if kind == "json":
         _check_operations(content)
     elif not isinstance(content, dict):
-        raise statuses.bad_request("error decoding patch: a JSON object is expected")
+        why = f"json: cannot unmarshal {bodies.go_type(content)} into Go value of type map[string]interface {{}}"
+        raise statuses.bad_request(why if kind == "strategic" else f"error decoding patch: {why}")
     return Patch(kind, content)
 
 
 def _check_operations(content: Any) -> None:
-    if not isinstance(content, list) or not all(isinstance(operation, dict) for operation in content):
-        raise statuses.bad_request("error decoding patch: a JSON array of operations is expected")
+    wrong, into = content, "[]handlers.jsonPatchOp"
+    if isinstance(content, list):
+        wrong, into = next((item for item in content if not isinstance(item, dict)), {}), "handlers.jsonPatchOp"
+    if not isinstance(content, list) or not isinstance(wrong, dict):
+        why = f"json: cannot unmarshal {bodies.go_type(wrong)} into Go value of type {into}"
+        raise statuses.bad_request(f"error decoding patch: {why}")
     if len(content) > _MOST_OPERATIONS:
         message = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(content)}"
         raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
@@ -121,6 +129,43 @@ def change(served: Served, key: Key, patch: Patch, incoming: writes.Change) -> w
         if served.converter is not None:
             stored = served.converter.from_storage(stored)
         typed = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **stored}
-        return incoming(plain(typed, patch, node))
+        found = plain(typed, patch, node)
+        try:
+            return incoming(found)
+        except statuses.StatusError as error:
+            raise _unreadable(error, served.kind, patch, found) from None
 
     return patched
+
+
+def _unreadable(error: statuses.StatusError, kind: Kind, patch: Patch, found: Object) -> statuses.StatusError:
+    """What is 400 of a body is 422 of a patch: it could be read, but what it makes cannot."""
+    prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
+    if error.code != 400 or not error.message.startswith(prefix):
+        return error
+    why = error.message.removeprefix(prefix)
+    if patch.type == "strategic":
+        shown, why = formatted(patch.content), _of_converter(why)
+    else:
+        shown = to_json({"kind": kind.kind, "apiVersion": kind.api_version, **found})
+    cause = statuses.Cause("FieldValueInvalid", "patch", f"Invalid value: {quote(shown)}: {why}")
+    return statuses.invalid("", "", "", [cause])
+
+
+_WRONG_TYPE = re.compile(r"json: cannot unmarshal (\w+) into Go struct field \S+ of type (.*)")
+_KINDS = {"array": "slice", "object": "map", "number": "int64"}
+
+
+def _of_converter(why: str) -> str:
+    """A wrong type in the words of FromUnstructured, by which a strategically patched object is read."""
+    match = _WRONG_TYPE.fullmatch(why)
+    if match is None:
+        return why
+    found, into = _KINDS.get(match[1], match[1]), match[2]
+    if into.startswith("map["):
+        return f"cannot restore map from {found}"
+    if into.startswith("[]"):
+        return f"cannot restore slice from {found}"
+    if "." in into:
+        return f"cannot restore struct from: {found}"
+    return f"cannot convert int64 to {into}" if found == "int64" else f"unrecognized type: {into}"

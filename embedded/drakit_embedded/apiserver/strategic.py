@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from drakit_api.gostrings import formatted
 from drakit_embedded.apiserver.merge_keys import SET, Node
-from drakit_embedded.apiserver.statuses import bad_request
+from drakit_embedded.apiserver.statuses import StatusError, bad_request
 
 Object = dict[str, Any]
 _DIRECTIVE = "$patch"
@@ -52,8 +53,9 @@ def _merge_field(target: Object, key: str, value: Any, node: Node, order: Any) -
     if isinstance(value, dict):
         target[key] = merge(present if isinstance(present, dict) else {}, value, node)
     elif isinstance(value, list) and node.keys is not None:
-        merged = _merge_list(present if isinstance(present, list) else [], value, node)
-        target[key] = _ordered(merged, order, node) if isinstance(order, list) else merged
+        live = present if isinstance(present, list) else []
+        wanted = order if isinstance(order, list) else [item for item in value if not _is_directive(item)]
+        target[key] = _ordered(_merge_list(live, value, node), wanted, live, node)
     else:
         target[key] = value
 
@@ -78,9 +80,13 @@ def _merge_list(present: list[Any], patch: list[Any], node: Node) -> list[Any]:
     return list(items.values())
 
 
+def _is_directive(item: Any) -> bool:
+    return isinstance(item, dict) and _DIRECTIVE in item
+
+
 def _identity(item: Any, key: str) -> Any:
     if not isinstance(item, dict) or not isinstance(item.get(key), str | int):
-        raise bad_request(f"map: {item} does not contain declared merge key: {key}")
+        raise StatusError(500, "", f"map: {formatted(item)} does not contain declared merge key: {key}")
     return item[key]
 
 
@@ -93,20 +99,33 @@ def _delete_values(target: Object, key: str, values: Any) -> None:
 def _reorder_field(target: Object, key: str, order: Any, node: Node) -> None:
     present, child = target.get(key), node.child(key)
     if isinstance(present, list) and isinstance(order, list) and child.keys is not None:
-        target[key] = _ordered(present, order, child)
+        target[key] = _ordered(present, order, present, child)
 
 
-def _ordered(items: list[Any], order: list[Any], node: Node) -> list[Any]:
-    """Items that the order names come in that order; the others keep their place before the next named one."""
+def _ordered(items: list[Any], order: list[Any], live: list[Any], node: Node) -> list[Any]:
+    """Items in the order of the patch, and between them those that only the server has (normalizeElementOrder).
+
+    An item of the server stands before the first one of the patch that follows it in the live list; the patch's own
+    new items come before all that is not known to precede them.
+    """
+    rank, place = _ranks(order, node), _ranks(live, node)
+    named = sorted((item for item in items if _id(item, node) in rank), key=lambda item: rank[_id(item, node)])
+    found: list[Any] = []
+    for item in (item for item in items if _id(item, node) not in rank):
+        here = place.get(_id(item, node))
+        while named and not (here is not None and here < place.get(_id(named[0], node), -1)):
+            found.append(named.pop(0))
+        found.append(item)
+    return found + named
+
+
+def _ranks(items: list[Any], node: Node) -> dict[Any, int]:
+    return {_id(item, node): index for index, item in enumerate(items)}
+
+
+def _id(item: Any, node: Node) -> Any:
+    """What tells an item from the others: itself, or the value of its key."""
     if node.keys == SET:
-        rank = {value: index for index, value in enumerate(order) if isinstance(value, str | int)}
-        identities: list[Any] = items
-    else:
-        assert node.keys is not None
-        key = node.keys[0]
-        rank = {_identity(entry, key): index for index, entry in enumerate(order)}
-        identities = [_identity(item, key) for item in items]
-    named = iter(
-        sorted((i for i, identity in enumerate(identities) if identity in rank), key=lambda i: rank[identities[i]])
-    )
-    return [items[next(named)] if identity in rank else items[i] for i, identity in enumerate(identities)]
+        return item if isinstance(item, str | int) else repr(item)
+    assert node.keys is not None
+    return _identity(item, node.keys[0])
