@@ -155,6 +155,9 @@ def _merged(each: Object, mixins: Mapping[str, Object], members: Iterable[str]) 
 def _size(place: str, mixin: Mapping[str, Any]) -> Iterator[str]:
     yield from pool_rules.too_many_properties(place, mixin)
     yield from pool_rules.too_many(f"{place}: counters", len(mixin.get("counters", {})), limits.COUNTERS_PER_SET)
+    if mixin.get("counters") == {}:
+        # Beside other includes nobody would notice that it takes nothing.
+        yield f"{place}: counters: required; a mixin without counters adds nothing"
 
 
 def _own_domain(place: str, each: Mapping[str, Any], driver: str) -> Iterator[str]:

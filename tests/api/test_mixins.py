@@ -179,7 +179,10 @@ def _mixin(kind: str, name: str, **members: Any) -> Object:
             id="unknown",
         ),
         pytest.param(
-            {"mixins": _mixin("counterSet", "gpu", counters={}), "devices": [{"name": "d", "includes": ["gpu"]}]},
+            {
+                "mixins": _mixin("counterSet", "gpu", counters=_counters(c=1)),
+                "devices": [{"name": "d", "includes": ["gpu"]}],
+            },
             'device d: includes[0]: there is no device mixin "gpu"; there is a counter set mixin of that name',
             id="of-another-kind",
         ),
@@ -207,6 +210,11 @@ def _mixin(kind: str, name: str, **members: Any) -> Object:
             {"mixins": _mixin("counterSet", "m", counters=_counters(**{f"c{i}": i for i in range(33)}))},
             "counter set mixin m: counters: 33 entries; at most 32 are allowed",
             id="33-counters",
+        ),
+        pytest.param(
+            {"mixins": _mixin("deviceCounterConsumption", "m", counters={})},
+            "device counter consumption mixin m: counters: required; a mixin without counters adds nothing",
+            id="nothing-consumed",
         ),
         pytest.param(
             {"mixins": {"device": [{"name": "m"}, {"name": "m"}]}},

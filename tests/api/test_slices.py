@@ -197,7 +197,7 @@ def test_splitting_respects_all_limits_keeps_the_order_and_loses_nothing(kinds: 
 
 _WITH_MIXINS: Object = {
     "mixins": {
-        "counterSet": [{"name": "set", "counters": {"c": {"value": "4"}}}, {"name": "unused", "counters": {}}],
+        "counterSet": [{"name": "set", "counters": {"c": {"value": "4"}}}, _set("unused")],
         "device": [
             {"name": "first", "attributes": {"a": {"int": 1}}},
             {"name": "second", "attributes": {"a": {"int": 2}}},
