@@ -1,6 +1,7 @@
 """Texts as Go prints them: quoted strings and JSON in error messages.
 
-Kubernetes' messages are made with ``%q``, ``%v`` and ``json.Marshal``; who greps a log for one must find the same bytes.
+Kubernetes' messages are made with ``%q``, ``%v`` and ``json.Marshal``; who greps a log for one must find the same
+bytes.
 Sources: Go's ``strconv.Quote``, ``fmt`` and ``encoding/json``.
 """
 

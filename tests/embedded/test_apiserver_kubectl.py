@@ -101,6 +101,21 @@ async def test_manifests_are_applied_changed_shown_and_deleted(kubectl: Kubectl)
     assert "No resources found" in await kubectl("get", "pods,deployments")
 
 
+async def test_a_list_of_objects_is_created(kubectl: Kubectl) -> None:
+    """Lists are what ``drakit driver slices`` prints; kubectl validates them by OpenAPI version 2, in protobuf."""
+    listed = "apiVersion: v1\nkind: List\nitems:\n" + "".join(
+        f"- {{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}\n" for name in ("a", "b")
+    )
+    assert await kubectl("create", "-f", "-", stdin=listed) == "configmap/a created\nconfigmap/b created\n"
+
+
+async def test_a_kind_that_is_not_served_is_named(kubectl: Kubectl) -> None:
+    for wrong, right in (("resource.k8s.io/v1", "resource.k8s.io/v9"), ("kind: Resource", "kind: Rescource")):
+        output = await kubectl("apply", "-f", "-", stdin=DEPLOYMENT.replace(wrong, right), fails=True)
+        assert 'no matches for kind "' in output
+        assert "openapi" not in output
+
+
 async def test_server_side_apply(kubectl: Kubectl) -> None:
     assert (await kubectl("apply", "--server-side", "-f", "-", stdin=DEPLOYMENT)).count("serverside-applied") == 3
     manifest = DEPLOYMENT.replace("replicas: 2", "replicas: 3")

@@ -30,6 +30,10 @@ _PATCH_TYPES = (
     "application/merge-patch+json",
     "application/strategic-merge-patch+json",
 )
+# kubectl reads version 2 as protobuf where version 3 does not have a kind: for a List, or a kind that is not served.
+# In a document without paths it finds nothing to hold against either. (gnostic openapiv2 Document: swagger, info)
+_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+_NOTHING = b"\x0a\x032.0\x12\x19\x0a\x0aKubernetes\x12\x0bunversioned"
 
 
 def answer(catalog: Catalog, segments: list[str], headers: Mapping[str, str]) -> web.StreamResponse:
@@ -37,8 +41,9 @@ def answer(catalog: Catalog, segments: list[str], headers: Mapping[str, str]) ->
     match segments:
         case ["v2"]:
             accept = headers.get("Accept", "")
+            if _PROTOBUF in accept.replace("@", "."):
+                return web.Response(body=_NOTHING, headers={"Content-Type": _PROTOBUF})
             if accept and not any(form in accept for form in ("application/json", "*/*", "application/*")):
-                # kubectl asks for protobuf alone and takes 406 for "no schema here".
                 raise statuses.not_acceptable(["application/json"])
             return web.Response(body=_encode(_swagger(catalog)), headers=_JSON)
         case ["v3"]:
