@@ -203,6 +203,91 @@ async def test_a_priority_class_gives_its_number(connection: Connection) -> None
     assert (await create(connection, pod(priorityClassName="high")))["spec"]["priority"] == 7
 
 
+async def test_every_cluster_has_the_classes_of_system_pods(connection: Connection) -> None:
+    made = await create(connection, pod(priorityClassName="system-node-critical"))
+    assert made["spec"]["priority"] == 2_000_001_000
+
+
+async def test_a_pod_finds_the_token_of_its_account(connection: Connection) -> None:
+    path = "/var/run/secrets/kubernetes.io/serviceaccount"
+    own = {"name": "own", "mountPath": path}
+    body = pod(initContainers=[{"name": "i", "image": "x", "volumeMounts": [own]}], volumes=[{"name": "own"}])
+    spec = (await create(connection, body))["spec"]
+    assert spec["initContainers"][0]["volumeMounts"] == [own]
+    mounts, volume = spec["containers"][0]["volumeMounts"], spec["volumes"][1]
+    assert mounts == [{"name": volume["name"], "readOnly": True, "mountPath": path}]
+    assert volume["name"].startswith("kube-api-access-")
+    sources = [next(iter(source)) for source in volume["projected"]["sources"]]
+    assert sources == ["serviceAccountToken", "configMap", "downwardAPI"]
+
+
+@pytest.mark.parametrize(
+    ("pods_wish", "accounts_wish", "mounted"), [(False, True, 0), (None, False, 0), (True, False, 1)]
+)
+async def test_a_token_is_not_mounted_where_it_is_not_wanted(
+    connection: Connection, pods_wish: bool | None, accounts_wish: bool, mounted: int
+) -> None:
+    account = {"metadata": {"name": "bob"}, "automountServiceAccountToken": accounts_wish}
+    secret = {"imagePullSecrets": [{"name": "registry"}]}
+    await connection.create(resources.SERVICE_ACCOUNTS, {**account, **secret}, "default")
+    body = pod(serviceAccountName="bob", automountServiceAccountToken=pods_wish)
+    spec = (await create(connection, body))["spec"]
+    assert len(spec.get("volumes") or ()) == mounted
+    assert spec["imagePullSecrets"] == [{"name": "registry"}]
+
+
+async def test_a_pod_of_an_unknown_account_is_refused(connection: Connection) -> None:
+    with pytest.raises(ApiError) as refused:
+        await create(connection, pod(serviceAccountName="nope"))
+    assert (refused.value.code, refused.value.message) == (
+        403,
+        'pods "p" is forbidden: error looking up service account default/nope: serviceaccount "nope" not found',
+    )
+
+
+WRONG = {
+    "a port out of range": (
+        {"containers": [{"name": "c", "image": "x", "ports": [{"containerPort": 99999}]}]},
+        "spec.containers[0].ports[0].containerPort: Invalid value: 99999: must be between 1 and 65535, inclusive",
+    ),
+    "no such pull policy": (
+        {"containers": [{"name": "c", "image": "x", "imagePullPolicy": "Sometimes"}]},
+        'spec.containers[0].imagePullPolicy: Unsupported value: "Sometimes": supported values: "Always", '
+        '"IfNotPresent", "Never"',
+    ),
+    "no such volume": (
+        {"containers": [{"name": "c", "image": "x", "volumeMounts": [{"name": "v", "mountPath": "/a"}]}]},
+        'spec.containers[0].volumeMounts[0].name: Not found: "v"',
+    ),
+    "more requested than allowed": (
+        {"containers": [{"name": "c", "image": "x", "resources": {"requests": {"cpu": 2}, "limits": {"cpu": 1}}}]},
+        'spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1',
+    ),
+    "a toleration that contradicts itself": (
+        {"tolerations": [{"key": "a", "operator": "Exists", "value": "x"}]},
+        "spec.tolerations[0].operator: Invalid value: \"x\": value must be empty when `operator` is 'Exists'",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "message"), WRONG.values(), ids=WRONG)
+async def test_a_mistake_in_a_pod_is_named(connection: Connection, spec: Object, message: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        await create(connection, pod(**spec))
+    assert refused.value.message == f'Pod "p" is invalid: {message}'
+
+
+async def test_containers_of_a_pod_stay(connection: Connection) -> None:
+    made = await create(connection, pod())
+    made["spec"]["containers"] = []
+    with pytest.raises(Invalid) as refused:
+        await connection.replace(resources.PODS, made, "default")
+    assert refused.value.message == (
+        'Pod "p" is invalid: [spec.containers: Required value, spec.containers: Forbidden: pod updates may not add or '
+        "remove containers]"
+    )
+
+
 async def test_a_status_write_keeps_what_the_kubelet_must_not_lose(connection: Connection) -> None:
     await create(connection, pod())
     statuses = [{"name": "g", "resourceClaimName": "p-g-x"}]

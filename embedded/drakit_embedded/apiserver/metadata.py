@@ -31,5 +31,9 @@ def new_uid() -> str:
 
 def generated_name(base: str) -> str:
     """``generateName`` and five random characters (k8s.io/apiserver/pkg/storage/names/generate.go)."""
-    suffix = "".join(secrets.choice(_SUFFIX_ALPHABET) for _ in range(_SUFFIX_LENGTH))
-    return base[: _LONGEST_GENERATED - _SUFFIX_LENGTH] + suffix
+    return base[: _LONGEST_GENERATED - _SUFFIX_LENGTH] + random_suffix()
+
+
+def random_suffix() -> str:
+    """Five random characters that spell no word."""
+    return "".join(secrets.choice(_SUFFIX_ALPHABET) for _ in range(_SUFFIX_LENGTH))

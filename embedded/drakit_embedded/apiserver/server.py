@@ -7,6 +7,7 @@ one process.
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import secrets
 import ssl
@@ -22,11 +23,36 @@ from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.config import ServerConfig
 from drakit_embedded.apiserver.http import BODY_BYTES, Handler
-from drakit_embedded.apiserver.store import Store
+from drakit_embedded.apiserver.store import Object, Store
 from drakit_embedded.apiserver.watching import Watches
 
 _HOST = "127.0.0.1"
-_SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+# What every cluster has (k8s.io/kubernetes/pkg/controlplane/controller/systemnamespaces,
+# pkg/apis/scheduling/v1/helpers.go).
+_SYSTEM_OBJECTS: tuple[tuple[str, str, tuple[Object, ...]], ...] = (
+    (
+        "",
+        "namespaces",
+        tuple({"metadata": {"name": name}} for name in ("default", "kube-node-lease", "kube-public", "kube-system")),
+    ),
+    (
+        "scheduling.k8s.io",
+        "priorityclasses",
+        (
+            {
+                "metadata": {"name": "system-node-critical"},
+                "value": 2_000_001_000,
+                "description": "Used for system critical pods that must not be moved from their current node.",
+            },
+            {
+                "metadata": {"name": "system-cluster-critical"},
+                "value": 2_000_000_000,
+                "description": "Used for system critical pods that must run in the cluster, but can be moved to "
+                "another node if necessary.",
+            },
+        ),
+    ),
+)
 _SHUTDOWN_SECONDS = 1.0
 
 
@@ -59,7 +85,7 @@ class Server:
             catalog = Catalog(store, config.gates, config.runtime_config)
             store.load()
             api = Api(store, catalog, config.gates, config.kubelet_token or self.token)
-            _create_system_namespaces(api)
+            _create_system_objects(api)
             handler = Handler(
                 api,
                 self._watches,
@@ -160,9 +186,10 @@ async def _listen_on(socket: Path, runner: web.ServerRunner) -> None:
         os.umask(before)
 
 
-def _create_system_namespaces(api: Api) -> None:
-    served = api.catalog.find("", "v1", "namespaces")
-    assert served is not None
-    for name in _SYSTEM_NAMESPACES:
-        if ("", name) not in served.collection.records:
-            writes.create(api, served, None, {"metadata": {"name": name}}, dry_run=False)
+def _create_system_objects(api: Api) -> None:
+    for group, plural, objects in _SYSTEM_OBJECTS:
+        served = api.catalog.find(group, "v1", plural)
+        assert served is not None
+        for obj in objects:
+            if ("", obj["metadata"]["name"]) not in served.collection.records:
+                writes.create(api, served, None, copy.deepcopy(obj), dry_run=False)

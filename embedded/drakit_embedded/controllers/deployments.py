@@ -109,7 +109,7 @@ class DeploymentController:
                 {
                     **new,
                     "metadata": {**new["metadata"], "annotations": annotations},
-                    "spec": {**new["spec"], "minReadySeconds": minimum},
+                    "spec": {**new["spec"], "minReadySeconds": minimum or None},
                 },
                 new["metadata"]["namespace"],
             )
@@ -130,7 +130,7 @@ class DeploymentController:
             },
             "spec": {
                 "replicas": rollout.new_set_size(deployment, sum(map(replicas_of, old)), 0),
-                "minReadySeconds": deployment["spec"].get("minReadySeconds", 0),
+                "minReadySeconds": deployment["spec"].get("minReadySeconds") or None,
                 "selector": {
                     **selector,
                     "matchLabels": {**(selector.get("matchLabels") or {}), rollout.HASH_LABEL: digest},

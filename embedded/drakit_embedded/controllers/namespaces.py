@@ -17,6 +17,11 @@ from drakit_embedded.workqueue import WorkQueue
 
 _FINALIZER = "kubernetes"
 _ROOT_CA = "kube-root-ca.crt"
+_ROOT_CA_DESCRIPTION = (
+    "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "
+    "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
+    "clusters."
+)
 # How soon to look again while content remains; a pod takes as long as its kubelet takes.
 _REMAINS_SECONDS = 0.2
 _DISCOVERY_SECONDS = 30.0
@@ -69,7 +74,10 @@ class NamespaceController:
         return None
 
     async def _furnish(self, name: str) -> None:
-        root = {"metadata": {"name": _ROOT_CA}, "data": {"ca.crt": self._root_ca}}
+        root = {
+            "metadata": {"name": _ROOT_CA, "annotations": {"kubernetes.io/description": _ROOT_CA_DESCRIPTION}},
+            "data": {"ca.crt": self._root_ca},
+        }
         for resource, body in ((SERVICE_ACCOUNTS, {"metadata": {"name": "default"}}), (CONFIG_MAPS, root)):
             try:
                 await self._connection.create(resource, body, name)

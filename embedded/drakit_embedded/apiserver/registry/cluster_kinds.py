@@ -183,7 +183,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "services"): Strategy(fields=("spec.type",), create_on_update=True, returns_deleted=True),
     ("coordination.k8s.io", "leases"): Strategy(create_on_update=True, unconditional_update=False),
     ("scheduling.k8s.io", "priorityclasses"): Strategy(
-        default=_default_priority_class, validate_create=_validate_priority_class
+        default=_default_priority_class, validate_create=_validate_priority_class, generation=True
     ),
     ("rbac.authorization.k8s.io", "roles"): _RBAC,
     ("rbac.authorization.k8s.io", "rolebindings"): _RBAC,

@@ -5,9 +5,10 @@ After ValidatePodSpec and below in k8s.io/kubernetes/pkg/apis/core/validation/va
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
+from drakit_api.quantity import Quantity
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
     FieldError,
@@ -23,6 +24,9 @@ from drakit_embedded.apiserver.registry.strategies import Object
 
 Errors = Iterator[FieldError]
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_PROTOCOLS = ("SCTP", "TCP", "UDP")
+_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _SOURCES = {"resourceClaimName": "ResourceClaimName", "resourceClaimTemplateName": "ResourceClaimTemplateName"}
 # ValidatePodUpdate: all that may change in the spec of a pod.
 _MUTABLE = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates")
@@ -33,22 +37,29 @@ _IMMUTABLE_SPEC = (
 )
 
 
-def spec_errors(spec: Object, path: str) -> Errors:
-    """A pod's spec, or that of a template."""
+def spec_errors(spec: Object, path: str, claimed_volumes: Iterable[str] = ()) -> Errors:
+    """A pod's spec, or that of a template; ``claimed_volumes`` are those that a stateful set adds to it."""
     yield from _claims(spec.get("resourceClaims") or [], f"{path}.resourceClaims")
     claims = sorted({claim["name"] for claim in spec.get("resourceClaims") or () if claim.get("name")})
     if not spec.get("containers"):
         yield required(f"{path}.containers")
+    volumes = {volume.get("name") or "" for volume in spec.get("volumes") or ()} | {*claimed_volumes}
     seen: set[str] = set()
     for key in ("containers", "initContainers"):
         for index, container in enumerate(spec.get(key) or []):
-            yield from _container(container, f"{path}.{key}[{index}]", seen, claims)
+            at = f"{path}.{key}[{index}]"
+            yield from _container(container, at, seen)
+            yield from _ports(container.get("ports") or [], f"{at}.ports")
+            yield from _mounts(container.get("volumeMounts") or [], f"{at}.volumeMounts", volumes)
+            yield from _pull_policy(container.get("imagePullPolicy") or "", f"{at}.imagePullPolicy")
+            yield from _resources(container.get("resources") or {}, f"{at}.resources", claims)
     policy = spec.get("restartPolicy") or ""
     if policy not in _RESTART_POLICIES:
         yield not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)
     if spec.get("nodeName"):
         yield from names.dns_subdomain(spec["nodeName"], f"{path}.nodeName")
     yield from label_map(spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
+    yield from _tolerations(spec.get("tolerations") or [], f"{path}.tolerations")
 
 
 def _claims(claims: list[Object], path: str) -> Errors:
@@ -79,7 +90,7 @@ def _claim_source(claim: Object, path: str) -> Errors:
         yield from names.dns_subdomain(claim[field], f"{path}.{field}")
 
 
-def _container(container: Object, path: str, seen: set[str], claims: list[str]) -> Errors:
+def _container(container: Object, path: str, seen: set[str]) -> Errors:
     name = container.get("name") or ""
     if not name:
         yield required(f"{path}.name")
@@ -90,8 +101,68 @@ def _container(container: Object, path: str, seen: set[str], claims: list[str]) 
     seen.add(name)
     if not container.get("image"):
         yield required(f"{path}.image")
-    references = (container.get("resources") or {}).get("claims") or []
-    yield from _references(references, f"{path}.resources.claims", claims)
+
+
+def _ports(ports: list[Object], path: str) -> Errors:
+    """validateContainerPorts, without the names."""
+    for index, port in enumerate(ports):
+        at = f"{path}[{index}]"
+        if not port.get("containerPort"):
+            yield required(f"{at}.containerPort")
+        for field in ("containerPort", "hostPort"):
+            if (number := port.get(field)) and not 1 <= number <= 65535:
+                yield invalid(f"{at}.{field}", number, "must be between 1 and 65535, inclusive")
+        if port.get("protocol") not in _PROTOCOLS:
+            yield not_supported(f"{at}.protocol", port.get("protocol") or "", _PROTOCOLS)
+
+
+def _mounts(mounts: list[Object], path: str, volumes: set[str]) -> Errors:
+    """ValidateVolumeMounts, without sub-paths and devices."""
+    seen: set[str] = set()
+    for index, mount in enumerate(mounts):
+        at, name, target = f"{path}[{index}]", mount.get("name") or "", mount.get("mountPath") or ""
+        if not name:
+            yield required(f"{at}.name")
+        if name not in volumes:
+            yield not_found(f"{at}.name", name)
+        if not target:
+            yield required(f"{at}.mountPath")
+        if target in seen:
+            yield invalid(f"{at}.mountPath", target, "must be unique")
+        seen.add(target)
+
+
+def _pull_policy(policy: str, path: str) -> Errors:
+    if policy not in _PULL_POLICIES:
+        yield not_supported(path, policy, _PULL_POLICIES)
+
+
+def _resources(resources: Object, path: str, claims: list[str]) -> Errors:
+    """ValidateResourceRequirements: no request is above its limit."""
+    limits = resources.get("limits") or {}
+    for name, quantity in (resources.get("requests") or {}).items():
+        if name in limits and Quantity.parse(limits[name]) < Quantity.parse(quantity):
+            detail = f"must be less than or equal to {name} limit of {limits[name]}"
+            yield invalid(f"{path}.requests", quantity, detail)
+    yield from _references(resources.get("claims") or [], f"{path}.claims", claims)
+
+
+def _tolerations(tolerations: list[Object], path: str) -> Errors:
+    """ValidateTolerations, without the operators of alpha gates."""
+    for index, toleration in enumerate(tolerations):
+        at, operator = f"{path}[{index}]", toleration.get("operator") or ""
+        value, effect = toleration.get("value") or "", toleration.get("effect") or ""
+        if not toleration.get("key") and operator != "Exists":
+            detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            yield invalid(f"{at}.operator", operator, detail)
+        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+            yield invalid(f"{at}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+        if operator == "Exists" and value:
+            yield invalid(f"{at}.operator", value, "value must be empty when `operator` is 'Exists'")
+        elif operator not in ("", "Equal", "Exists"):
+            yield not_supported(f"{at}.operator", operator, ("Equal", "Exists"))
+        if effect not in ("", *_EFFECTS):
+            yield not_supported(f"{at}.effect", effect, _EFFECTS)
 
 
 def _references(references: list[Object], path: str, claims: list[str]) -> Errors:
@@ -119,6 +190,10 @@ def _references(references: list[Object], path: str, claims: list[str]) -> Error
 
 def update_errors(new: Object, old: Object) -> Errors:
     """What may not change in the spec of a pod that exists."""
+    for key in ("containers", "initContainers"):
+        if len(new.get(key) or ()) != len(old.get(key) or ()):
+            yield forbidden(f"spec.{key}", "pod updates may not add or remove containers")
+            return
     if _frozen(new) != _frozen(old):
         yield forbidden("spec", _IMMUTABLE_SPEC)
 

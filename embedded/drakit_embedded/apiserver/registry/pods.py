@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry import pod_rules
+from drakit_embedded.apiserver.registry import pod_rules, service_accounts
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault, forbidden
 
@@ -27,6 +27,9 @@ def default_spec(spec: Object) -> None:
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("securityContext", {})
     spec.setdefault("schedulerName", "default-scheduler")
+    if spec.get("serviceAccountName"):
+        # The name's former spelling, which is kept the same.
+        spec["serviceAccount"] = spec["serviceAccountName"]
     for container in containers(spec):
         _default_container(container)
 
@@ -46,6 +49,10 @@ def _default_container(container: Object) -> None:
     container.setdefault("terminationMessagePolicy", "File")
     for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
+    for variable in container.get("env") or ():
+        reference = (variable.get("valueFrom") or {}).get("fieldRef")
+        if reference:
+            reference.setdefault("apiVersion", "v1")
     resources = container["resources"] or {}
     limits, requests = resources.get("limits"), resources.get("requests")
     if limits:
@@ -61,8 +68,7 @@ def _default(pod: Object, cluster: Cluster) -> None:
 
 def _prepare_create(pod: Object, cluster: Cluster) -> None:
     spec = pod["spec"]
-    account = spec.get("serviceAccountName") or spec.get("serviceAccount") or "default"
-    spec["serviceAccountName"] = spec["serviceAccount"] = account
+    service_accounts.admit(pod, cluster)
     _tolerate_unreachable(spec)
     _set_priority(pod, cluster)
     _merge_label_keys(spec, pod["metadata"].get("labels") or {})
@@ -154,7 +160,8 @@ def _validate(pod: Object, cluster: Cluster) -> Sequence[FieldFault]:
 
 
 def _validate_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    return list(pod_rules.update_errors(new.get("spec") or {}, old.get("spec") or {}))
+    wanted = new.get("spec") or {}
+    return [*pod_rules.spec_errors(wanted, "spec"), *pod_rules.update_errors(wanted, old.get("spec") or {})]
 
 
 def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:

@@ -85,7 +85,8 @@ def _validate(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
         shown = msgspec.json.encode(labels).decode()
         message = f"Invalid value: {shown}: `selector` does not match template `labels`"
         faults.append(Cause("FieldValueInvalid", "spec.template.metadata.labels", message))
-    faults += spec_errors(template.get("spec") or {}, "spec.template.spec")
+    claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
+    faults += spec_errors(template.get("spec") or {}, "spec.template.spec", claimed)
     policy = (template.get("spec") or {}).get("restartPolicy")
     if policy in ("OnFailure", "Never"):
         message = f'Unsupported value: "{policy}": supported values: "Always"'

@@ -1,0 +1,68 @@
+"""ServiceAccount admission: a pod runs as an account of its namespace, and finds its token where clients look for it.
+
+After k8s.io/kubernetes/plugin/pkg/admission/serviceaccount/admission.go. A namespace's ``default`` account is not
+waited for: it is there a moment after the namespace, and never where no controllers run.
+"""
+
+from __future__ import annotations
+
+from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.registry.strategies import Cluster, Object
+from drakit_embedded.apiserver.statuses import forbidden
+
+_DEFAULT = "default"
+_MIRROR = "kubernetes.io/config.mirror"
+_TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - where it is, not what it is
+_TOKEN_SECONDS = 3607
+_READABLE = 0o644
+_ROOT_CA = "kube-root-ca.crt"
+
+
+def admit(pod: Object, cluster: Cluster) -> None:
+    """Name the pod's account, and mount its token; 403 for an account that does not exist."""
+    meta, spec = pod["metadata"], pod["spec"]
+    if _MIRROR in (meta.get("annotations") or {}):
+        return
+    name = spec.get("serviceAccountName") or spec.get("serviceAccount") or _DEFAULT
+    spec["serviceAccountName"] = spec["serviceAccount"] = name
+    namespace = meta.get("namespace", "")
+    account = cluster.find("serviceaccounts", namespace, name)
+    if account is None and name != _DEFAULT:
+        why = f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
+        raise forbidden("pods", "", meta.get("name", ""), why)
+    account = account or {}
+    if _mounts_token(spec, account):
+        _mount_token(spec)
+    if account.get("imagePullSecrets") and not spec.get("imagePullSecrets"):
+        spec["imagePullSecrets"] = [{"name": secret.get("name", "")} for secret in account["imagePullSecrets"]]
+
+
+def _mounts_token(spec: Object, account: Object) -> bool:
+    """The pod's wish counts more than the account's."""
+    wishes = (owner.get("automountServiceAccountToken") for owner in (spec, account))
+    return next((wish for wish in wishes if wish is not None), True)
+
+
+def _mount_token(spec: Object) -> None:
+    volume = f"kube-api-access-{metadata.random_suffix()}"
+    mounted = False
+    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+        mounts = container.get("volumeMounts") or []
+        if any(mount.get("mountPath") == _TOKEN_PATH for mount in mounts):
+            continue
+        container["volumeMounts"] = [*mounts, {"name": volume, "readOnly": True, "mountPath": _TOKEN_PATH}]
+        mounted = True
+    if mounted:
+        spec["volumes"] = [*(spec.get("volumes") or []), {"name": volume, "projected": _projection()}]
+
+
+def _projection() -> Object:
+    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    return {
+        "sources": [
+            {"serviceAccountToken": {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}},
+            {"configMap": {"name": _ROOT_CA, "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [namespace]}},
+        ],
+        "defaultMode": _READABLE,
+    }
