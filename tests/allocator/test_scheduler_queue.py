@@ -104,6 +104,17 @@ async def test_a_pod_held_before_it_was_tried_has_no_backoff() -> None:
     assert (entry.pod.name, entry.failures) == ("p", 0)
 
 
+async def test_a_held_pod_is_moved_by_no_event() -> None:
+    """PreEnqueue would reject it again: only who holds it knows when it may be tried."""
+    clock = Clock()
+    queue = SchedulingQueue(clock=clock)
+    queue.hold(pod("p"), ["DynamicResources"])
+    assert queue.move({"DynamicResources": lambda _: True}) == 0
+    clock.now += 302
+    queue.retry_stale()
+    assert await popped(queue) is None
+
+
 async def test_an_unschedulable_pod_is_tried_again_in_the_end_without_any_event() -> None:
     clock = Clock()
     queue = SchedulingQueue(clock=clock)

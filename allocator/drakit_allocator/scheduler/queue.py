@@ -44,12 +44,13 @@ class Entry:
     """A pod in the queue, and what has happened to it so far."""
 
     pod: PodInfo
-    since: float
     failures: int = 0
     rejectors: frozenset[str] = frozenset()
     # Not before this time (seconds of the monotonic clock).
     not_before: float = 0.0
     after_error: bool = False
+    # Not tried until ``activate``, whatever happens.
+    held: bool = False
     # Increases each time the entry moves, so that what a heap still holds of earlier places is recognized as stale.
     ticket: int = 0
     # Message last told to the user, and when.
@@ -75,14 +76,15 @@ class SchedulingQueue:
 
     def add(self, pod: PodInfo) -> None:
         """A new pod is ready to be tried."""
-        entry = self.entries[pod.uid] = Entry(pod, self._clock())
+        entry = self.entries[pod.uid] = Entry(pod)
         self._activate(entry)
 
     def hold(self, pod: PodInfo, rejectors: Iterable[str]) -> Entry:
         """A pod is known to be unschedulable before it was tried, e.g. while its claims do not exist."""
-        entry = self.entries.get(pod.uid) or Entry(pod, self._clock())
+        entry = self.entries.get(pod.uid) or Entry(pod)
         entry.pod = pod
         self.park(entry, rejectors)
+        entry.held = True
         return entry
 
     def park(self, entry: Entry, rejectors: Iterable[str]) -> None:
@@ -130,7 +132,7 @@ class SchedulingQueue:
         moved = [
             entry
             for entry in self.unschedulable.values()
-            if any(plugin in hints and hints[plugin](entry.pod) for plugin in entry.rejectors)
+            if not entry.held and any(plugin in hints and hints[plugin](entry.pod) for plugin in entry.rejectors)
         ]
         for entry in moved:
             self.retry(entry)
@@ -147,7 +149,7 @@ class SchedulingQueue:
     def retry_stale(self) -> None:
         """Retry what has waited for an event for very long, in case a hint was wrong."""
         oldest = self._clock() - _LONGEST_WAIT
-        for entry in [e for e in self.unschedulable.values() if e.rejectors and e.not_before < oldest]:
+        for entry in [e for e in self.unschedulable.values() if e.rejectors and e.not_before < oldest and not e.held]:
             self.retry(entry)
 
     async def pop(self) -> Entry:
@@ -204,6 +206,7 @@ class SchedulingQueue:
         entry.not_before = self._clock() + self._backoff.seconds(entry.failures)
 
     def _activate(self, entry: Entry) -> None:
+        entry.held = False
         entry.ticket = next(self._tickets)
         heapq.heappush(self._active, (-entry.pod.priority, entry.ticket, entry.pod.uid))
         self._ready.set()

@@ -19,7 +19,7 @@ from typing import Any
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.scheduler import readiness
 from drakit_allocator.scheduler.binding import Binder, BindingFailed, Decision, fence
-from drakit_allocator.scheduler.diagnosis import SchedulingFailed, Unschedulable, before_filters
+from drakit_allocator.scheduler.diagnosis import SchedulingFailed, Unschedulable
 from drakit_allocator.scheduler.hints import devices_changed
 from drakit_allocator.scheduler.lease import Lease, LeaseLost, LeaseTimes, NoLease
 from drakit_allocator.scheduler.mirror import Mirror, served
@@ -47,8 +47,6 @@ log = logging.getLogger(__name__)
 FILTER_TIMEOUT = 10.0
 # How long bindings on their way may take when the scheduler stops.
 _DRAIN = 5.0
-# A pod whose claims do not exist is reported after this time: normally the claim controller is faster.
-_PATIENCE = 2.0
 # Nothing happened for this long: there is time to look ahead.
 _IDLE = 0.1
 
@@ -108,7 +106,7 @@ class Scheduler:
         try:
             async with asyncio.TaskGroup() as tasks:
                 # The loop below is the body of the group, not a member: when cancelled, it ends before the watches do.
-                for work in (self.lease.watch(), self._report_held(), self._warm_up()):
+                for work in (self.lease.watch(), self._warm_up()):
                     tasks.create_task(work)
                 # Claims before pods: a pod is only queued when its claims are known.
                 for mirror in (*await self._device_taints(), *self._others, self._claims, self._pods):
@@ -170,16 +168,6 @@ class Scheduler:
 
     def _has_work(self) -> bool:
         return len(self.state.queue) > len(self.state.queue.unschedulable)
-
-    async def _report_held(self) -> None:
-        """Say why pods wait whose claims still do not exist."""
-        while True:
-            await asyncio.sleep(_PATIENCE / 2)
-            overdue = time.monotonic() - _PATIENCE
-            for uid, reason in self.state.held.items():
-                entry = self.state.queue.entries.get(uid)
-                if reason and entry is not None and entry.since < overdue and self.lease.is_held():
-                    self._reports.failed(entry, UNSCHEDULABLE, before_filters(len(self.state.cluster), reason))
 
     async def _warm_up(self) -> None:
         """Use the time in which there is nothing to schedule."""

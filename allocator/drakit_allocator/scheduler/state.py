@@ -8,6 +8,8 @@ Source: kubernetes ``pkg/scheduler/eventhandlers.go``.
 
 from __future__ import annotations
 
+import logging
+
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.scheduler import hints, pod_claims
 from drakit_allocator.scheduler.cluster import Cluster
@@ -21,6 +23,8 @@ from drakit_allocator.scheduler.readiness import Readiness
 from drakit_api import mixins
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Object
+
+log = logging.getLogger(__name__)
 
 SCHEDULING_GATES = "SchedulingGates"
 
@@ -38,8 +42,9 @@ class State:
         self.queue = SchedulingQueue(backoff)
         requirements = pod_claims.Requirements(self.claims, self.searches.classes, gates)
         self.cycle = Cycle(self.cluster, Rankings(self.cluster), requirements, self.searches)
-        # Why a held pod is not tried, by uid.
-        self.held: dict[str, str] = {}
+        # Pods (by uid) that are not tried, because it is known what they lack. As those that PreEnqueue rejects, they
+        # wait without an event or a condition.
+        self.held: set[str] = set()
         # Pods that use a claim, so that a change of the claim concerns only them.
         self._users: dict[claim_store.Key, set[str]] = {}
         # The pod that has left the queue and is being decided on, by uid.
@@ -140,7 +145,7 @@ class State:
     def _pod_gone(self, obj: Object) -> None:
         pod = PodInfo(obj)
         self.queue.delete(pod.uid)
-        self.held.pop(pod.uid, None)
+        self.held.discard(pod.uid)
         self._unuse(pod)
         if pod.uid in self.binding and pod.uid in self.cluster.assumed:
             # The binding is about to fail, or to learn that the pod is gone.
@@ -153,7 +158,7 @@ class State:
         waited = old is not None and not old["spec"].get("nodeName")
         if waited:
             self.queue.delete(pod.uid)
-            self.held.pop(pod.uid, None)
+            self.held.discard(pod.uid)
             self._unuse(pod)
         moved = old is None or waited or (old["metadata"].get("labels") or {}) != pod.labels
         self.cluster.place(pod)
@@ -165,7 +170,7 @@ class State:
             return
         if pod.deleted:
             self.queue.delete(pod.uid)
-            self.held.pop(pod.uid, None)
+            self.held.discard(pod.uid)
             return
         self._use(pod)
         if pod.uid not in self.queue.entries:
@@ -179,23 +184,22 @@ class State:
 
     def _admit(self, pod: PodInfo) -> None:
         """Queue a pod unless it is known beforehand that it cannot be scheduled."""
-        reason = self._hold_reason(pod)
-        if reason is not None:
-            plugin = SCHEDULING_GATES if pod.gates else DYNAMIC_RESOURCES
-            self.held[pod.uid] = reason
+        plugin = SCHEDULING_GATES if pod.gates else self._rejecting_plugin(pod)
+        if plugin is not None:
+            self.held.add(pod.uid)
             self.queue.hold(pod, [plugin])
-        elif self.held.pop(pod.uid, None) is not None:
+        elif pod.uid in self.held:
+            self.held.remove(pod.uid)
             self.queue.activate(pod.uid)
         else:
             self.queue.add(pod)
 
-    def _hold_reason(self, pod: PodInfo) -> str | None:
-        if pod.gates:
-            return ""
+    def _rejecting_plugin(self, pod: PodInfo) -> str | None:
         try:
             pod_claims.find(pod, self.claims.get)
         except pod_claims.ClaimsNotReady as reason:
-            return str(reason)
+            log.debug("pod %s is not tried: %s", pod, reason)
+            return DYNAMIC_RESOURCES
         return None
 
     def _claims_of(self, pod: PodInfo) -> list[Object]:
