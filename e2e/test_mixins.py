@@ -42,6 +42,8 @@ CLAIMS: dict[str, list[list[str]]] = {
     "tpu-4x4": [[_CHIPS % "8"], [_CHIPS % "4"], [_CHIPS % "16"]],
 }
 WITHOUT_MIXINS = {"tpu-4x4"}
+# The host of each claim's pod: of hosts that are equally good a scheduler may take any.
+HOSTS = {"tpu-4x4": ["node-1", "node-3", "node-1"]}
 
 
 @dataclass
@@ -77,7 +79,8 @@ def _decisions(side: Side, layout: str, driver: str) -> list[list[str] | None]:
             request(f"r-{number}", driver, expression.format(driver=driver))
             for number, expression in enumerate(expressions)
         ]
-        side.api.create(claim(name, *requests), pod(name, name))
+        where = {"nodeSelector": {"kubernetes.io/hostname": HOSTS[layout][index]}} if layout in HOSTS else {}
+        side.api.create(claim(name, *requests), pod(name, name, **where))
         side.api.wait(PODS, name, _decided, what="bound or unschedulable")
         allocation = side.api.get(RESOURCE_CLAIMS, name).get("status", {}).get("allocation")
         decisions.append([result["device"] for result in allocation["devices"]["results"]] if allocation else None)
