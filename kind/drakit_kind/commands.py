@@ -137,8 +137,13 @@ def up(
         kubeconfig.check(path)
         running = EmbeddedCluster(_continued(spec, home), home)
         running.start()
-        kubeconfig.add(path, kubeconfig.load(home.kubeconfig))
-        home.remember_export(path)
+        try:
+            kubeconfig.add(path, kubeconfig.load(home.kubeconfig))
+            home.remember_export(path)
+        except BaseException:
+            # A cluster that nobody was told of would run for ever.
+            running.stop()
+            raise
     click.echo(f"cluster {name} is ready after {running.ready_seconds:.2f} s: {running.url}, {len(node_names)} nodes")
     for driver in running.spec.drivers:
         click.echo(f"  {driver.profile} on {_short(driver.nodes)}")
@@ -269,3 +274,6 @@ def _readable_errors() -> Iterator[None]:
         yield
     except (ClusterError, KubeconfigError, ValueError) as error:
         raise click.ClickException(str(error)) from error
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        raise click.ClickException(f"{where}{error.strerror or error}") from error

@@ -71,9 +71,10 @@ class EmbeddedCluster:
         """Start the process and wait until its nodes are Ready and its drivers registered."""
         began = time.monotonic()
         _check(self._spec)
-        self._home.make()
         if self._home.running_pid() is not None:
             raise ClusterError(f"cluster {self._spec.name} is running already; see `drakit cluster status`")
+        _check_port(self._spec.port)
+        self._home.make()
         self._home.write_spec(self._spec)
         command = [sys.executable, "-m", "drakit_kind.host", str(self._home.directory)]
         try:
@@ -136,6 +137,16 @@ def _check(spec: ClusterSpec) -> None:
         raise ClusterError(str(error)) from None
     for driver in spec.drivers:
         pools_of(driver)
+
+
+def _check_port(port: int) -> None:
+    """Connections of an earlier run that are still being closed are no obstacle, neither here nor for the server."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ClusterError(f"port {port} of 127.0.0.1: {error.strerror}; name another with --port") from None
 
 
 def _free_port() -> int:

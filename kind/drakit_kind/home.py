@@ -109,8 +109,10 @@ class ClusterHome:
         """The spec last written, or None."""
         try:
             return msgspec.json.decode(self.spec_file.read_bytes(), type=ClusterSpec)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except msgspec.DecodeError as error:
+            raise ClusterError(f"{self.spec_file} is damaged ({error}); remove {self.directory}") from error
 
     def remember_export(self, kubeconfig: Path) -> None:
         """Note a kubeconfig that this cluster was added to, so that ``down`` can take it out again."""
@@ -154,6 +156,6 @@ class ClusterHome:
                     fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 except BlockingIOError:
                     return int(file.read() or 0) or None
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         return None

@@ -18,7 +18,7 @@ _LISTS = ("clusters", "contexts", "users")
 
 
 class KubeconfigError(Exception):
-    """The existing file cannot be read as a kubeconfig; it is left as it is."""
+    """The existing file cannot be read as a kubeconfig, or cannot be replaced; it is left as it is."""
 
 
 def default_path() -> Path:
@@ -53,6 +53,11 @@ def load(path: Path) -> dict[str, Any]:
 def check(path: Path) -> None:
     """Raise ``KubeconfigError`` now if ``add`` could not add to this file later."""
     _read(path)
+    directory = path.resolve().parent
+    while not directory.exists():
+        directory = directory.parent
+    if not directory.is_dir() or not os.access(directory, os.W_OK | os.X_OK):
+        raise KubeconfigError(f"{path}: {directory} is no directory to write to; name another --kubeconfig FILE")
 
 
 def add(path: Path, config: dict[str, Any]) -> None:
@@ -85,10 +90,17 @@ def remove(path: Path, name: str) -> None:
 
 
 def _read(path: Path) -> dict[str, Any] | None:
+    if path.exists() and not path.is_file():
+        # Above all /dev/null, which means that nothing shall be kept, and which root could replace.
+        raise KubeconfigError(
+            f"{path} is not a regular file, so nothing was added to it; name another --kubeconfig FILE"
+        )
     try:
         text = path.read_text()
     except FileNotFoundError:
         return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise KubeconfigError(f"{path} cannot be read, so nothing was added to it: {error}") from error
     try:
         config = yaml.safe_load(text)
     except yaml.YAMLError as error:

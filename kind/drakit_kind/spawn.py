@@ -19,6 +19,7 @@ from pathlib import Path
 from drakit_client.readiness import TIED_VARIABLE
 
 _LOG_TAIL_LINES = 15
+_SOCKET_DIRECTORY_BYTES = 80
 
 
 class SpawnError(Exception):
@@ -31,7 +32,7 @@ def spawn(command: Sequence[str], *, log: Path, timeout: float, tied: bool = Fal
     ``tied``: it stops by itself when this process ends, however it ends. On any failure, Ctrl-C included, it is ended
     before the exception leaves this function.
     """
-    with tempfile.TemporaryDirectory(prefix="drakit-") as directory, _listener(directory) as ready:
+    with tempfile.TemporaryDirectory(prefix="drakit-", dir=_short()) as directory, _listener(directory) as ready:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         try:
             process = subprocess.Popen(
@@ -114,6 +115,11 @@ def log_tail(log: Path) -> str:
     except FileNotFoundError:
         return ""
     return "".join(f"\n  {line}" for line in lines)
+
+
+def _short() -> str | None:
+    """Where temporary directories go, if a unix socket in one of them could have a name: it has 108 bytes at most."""
+    return None if len(os.fsencode(tempfile.gettempdir())) < _SOCKET_DIRECTORY_BYTES else "/tmp"  # noqa: S108
 
 
 def _listener(directory: str) -> socket.socket:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -32,11 +33,13 @@ def home() -> Iterator[Path]:
 def drakit(home: Path) -> Iterator[Run]:
     """Run the command with its state and kubeconfig below ``home``; whatever still runs in the end is taken down."""
 
-    def run(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "DRAKIT_HOME": str(home / "state"), "KUBECONFIG": str(home / "config")}
+    def run(
+        *arguments: str, code: int = 0, environment: Mapping[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        own = {"DRAKIT_HOME": str(home / "state"), "KUBECONFIG": str(home / "config")}
         done = subprocess.run(
             [sys.executable, "-m", "drakit_kind", *arguments],
-            env=environment,
+            env={**os.environ, **own, **(environment or {})},
             capture_output=True,
             text=True,
             timeout=90,
@@ -143,6 +146,40 @@ def test_a_kubeconfig_that_cannot_be_added_to_is_found_before_anything_starts(dr
     assert "is not a kubeconfig, so nothing was added to it" in drakit("cluster", "up", code=1).stderr
     assert not (home / "state").exists()
     (home / "config").unlink()
+
+
+def test_a_port_in_use_is_one_line_and_leaves_nothing_behind(drakit: Run, home: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        refused = drakit("cluster", "up", "--nodes", "0", "--no-scheduler", "--port", port, code=1)
+    assert refused.stderr == f"Error: port {port} of 127.0.0.1: Address already in use; name another with --port\n"
+    assert not (home / "state").exists()
+    # It is free now.
+    drakit("cluster", "up", "--nodes", "0", "--no-scheduler", "--port", port)
+
+
+@pytest.mark.parametrize("directory", ["file/data", "file/data/deeper"])
+def test_a_data_dir_that_cannot_be_made_is_one_line(drakit: Run, home: Path, directory: str) -> None:
+    (home / "file").write_text("not a directory")
+    refused = drakit("cluster", "up", "--nodes", "0", "--data-dir", str(home / directory), code=1)
+    assert refused.stderr == f"Error: {home / directory}: Not a directory\n"
+
+
+def test_a_cluster_that_cannot_be_told_to_kubectl_does_not_stay(drakit: Run, home: Path) -> None:
+    """The check before the start cannot know everything: here the name of the kubeconfig is too long."""
+    name = home / ("x" * 250)
+    refused = drakit("cluster", "up", "--nodes", "0", "--no-scheduler", "--kubeconfig", str(name), code=1)
+    assert "File name too long" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    assert "does not run" in drakit("cluster", "status", code=1).stderr
+
+
+def test_a_long_directory_for_temporary_files_is_no_obstacle(drakit: Run, home: Path) -> None:
+    directory = home / ("t" * 100)
+    directory.mkdir()
+    drakit("cluster", "up", "--nodes", "1", "--no-driver", environment={"TMPDIR": str(directory)})
 
 
 def test_a_second_up_of_the_same_name_changes_nothing(drakit: Run, home: Path) -> None:

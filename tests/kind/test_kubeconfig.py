@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,26 @@ def test_a_file_that_is_no_kubeconfig_is_left_alone(tmp_path: Path, text: str) -
     with pytest.raises(kubeconfig.KubeconfigError, match="nothing was added"):
         kubeconfig.add(path, _entry())
     assert path.read_text() == text
+
+
+def test_what_is_no_regular_file_is_not_replaced(tmp_path: Path) -> None:
+    """``KUBECONFIG=/dev/null`` means that there is none; as root the rename would have succeeded."""
+    path = tmp_path / "device"
+    os.mkfifo(path)
+    with pytest.raises(kubeconfig.KubeconfigError, match="not a regular file, so nothing was added"):
+        kubeconfig.check(path)
+    with pytest.raises(kubeconfig.KubeconfigError, match="not a regular file, so nothing was added"):
+        kubeconfig.add(path, _entry())
+    assert path.is_fifo()
+
+
+def test_a_directory_that_cannot_be_written_to_is_found_by_the_check(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path / "file" / "config", tmp_path / "file" / "deeper" / "config"):
+        with pytest.raises(kubeconfig.KubeconfigError, match="config"):
+            kubeconfig.check(path)
+    kubeconfig.check(tmp_path / "new" / "deeper" / "config")
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_symlinked_kubeconfig_stays_a_symlink(tmp_path: Path) -> None:
