@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import re
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -200,3 +201,54 @@ async def test_a_typo_in_a_pod_is_refused(kubectl: Kubectl) -> None:
     misspelt = DEPLOYMENT.replace("image: busybox,", "imagePullPolicie: Never, image: busybox,")
     output = await kubectl("apply", "-f", "-", stdin=misspelt, fails=True)
     assert 'unknown field "spec.containers[0].imagePullPolicie"' in output
+
+
+TABLES = {
+    "role bindings": (
+        ("create", "rolebinding", "rb", "--role=r", "--serviceaccount=default:bob", "--user=eve"),
+        ("get", "rolebinding", "-o", "wide"),
+        "rb Role/r eve default/bob",
+    ),
+    "disruption budgets": (
+        ("create", "pdb", "pd", "--selector=a=b", "--min-available=1"),
+        ("get", "pdb"),
+        "pd 1 N/A 0",
+    ),
+    "services": (
+        ("create", "service", "clusterip", "s", "--tcp=80"),
+        ("get", "svc"),
+        "s ClusterIP <none> <none> 80/TCP",
+    ),
+    "scales": (
+        ("create", "deployment", "d", "--image=x", "--replicas=3"),
+        ("get", "deploy", "d", "--subresource=scale"),
+        "d 3 0",
+    ),
+}
+
+
+@pytest.mark.parametrize(("create", "get", "row"), TABLES.values(), ids=TABLES)
+async def test_kinds_have_the_columns_of_their_printers(
+    kubectl: Kubectl, create: tuple[str, ...], get: tuple[str, ...], row: str
+) -> None:
+    await kubectl(*create)
+    header, shown = (await kubectl(*get)).splitlines()
+    assert "AGE" in header.split()
+    ageless = [word for word in shown.split() if not re.fullmatch(r"\d+s", word)]
+    assert " ".join(ageless) == row
+
+
+async def test_rights_are_listed(kubectl: Kubectl) -> None:
+    listed = (await kubectl("auth", "can-i", "--list", "--no-headers")).splitlines()
+    assert [line.split() for line in listed if line.startswith("*.*")] == [["*.*", "[]", "[]", "[*]"]]
+
+
+async def test_a_token_lasts_ten_minutes_at_least(kubectl: Kubectl) -> None:
+    await kubectl("create", "serviceaccount", "bob")
+    refused = await kubectl("create", "token", "bob", "--duration=1m", fails=True)
+    assert "spec.expirationSeconds: Invalid value: 60: may not specify a duration less than 10 minutes" in refused
+    assert await kubectl("create", "token", "bob", "-o", "jsonpath={.spec.expirationSeconds}") == "3600"
+
+
+async def test_the_servers_health_is_told_at_length(kubectl: Kubectl) -> None:
+    assert (await kubectl("get", "--raw", "/readyz?verbose")).splitlines() == ["[+]ping ok", "readyz check passed"]

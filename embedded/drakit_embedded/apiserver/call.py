@@ -21,7 +21,9 @@ JSON_HEADERS = {"Content-Type": "application/json"}
 
 
 def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
-    """A JSON answer; ``warnings`` are shown to whoever uses the client."""
+    """A JSON answer, which ends its line; ``warnings`` are shown to whoever uses the client."""
+    if not body.endswith(b"\n"):
+        body += b"\n"
     response = web.Response(body=body, status=status, headers=JSON_HEADERS)
     warn(response, warnings)
     return response

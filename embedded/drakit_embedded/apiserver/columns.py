@@ -104,9 +104,16 @@ def _node(obj: Object) -> list[Any]:
         addresses.get("InternalIP") or _NONE,
         addresses.get("ExternalIP") or _NONE,
         info.get("osImage") or _UNKNOWN,
-        info.get("kernelVersion") or _UNKNOWN,
+        _kernel(info),
         info.get("containerRuntimeVersion") or _UNKNOWN,
     ]
+
+
+def _kernel(info: Mapping[str, Any]) -> str:
+    version, architecture = info.get("kernelVersion"), info.get("architecture")
+    if not version:
+        return _UNKNOWN
+    return f"{version} ({architecture})" if architecture else str(version)
 
 
 def _roles(labels: Mapping[str, str]) -> str:
@@ -307,6 +314,39 @@ def _slice(obj: Object) -> list[Any]:
     return [_name(obj), spec.get("nodeName") or _UNSET, spec.get("driver", ""), pool.get("name", ""), _age(obj)]
 
 
+def _service(obj: Object) -> list[Any]:
+    spec = obj.get("spec") or {}
+    addresses = spec.get("clusterIPs") or [spec.get("clusterIP") or _NONE]
+    external = ",".join(spec.get("externalIPs") or ())
+    match kind := spec.get("type") or "ClusterIP":
+        case "LoadBalancer":
+            points = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+            found = sorted({point.get("ip") or point.get("hostname") or "" for point in points} - {""})
+            external = ",".join([*found, *filter(None, [external])]) or "<pending>"
+        case "ExternalName":
+            external = spec.get("externalName", "")
+    ports = [_port(port) for port in spec.get("ports") or ()]
+    return [
+        _name(obj),
+        kind,
+        addresses[0],
+        external or _NONE,
+        ",".join(ports) or _NONE,
+        _age(obj),
+        _labels(spec.get("selector")),
+    ]
+
+
+def _port(port: Object) -> str:
+    outside = f":{port['nodePort']}" if port.get("nodePort") else ""
+    return f"{port.get('port', 0)}{outside}/{port.get('protocol') or 'TCP'}"
+
+
+def _scale(obj: Object) -> list[Any]:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    return [_name(obj), spec.get("replicas", 0), status.get("replicas", 0), _age(obj)]
+
+
 _TEMPLATE = ("-Containers", "-Images", "-Selector")
 # Column names: a leading "-" is for `-o wide` only, a trailing "#" marks an integer.
 DEFAULT: tuple[tuple[str, ...], Cells] = (("Name", "Created At"), _default)
@@ -343,6 +383,11 @@ PRINTERS: dict[tuple[str, str], tuple[tuple[str, ...], Cells]] = {
         ),
         _daemon_set,
     ),
+    ("", "services"): (
+        ("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "-Selector"),
+        _service,
+    ),
+    ("autoscaling", "scales"): (("Name", "Desired#", "Available#", "Age"), _scale),
     ("coordination.k8s.io", "leases"): (("Name", "Holder", "Age"), _lease),
     ("scheduling.k8s.io", "priorityclasses"): (
         ("Name", "Value#", "Global-Default", "Age", "PreemptionPolicy"),

@@ -14,6 +14,11 @@ from drakit_embedded.apiserver.registry.kinds import REVIEWS
 from drakit_embedded.apiserver.statuses import Object
 
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
+# What a kind does not take, by plural.
+_MISSING_VERBS = {
+    "componentstatuses": ("create", "delete", "deletecollection", "patch", "update", "watch"),
+    "namespaces": ("deletecollection",),
+}
 _SUBRESOURCE_VERBS = {
     "binding": ["create"],
     "eviction": ["create"],
@@ -33,7 +38,10 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 
 def verbs(served: Served) -> list[str]:
     """The verbs of a kind."""
-    return ["create"] if served.kind.plural in REVIEWS else _VERBS
+    if served.kind.plural in REVIEWS:
+        return ["create"]
+    missing = _MISSING_VERBS.get(served.kind.plural, ())
+    return [verb for verb in _VERBS if verb not in missing]
 
 
 def version_info(minor: str) -> Object:
@@ -45,6 +53,8 @@ def version_info(minor: str) -> Object:
         "minor": number,
         "emulationMajor": major,
         "emulationMinor": number,
+        "minCompatibilityMajor": major,
+        "minCompatibilityMinor": str(int(number) - 1),
         "gitVersion": f"v{minor}.1",
         "gitCommit": "",
         "gitTreeState": "clean",

@@ -179,7 +179,7 @@ class Table:
 
 def negotiate(accept: str, served: Served, include: str, *, listing: bool) -> Form:
     """The first form of the ``Accept`` header that can be given; 406 if there is none."""
-    transform, version = _preferred(accept, listing)
+    transform, version = _preferred(accept, listing=listing)
     if transform == "Table":
         return Table(served, version, include or "Metadata")
     if transform:
@@ -187,8 +187,25 @@ def negotiate(accept: str, served: Served, include: str, *, listing: bool) -> Fo
     return Plain(served)
 
 
+def wants_table(accept: str) -> bool:
+    """Whether a table is the first form that can be given."""
+    return _preferred(accept, listing=False)[0] == "Table"
+
+
+def scale_table(scale: Object) -> Object:
+    """The Table of a Scale, which is no kind of its own."""
+    printer = tables.printer("autoscaling", "scales")
+    return {
+        "kind": "Table",
+        "apiVersion": f"{_META}/v1",
+        "metadata": {"resourceVersion": scale["metadata"].get("resourceVersion", "")},
+        "columnDefinitions": printer.columns,
+        "rows": [{"cells": printer.cells(scale), "object": scale}],
+    }
+
+
 @lru_cache(maxsize=512)
-def _preferred(accept: str, listing: bool) -> tuple[Transform, str]:
+def _preferred(accept: str, *, listing: bool) -> tuple[Transform, str]:
     if not accept:
         return "", ""
     partial: Transform = "PartialObjectMetadataList" if listing else "PartialObjectMetadata"

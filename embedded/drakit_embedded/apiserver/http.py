@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Callable, Mapping
+from urllib.parse import parse_qsl
 
 import msgspec
 from aiohttp import web
@@ -86,6 +87,8 @@ class Handler:
             raise statuses.method_not_allowed()
         first = segments[0]
         if first in _HEALTH:
+            if "verbose" in dict(parse_qsl(request.query_string, keep_blank_values=True)):
+                return web.Response(text=f"[+]ping ok\n{first} check passed\n", headers=_TEXT)
             return web.Response(text="ok", headers=_TEXT)
         if first == "version" and len(segments) == 1:
             return answer(self._version)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from drakit_embedded.apiserver import columns
+from drakit_embedded.apiserver import access_columns, columns
 from drakit_embedded.apiserver.statuses import Object
 
 Cells = Callable[[Object], list[Any]]
@@ -28,7 +28,7 @@ class Printer:
 @cache
 def printer(group: str, plural: str) -> Printer:
     """The printer of a kind."""
-    names, cells = columns.PRINTERS.get((group, plural), columns.DEFAULT)
+    names, cells = {**columns.PRINTERS, **access_columns.PRINTERS}.get((group, plural), columns.DEFAULT)
     return Printer([_column(name) for name in names], cells)
 
 

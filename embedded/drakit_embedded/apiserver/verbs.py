@@ -159,6 +159,9 @@ async def _delete(call: Call) -> web.StreamResponse:
 
 
 async def _get_status(call: Call) -> web.StreamResponse:
+    if call.served.kind.group == "resource.k8s.io":
+        # The status of these kinds has no table: kubectl gets the object, and makes one of its own.
+        return call.answer(forms.Plain(call.served).one(call.record()))
     return await _get(call)
 
 
@@ -171,7 +174,8 @@ async def _patch_status(call: Call) -> web.StreamResponse:
 
 
 async def _get_scale(call: Call) -> web.StreamResponse:
-    return answer(_encode(scales.scale(call.served, call.record())))
+    scale = scales.scale(call.served, call.record())
+    return answer(_encode(forms.scale_table(scale) if forms.wants_table(call.accept) else scale))
 
 
 async def _put_scale(call: Call) -> web.StreamResponse:

@@ -26,6 +26,8 @@ _SYSTEM_FIELDS = (
     "generation",
     "selfLink",
 )
+# Where etcd has what is not under its plural, which a message shows.
+_STORED_AS = {"nodes": "minions", "services": "services/specs", "endpoints": "services/endpoints"}
 _NEVER_SET = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 
 
@@ -151,7 +153,13 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
         )
     uid = meta.get("uid")
     if uid and uid != was.get("uid"):
-        why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was.get('uid')}"
+        where = "/".join(
+            filter(None, ("/registry", _STORED_AS.get(kind.plural, kind.plural), was.get("namespace"), name))
+        )
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: "
+            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was.get('uid')}"
+        )
         raise statuses.conflict(kind.plural, kind.group, name, why)
     version = meta.get("resourceVersion")
     if version and version != was["resourceVersion"]:

@@ -76,7 +76,9 @@ authentication.k8s.io/v1
   selfsubjectreviews SelfSubjectReview cluster
   tokenreviews TokenReview cluster
 authorization.k8s.io/v1
+  localsubjectaccessreviews LocalSubjectAccessReview namespaced
   selfsubjectaccessreviews SelfSubjectAccessReview cluster
+  selfsubjectrulesreviews SelfSubjectRulesReview cluster
   subjectaccessreviews SubjectAccessReview cluster
 autoscaling/v2
   horizontalpodautoscalers HorizontalPodAutoscaler namespaced short=hpa cat=all sub=status
@@ -132,7 +134,15 @@ flowcontrol.apiserver.k8s.io/v1
 """
 # Answered, never stored.
 REVIEWS = frozenset(
-    {"bindings", "selfsubjectreviews", "tokenreviews", "selfsubjectaccessreviews", "subjectaccessreviews"}
+    {
+        "bindings",
+        "localsubjectaccessreviews",
+        "selfsubjectaccessreviews",
+        "selfsubjectreviews",
+        "selfsubjectrulesreviews",
+        "subjectaccessreviews",
+        "tokenreviews",
+    }
 )
 
 

@@ -82,7 +82,7 @@ def _validate(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
         message = "Invalid value: {}: empty selector is invalid for deployment"
         faults.append(Cause("FieldValueInvalid", "spec.selector", message))
     elif not _selects(selector, labels):
-        shown = msgspec.json.encode(labels).decode()
+        shown = msgspec.json.encode(labels, order="deterministic").decode()
         message = f"Invalid value: {shown}: `selector` does not match template `labels`"
         faults.append(Cause("FieldValueInvalid", "spec.template.metadata.labels", message))
     claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
@@ -119,7 +119,7 @@ def _validate_update(new: Object, old: Object, cluster: Cluster) -> Sequence[Fie
     faults = list(_validate(new, cluster))
     wanted, stored = new["spec"].get("selector"), (old.get("spec") or {}).get("selector")
     if wanted != stored:
-        shown = msgspec.json.encode(wanted).decode()
+        shown = msgspec.json.encode(wanted, order="deterministic").decode()
         faults.append(Cause("FieldValueInvalid", "spec.selector", f"Invalid value: {shown}: field is immutable"))
     return faults
 

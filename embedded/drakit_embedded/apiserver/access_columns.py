@@ -1,0 +1,68 @@
+"""The columns of kinds that say who may do what: role bindings, admission policies, disruption budgets.
+
+One entry a kind, as in ``columns``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drakit_embedded.apiserver import columns
+from drakit_embedded.apiserver.columns import Cells, Object
+
+_UNSET, _NOT_SAID = "<unset>", "N/A"
+
+
+def _age(obj: Object) -> str:
+    return columns.age(obj["metadata"].get("creationTimestamp"))
+
+
+def _binding(obj: Object) -> list[Any]:
+    role = obj.get("roleRef") or {}
+    subjects: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
+    for subject in obj.get("subjects") or ():
+        name = subject.get("name", "")
+        if subject.get("kind") == "ServiceAccount":
+            name = f"{subject.get('namespace', '')}/{name}"
+        subjects.setdefault(subject.get("kind", ""), []).append(name)
+    shown = [", ".join(subjects[kind]) for kind in ("User", "Group", "ServiceAccount")]
+    return [obj["metadata"]["name"], f"{role.get('kind', '')}/{role.get('name', '')}", _age(obj), *shown]
+
+
+def _policy(obj: Object) -> list[Any]:
+    spec = obj.get("spec") or {}
+    kind = spec.get("paramKind")
+    shown = f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else _UNSET
+    return [obj["metadata"]["name"], len(spec.get("validations") or ()), shown, _age(obj)]
+
+
+def _policy_binding(obj: Object) -> list[Any]:
+    spec = obj.get("spec") or {}
+    reference = spec.get("paramRef") or {}
+    shown = f"{reference.get('namespace') or '*'}/{reference['name']}" if reference.get("name") else _UNSET
+    return [obj["metadata"]["name"], spec.get("policyName", ""), shown, _age(obj)]
+
+
+def _disruption_budget(obj: Object) -> list[Any]:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    limits = [str(spec[key]) if key in spec else _NOT_SAID for key in ("minAvailable", "maxUnavailable")]
+    return [obj["metadata"]["name"], *limits, status.get("disruptionsAllowed", 0), _age(obj)]
+
+
+_BINDING = (("Name", "Role", "Age", "-Users", "-Groups", "-ServiceAccounts"), _binding)
+PRINTERS: dict[tuple[str, str], tuple[tuple[str, ...], Cells]] = {
+    ("policy", "poddisruptionbudgets"): (
+        ("Name", "Min Available", "Max Unavailable", "Allowed Disruptions#", "Age"),
+        _disruption_budget,
+    ),
+    ("rbac.authorization.k8s.io", "rolebindings"): _BINDING,
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): _BINDING,
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): (
+        ("Name", "Validations#", "ParamKind", "Age"),
+        _policy,
+    ),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): (
+        ("Name", "PolicyName", "ParamRef", "Age"),
+        _policy_binding,
+    ),
+}
