@@ -51,6 +51,9 @@ def test_pods_run_on_while_their_driver_is_away_and_end_when_it_is_back(
     gpu.driver.kill()
     assert api.get(PODS, "user")["status"]["phase"] == "Running"
     api.delete(PODS, "user")
+    # Its devices are still prepared, so it stays, and nobody else gets them.
+    assert "deletionTimestamp" in api.get(PODS, "user")["metadata"]
+    assert ledger(gpu.name).used() != {}
     gpu.driver.start()
     api.wait_gone(PODS, ["user"], timeout=60)
     all_free("part")

@@ -63,9 +63,13 @@ def _claim_spec(requests: Sequence[Object], match_attribute: str | None, devices
 
 
 def pod_spec(claim: str | None = None, *, template: str | None = None, **fields: Any) -> Object:
-    """One container that uses one claim, by name or from a template; ``fields`` are added to the spec."""
+    """One container that uses one claim, by name or from a template; ``fields`` are added to the spec.
+
+    Deleted, the pod is there until its kubelet has ended it and given its devices back. Without any grace (0) the API
+    server would forget it at once, and its claim could go to another pod while its devices are still prepared.
+    """
     container: Object = {"name": "main", "image": IMAGE, "command": list(COMMAND)}
-    spec: Object = {"containers": [container], "terminationGracePeriodSeconds": 0, **fields}
+    spec: Object = {"containers": [container], "terminationGracePeriodSeconds": 1, **fields}
     if claim is not None or template is not None:
         source = {"resourceClaimName": claim} if claim is not None else {"resourceClaimTemplateName": template}
         spec["resourceClaims"] = [{"name": "device", **source}]
