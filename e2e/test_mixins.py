@@ -79,7 +79,9 @@ def _decisions(side: Side, layout: str, driver: str) -> list[list[str] | None]:
             request(f"r-{number}", driver, expression.format(driver=driver))
             for number, expression in enumerate(expressions)
         ]
-        where: dict[str, Any] = {"nodeSelector": {"kubernetes.io/hostname": HOSTS[layout][index]}} if layout in HOSTS else {}
+        where: dict[str, Any] = {}
+        if layout in HOSTS:
+            where["nodeSelector"] = {"kubernetes.io/hostname": HOSTS[layout][index]}
         side.api.create(claim(name, *requests), pod(name, name, **where))
         side.api.wait(PODS, name, _decided, what="bound or unschedulable")
         allocation = side.api.get(RESOURCE_CLAIMS, name).get("status", {}).get("allocation")
