@@ -193,6 +193,70 @@ async def test_a_killed_plugin_stays_registered_but_unconnected(
     assert "gpu.example.com" in node.plugins._pending_wipes
 
 
+async def test_a_failed_call_is_told_in_the_words_of_grpc_go(
+    node: Node,
+    plugins: Callable[..., FakePlugin],
+    short_path: Path,
+    until: Until,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("drakit_embedded.kubelet.plugin_calls._CALL_SECONDS", 0.2)
+    plugin = plugins(short_path / "unwatched", versions=(wire.DRA_V1,))
+    await plugin.start()
+    node.plugins.register("gpu.example.com", str(plugin.socket), (wire.DRA_V1,))
+    registered = node.plugins.get("gpu.example.com")
+    await until(lambda: registered.connected)
+
+    async def failure() -> str:
+        with pytest.raises(CallError) as raised:
+            await registered.client.prepare([ClaimInfo("u", "c", "ns", {})])
+        return str(raised.value)
+
+    plugin.prepare_gate.clear()
+    assert await failure() == "rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+    plugin.prepare_gate.set()
+    # As a kubelet was seen to tell it in an event.
+    nobody = f'connection error: desc = "transport: Error while dialing: dial unix {plugin.socket}: connect: '
+    await plugin.kill()
+    await until(lambda: not registered.connected)
+    assert await failure() == f'rpc error: code = Unavailable desc = {nobody}connection refused"'
+    plugin.socket.unlink()
+    gone = f'rpc error: code = Unavailable desc = {nobody}no such file or directory"'
+
+    async def is_gone() -> bool:
+        return await failure() == gone
+
+    await until(is_gone)
+
+
+async def test_a_call_under_way_when_its_plugin_dies_is_told_in_the_words_of_grpc_go(
+    node: Node, short_path: Path
+) -> None:
+    path = short_path / "dies.sock"
+    asked = asyncio.Event()
+
+    async def die(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Settings of HTTP/2, then the end as soon as a call (a frame of type HEADERS) has come in.
+        writer.write(b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+        await reader.readexactly(24)
+        while True:
+            head = await reader.readexactly(9)
+            await reader.readexactly(int.from_bytes(head[:3], "big"))
+            if head[3] == 1:
+                break
+        asked.set()
+        writer.close()
+
+    async with await asyncio.start_unix_server(die, path):
+        node.plugins.register("gpu.example.com", str(path), (wire.DRA_V1,))
+        with pytest.raises(CallError) as raised:
+            await node.plugins.get("gpu.example.com").client.prepare([ClaimInfo("u", "c", "ns", {})])
+        assert asked.is_set()
+    assert str(raised.value) == (
+        'rpc error: code = Unavailable desc = connection error: desc = "error reading from server: EOF"'
+    )
+
+
 async def test_a_call_under_way_fails_when_its_plugin_is_deregistered(
     node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -26,6 +27,14 @@ _CALL_SECONDS = 45.0
 # pluginmanager/operationexecutor/operation_generator.go.
 _GET_INFO_SECONDS = 1.0
 _NOTIFY_SECONDS = 5.0
+_NO_CONNECTION = re.compile(
+    r"failed to connect to all addresses; last error: \w+: unix:(?P<path>.+?): .*error: (?P<reason>[^:]+)$"
+)
+_GO_TEXTS = {
+    "Deadline Exceeded": "context deadline exceeded",
+    "Stream removed (Socket closed)": 'connection error: desc = "error reading from server: EOF"',
+    "Socket closed": 'connection error: desc = "error reading from server: EOF"',
+}
 # sun_path holds 108 bytes with the final zero.
 _LONGEST_PATH = 107
 _MESSAGES: dict[str, Any] = {wire.DRA_V1: dra_v1_pb2, wire.DRA_V1BETA1: dra_v1beta1_pb2}
@@ -38,7 +47,15 @@ class CallError(Exception):
     def __init__(self, code: grpc.StatusCode, details: str | None) -> None:
         self.unimplemented = code is grpc.StatusCode.UNIMPLEMENTED
         name = "Canceled" if code is grpc.StatusCode.CANCELLED else code.name.title().replace("_", "")
-        super().__init__(f"rpc error: code = {name} desc = {details}")
+        super().__init__(f"rpc error: code = {name} desc = {_in_go(details or '')}")
+
+
+def _in_go(details: str) -> str:
+    """What grpc-go says where grpc's C core reports a broken connection; these texts end up in events."""
+    if match := _NO_CONNECTION.match(details):
+        dial = f"dial unix {match['path']}: connect: {match['reason'].lower()}"
+        return f'connection error: desc = "transport: Error while dialing: {dial}"'
+    return _GO_TEXTS.get(details, details)
 
 
 class Prepared(NamedTuple):
