@@ -36,12 +36,17 @@ class Type(msgspec.Struct, frozen=True):
 
 
 class Field(msgspec.Struct, frozen=True):
-    """One field. ``name`` is "" for an embedded struct; ``omit``: left out when empty."""
+    """One field. ``name`` is "" for an embedded struct; ``omit``: left out when empty.
+
+    ``strategy`` and ``key`` say how a strategic merge patch merges it (tags ``patchStrategy``, ``patchMergeKey``).
+    """
 
     name: str
     go: str
     type: Type
     omit: bool
+    strategy: str = ""
+    key: str = ""
 
 
 class _Table(msgspec.Struct, frozen=True):
@@ -68,7 +73,7 @@ class Schema:
         found = self._fields.get(struct)
         if found is None:
             described = msgspec.json.decode(self._raw[struct])
-            found = [Field(field["name"], field["go"], _type(field["type"]), field["omit"]) for field in described]
+            found = [Field(**{**field, "type": _type(field["type"])}) for field in described]
             self._fields[struct] = found
         return found
 

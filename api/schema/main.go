@@ -109,10 +109,17 @@ func register(t reflect.Type) string {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		fields = append(fields, map[string]any{
+		described := map[string]any{
 			"name": name, "go": field.Name, "type": describe(field.Type),
 			"omit": omits(field.Type, options),
-		})
+		}
+		// How kubectl merges a list or a union when it makes a patch.
+		for tag, key := range map[string]string{"patchStrategy": "strategy", "patchMergeKey": "key"} {
+			if value := field.Tag.Get(tag); value != "" {
+				described[key] = value
+			}
+		}
+		fields = append(fields, described)
 	}
 	structs[key] = fields
 	return key

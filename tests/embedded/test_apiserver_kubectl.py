@@ -195,6 +195,22 @@ async def test_fields_are_explained(kubectl: Kubectl) -> None:
     assert "deviceClassName\t<string>" in explained
     assert "selectors\t<[]DeviceSelector>" in explained
     assert "nodeName\t<string>" in await kubectl("explain", "resourceslice.spec")
+    assert "resourceClaimName\t<string>" in await kubectl("explain", "pods.spec.resourceClaims")
+    assert "maxSurge\t<IntOrString>" in await kubectl("explain", "deploy.spec.strategy.rollingUpdate")
+    assert 'field "nope" does not exist' in await kubectl("explain", "pods.spec.nope", fails=True)
+
+
+async def test_applying_again_merges_lists_by_their_keys(kubectl: Kubectl) -> None:
+    """kubectl makes its patch by the schemas: what others added to a list stays, what the file no longer has goes."""
+    two, one = (
+        DEPLOYMENT.replace('"busybox:1"', f'"busybox:1", env: {env}')
+        for env in ("[{name: A}, {name: C}]", "[{name: C}]")
+    )
+    await kubectl("apply", "-f", "-", stdin=two)
+    await kubectl("set", "env", "deployment/web", "B=b")
+    assert "warning" not in await kubectl("apply", "-f", "-", stdin=one)
+    shown = await kubectl("get", "deploy", "web", "-o", "jsonpath={.spec.template.spec.containers[*].env[*].name}")
+    assert shown == "C B"
 
 
 async def test_a_typo_in_a_pod_is_refused(kubectl: Kubectl) -> None:

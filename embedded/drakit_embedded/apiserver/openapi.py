@@ -2,9 +2,9 @@
 
 Before it writes, kubectl looks for one thing: whether a kind's PATCH takes ``fieldValidation``, in which case it leaves
 validation to the server. So each document lists the paths with that parameter
-(k8s.io/kubectl/pkg/.../query_param_verifier_v3.go, k8s.io/cli-runtime/pkg/resource). Version 3 has the
-schemas of resource.k8s.io: names and types of all fields; descriptions are Kubernetes' own and not repeated here. Other
-groups have none: kubectl would make its patches by them, and which lists are merged by key is not in our tables.
+(k8s.io/kubectl/pkg/.../query_param_verifier_v3.go, k8s.io/cli-runtime/pkg/resource). Version 3 has the schemas of all
+kinds: names and types of fields, and how kubectl merges them when it makes a patch; descriptions are Kubernetes' own
+and not repeated here.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from collections.abc import Mapping
 import msgspec
 from aiohttp import web
 
-from drakit_api import decoding
 from drakit_embedded.apiserver import discovery, openapi_schemas, statuses
 from drakit_embedded.apiserver.catalog import Catalog, Served
 from drakit_embedded.apiserver.statuses import Object
 
 _encode = msgspec.json.Encoder().encode
+# Part of each document's hash, by which kubectl keeps it: to be changed when the schemas of the same paths change.
+_SCHEMAS = b"of all kinds"
 _INFO = {"title": "Kubernetes", "version": "unversioned"}
 _JSON = {"Content-Type": "application/json"}
 _QUERY = ("dryRun", "fieldManager", "fieldValidation", "force", "pretty")
@@ -67,7 +68,7 @@ def _index(catalog: Catalog) -> Object:
     paths: Object = {}
     for group, version in _versions(catalog):
         content = _encode(_paths(catalog, group, version, v3=True))
-        digest = hashlib.sha256(content).hexdigest()[:32].upper()
+        digest = hashlib.sha256(_SCHEMAS + content).hexdigest()[:32].upper()
         root = _root(group, version)
         paths[root] = {"serverRelativeURL": f"/openapi/v3/{root}?hash={digest}"}
     return {"paths": paths}
@@ -77,8 +78,7 @@ def _document(catalog: Catalog, group: str, version: str) -> web.StreamResponse:
     paths = _paths(catalog, group, version, v3=True)
     if not paths:
         raise statuses.unknown_resource()
-    served_kinds = [served.kind for served in catalog.in_version(group, version)]
-    schemas = openapi_schemas.of(served_kinds) if group == decoding.GROUP else {}
+    schemas = openapi_schemas.of(served.kind for served in catalog.in_version(group, version))
     document = {"openapi": "3.0.0", "info": _INFO, "paths": paths, "components": {"schemas": schemas}}
     return web.Response(body=_encode(document), headers=_JSON)
 

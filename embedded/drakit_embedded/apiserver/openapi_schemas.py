@@ -12,17 +12,24 @@ from drakit_embedded.apiserver.registry.kinds import REVIEWS, Kind
 Object = dict[str, Any]
 
 _PACKAGE = "io.k8s.api"
-_META_PACKAGE = "io.k8s.apimachinery.pkg.apis"
+_MACHINERY = "io.k8s.apimachinery.pkg"
+_META_PACKAGE = f"{_MACHINERY}.apis"
 _SIMPLE: dict[Shape, Object] = {
     "string": {"type": "string"},
     "bool": {"type": "boolean"},
     "int": {"type": "integer"},
-    "quantity": {"type": "string"},
-    "time": {"type": "string", "format": "date-time"},
-    "microtime": {"type": "string", "format": "date-time"},
     "bytes": {"type": "string", "format": "byte"},
-    "intorstring": {"type": "string", "format": "int-or-string"},
-    "raw": {"type": "object"},
+}
+# Types that decode themselves are schemas of their own.
+_SPECIAL: dict[Shape, tuple[str, Object]] = {
+    "quantity": ("api.resource.Quantity", {"oneOf": [{"type": "string"}, {"type": "number"}]}),
+    "time": ("apis.meta.v1.Time", {"type": "string", "format": "date-time"}),
+    "microtime": ("apis.meta.v1.MicroTime", {"type": "string", "format": "date-time"}),
+    "intorstring": (
+        "util.intstr.IntOrString",
+        {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
+    ),
+    "raw": ("runtime.RawExtension", {"type": "object"}),
 }
 
 
@@ -43,21 +50,38 @@ def _collect(types: Schema, struct: str, found: dict[str, Object]) -> None:
     if name in found:
         return
     properties: Object = {}
-    found[name] = {"type": "object", "properties": properties}
+    schema = found[name] = {"type": "object", "properties": properties}
+    required = []
     for field in types.flat_fields(struct):
-        properties[field.name] = _schema(types, field.type, found)
+        properties[field.name] = described = _schema(types, field.type, found)
+        if field.strategy:
+            described["x-kubernetes-patch-strategy"] = field.strategy
+        if field.key:
+            described["x-kubernetes-patch-merge-key"] = field.key
+        if not field.omit and not field.type.pointer and field.type.shape != "struct":
+            required.append(field.name)
+    if required:
+        schema["required"] = required
 
 
 def _schema(types: Schema, kind: Type, found: dict[str, Object]) -> Object:
     if kind.shape == "struct":
         _collect(types, kind.struct, found)
-        return {"allOf": [{"$ref": f"#/components/schemas/{_name(kind.struct)}"}], "default": {}}
+        return {**_reference(_name(kind.struct)), "default": {}}
+    if kind.shape in _SPECIAL:
+        name, schema = _SPECIAL[kind.shape]
+        found[f"{_MACHINERY}.{name}"] = schema
+        return _reference(f"{_MACHINERY}.{name}")
     if kind.item is None:
-        return _SIMPLE[kind.shape]
+        return {**_SIMPLE[kind.shape]}
     below = _schema(types, kind.item, found)
     return (
         {"type": "array", "items": below} if kind.shape == "list" else {"type": "object", "additionalProperties": below}
     )
+
+
+def _reference(name: str) -> Object:
+    return {"allOf": [{"$ref": f"#/components/schemas/{name}"}]}
 
 
 def _name(struct: str) -> str:
