@@ -416,7 +416,7 @@ async def test_unresolvable_devices_keep_the_container_from_starting(
     device = f"gpu.example.com/claim={claim['metadata']['uid']}-gpu"
     (message, *_) = await until(lambda: story.events("Failed"))
     assert message == (
-        'Error: failed to generate container "c" spec: failed to generate spec: '
+        "Error: failed to create containerd container: "
         f"CDI device injection failed: unresolvable CDI devices {device}"
     )
 

@@ -205,7 +205,7 @@ class Kubelet:
             edits = self._cdi.inject(self.resources.cdi_ids(run.pod, spec))
             planned = planned_exit(run.pod, spec)
         except CdiError as error:
-            message = f'failed to generate container "{name}" spec: failed to generate spec: {error}'
+            message = f"failed to create containerd container: {error}"
             return self._container_failed(run, name, "CreateContainerError", message)
         except (PrepareError, PodClaimError, ValueError) as error:
             return self._container_failed(run, name, "CreateContainerConfigError", str(error))
