@@ -7,8 +7,11 @@ is there already stays, in its order, and the file is replaced in one step or no
 from __future__ import annotations
 
 import base64
+import fcntl
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -62,31 +65,54 @@ def check(path: Path) -> None:
 
 def add(path: Path, config: dict[str, Any]) -> None:
     """Merge ``config`` into the file at ``path``; entries of the same name are replaced."""
-    merged = _read(path) or {"apiVersion": "v1", "kind": "Config"}
-    for key in _LISTS:
-        new = config[key]
-        names = {item["name"] for item in new}
-        merged[key] = [item for item in merged.get(key) or [] if item.get("name") not in names] + new
-    merged["current-context"] = config["current-context"]
-    write(path, merged)
+    path.resolve().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _alone(path):
+        merged = _read(path) or {"apiVersion": "v1", "kind": "Config"}
+        for key in _LISTS:
+            new = config[key]
+            names = {item["name"] for item in new}
+            merged[key] = [item for item in merged.get(key) or [] if item.get("name") not in names] + new
+        merged["current-context"] = config["current-context"]
+        write(path, merged)
 
 
 def remove(path: Path, name: str) -> None:
     """Take one cluster's entries out again; a file that held nothing else is removed."""
-    config = _read(path)
-    if config is None:
+    if not path.exists():
         return
+    with _alone(path):
+        config = _read(path)
+        if config is None or not _take_out(config, name):
+            return
+        if any(config[key] for key in _LISTS):
+            write(path, config)
+        else:
+            path.resolve().unlink()  # of a symlink, the file that holds the token
+
+
+def _take_out(config: dict[str, Any], name: str) -> bool:
+    """Whether there was anything of that name."""
     before = {key: list(config.get(key) or []) for key in _LISTS}
     for key in _LISTS:
         config[key] = [item for item in before[key] if item.get("name") != name]
-    if all(config[key] == before[key] for key in _LISTS):
-        return
     if config.get("current-context") == name:
         config["current-context"] = ""
-    if any(config[key] for key in _LISTS):
-        write(path, config)
-    else:
-        path.unlink()
+    return any(config[key] != before[key] for key in _LISTS)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Keep other drakit processes from the file between reading and writing it, or one undoes what the other did.
+
+    What is locked is the directory: it stays when the file is replaced, and no lock file is left behind by a crash.
+    """
+    descriptor = os.open(path.resolve().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # not every network file system has locks for directories
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def _read(path: Path) -> dict[str, Any] | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -94,6 +96,42 @@ def test_a_symlinked_kubeconfig_stays_a_symlink(tmp_path: Path) -> None:
     kubeconfig.add(link, _entry())
     assert link.is_symlink()
     assert target.exists()
+
+
+def test_the_last_entry_of_a_symlinked_kubeconfig_takes_the_file_with_it(tmp_path: Path) -> None:
+    target, link = tmp_path / "real", tmp_path / "config"
+    link.symlink_to(target)
+    kubeconfig.add(link, _entry())
+    kubeconfig.remove(link, "drakit-a")
+    assert link.is_symlink()
+    assert not target.exists()
+
+
+_ADD = """
+import sys
+from pathlib import Path
+from drakit_kind import kubeconfig
+input()
+for name in sys.argv[2:]:
+    kubeconfig.add(Path(sys.argv[1]), kubeconfig.entry(name, "https://127.0.0.1", "token", None))
+"""
+
+
+def test_processes_that_add_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "config"
+    names = [[f"drakit-{process}-{number}" for number in range(10)] for process in range(4)]
+    processes = [
+        subprocess.Popen([sys.executable, "-c", _ADD, str(path), *mine], stdin=subprocess.PIPE, text=True)
+        for mine in names
+    ]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.close()
+    assert [process.wait(60) for process in processes] == [0, 0, 0, 0]
+    assert {context["name"] for context in kubeconfig.load(path)["contexts"]} == {
+        name for mine in names for name in mine
+    }
 
 
 def test_the_first_file_of_KUBECONFIG_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
