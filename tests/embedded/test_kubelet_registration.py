@@ -47,6 +47,11 @@ class Node:
             self.registrar.poll()
             await asyncio.sleep(0.01)
 
+    def is_at_rest(self) -> bool:
+        """Whether a plugin is registered and has been told so."""
+        sockets = self.registrar._sockets.values()
+        return bool(sockets) and all(entry.registered and entry.attempt is None for entry in sockets)
+
     async def close(self) -> None:
         self._polling.cancel()
         await asyncio.gather(self._polling, return_exceptions=True)
@@ -185,7 +190,7 @@ async def test_a_killed_plugin_stays_registered_but_unconnected(
 ) -> None:
     plugin = plugins(short_path / "n", versions=(wire.DRA_V1,))
     await plugin.start()
-    await until(lambda: node.plugins.names() and node.plugins.get("gpu.example.com").connected)
+    await until(lambda: node.is_at_rest() and node.plugins.get("gpu.example.com").connected)
     registered = node.plugins.get("gpu.example.com")
     await plugin.kill()
     await until(lambda: not registered.connected)
@@ -291,12 +296,48 @@ async def test_health_reports_come_in_and_the_stream_is_opened_again(
     await until(lambda: plugin.names.count("NodeWatchResources") == 2)
 
 
+async def test_a_driver_that_replaces_a_refused_one_waits_for_the_time_that_the_refused_one_earned(
+    node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
+) -> None:
+    refused = plugins(short_path / "n", versions=("1.0.0",))
+    await refused.start()
+    await until(lambda: refused.names.count("GetInfo") >= 2)
+    await until(lambda: next(iter(node.registrar._sockets.values())).attempt is None)
+    earned = asyncio.get_running_loop().time() + 1.0
+    await refused.stop()
+    await until(lambda: not node.registrar._sockets)
+    good = plugins(short_path / "n")
+    await good.start()
+    await until(lambda: "GetInfo" in good.names)
+    assert asyncio.get_running_loop().time() > earned - 0.1
+    await until(lambda: node.plugins.names())
+
+
+@pytest.mark.parametrize("where", ["below", "below/deep", "linked"])
+async def test_sockets_in_directories_below_and_behind_links_are_found_and_missed(
+    where: str, node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
+) -> None:
+    registry = short_path / "n" / "plugins_registry"
+    plugin = plugins(short_path / "n")
+    if where == "linked":
+        plugin.registration_socket = short_path / "elsewhere.sock"
+        await plugin.start()
+        (registry / "link.sock").symlink_to(plugin.registration_socket)
+    else:
+        (registry / where).mkdir(parents=True)
+        plugin.registration_socket = registry / where / "driver.sock"
+        await plugin.start()
+    await until(lambda: node.plugins.names() == ["gpu.example.com"])
+    (registry / "link.sock" if where == "linked" else plugin.registration_socket).unlink()
+    await until(lambda: not node.plugins.names())
+
+
 async def test_files_that_are_no_sockets_are_left_alone(node: Node, short_path: Path) -> None:
     registry = short_path / "n" / "plugins_registry"
     (registry / "readme.txt").write_text("not a plugin")
     (registry / ".hidden.sock").write_text("")
     node.registrar.poll()
-    assert node.registrar._scan() == {}
+    assert node.registrar._scan()[1] == {}
 
 
 async def test_a_socket_path_that_is_too_long_is_named(node: Node) -> None:

@@ -1,8 +1,8 @@
 """Finds plugins by their sockets in ``plugins_registry/`` and registers them.
 
 Follows k8s.io/kubernetes/pkg/kubelet/pluginmanager: a socket that appears is asked who it is, one that disappears is
-deregistered, one that was replaced is both, and what fails is tried again with growing delays. Error texts are those
-that plugins get to see from a kubelet.
+deregistered, one that was replaced is both, and what fails is tried again with growing delays, which belong to the path
+and outlast a replacement. Error texts are those that plugins get to see from a kubelet.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import logging
 import os
 import stat
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,8 +40,16 @@ class _Socket:
     identity: _Identity
     registered: tuple[str, str] | None = None
     attempt: asyncio.Task[None] | None = None
+
+
+@dataclass(slots=True)
+class _Backoff:
     delay: float = 0.0
     not_before: float = 0.0
+
+    def grow(self) -> None:
+        self.delay = min(self.delay * 2 or _FIRST_DELAY, _LONGEST_DELAY)
+        self.not_before = time.monotonic() + self.delay
 
 
 class Registrar:
@@ -50,21 +59,22 @@ class Registrar:
         self._directory = directory
         self._plugins = plugins
         self._sockets: dict[str, _Socket] = {}
-        self._modified = -1
+        # By path, until a registration there succeeds: a new socket does not make the kubelet forget earlier failures.
+        self._backoffs: dict[str, _Backoff] = {}
+        # When each directory was last changed; empty if that may not tell everything.
+        self._modified: dict[Path, int] = {}
 
     def poll(self) -> None:
-        """Compare the directory with what is registered. Costs one stat while nothing changes."""
-        try:
-            modified = self._directory.stat().st_mtime_ns
-        except FileNotFoundError:
-            modified = 0
-        if modified != self._modified:
-            # Look again next time unless the directory has been quiet for a while.
-            self._modified = modified if time.time_ns() - modified > _SETTLED_NANOSECONDS else -1
-            self._compare(self._scan())
+        """Compare the directory with what is registered. Costs one stat of each directory while nothing changes."""
+        if not self._modified or any(_modified(path) != then for path, then in self._modified.items()):
+            directories, found = self._scan()
+            # Look again next time unless all directories have been quiet for a while.
+            settled = time.time_ns() - max(directories.values()) > _SETTLED_NANOSECONDS
+            self._modified = directories if settled else {}
+            self._compare(found)
         now = time.monotonic()
         for path, entry in self._sockets.items():
-            if entry.registered is None and entry.attempt is None and now >= entry.not_before:
+            if entry.registered is None and entry.attempt is None and now >= self._not_before(path):
                 entry.attempt = asyncio.create_task(self._attempt(path, entry))
 
     async def close(self) -> None:
@@ -75,21 +85,30 @@ class Registrar:
             attempt.cancel()
         await asyncio.gather(*attempts, return_exceptions=True)
 
-    def _scan(self) -> dict[str, _Identity]:
-        found = {}
-        try:
-            for entry in os.scandir(self._directory):
-                if entry.name.startswith("."):
-                    continue
-                try:
-                    info = entry.stat(follow_symlinks=False)
-                except FileNotFoundError:
-                    continue
-                if stat.S_ISSOCK(info.st_mode):
-                    found[entry.path] = (info.st_ino, info.st_mtime_ns)
-        except FileNotFoundError:
-            pass
-        return found
+    def _not_before(self, path: str) -> float:
+        backoff = self._backoffs.get(path)
+        return backoff.not_before if backoff is not None else 0.0
+
+    def _scan(self) -> tuple[dict[Path, int], dict[str, _Identity]]:
+        """All directories with their times, taken before they were read, and all sockets in them."""
+        directories: dict[Path, int] = {}
+        found: dict[str, _Identity] = {}
+        waiting = [self._directory]
+        while waiting:
+            directory = waiting.pop()
+            directories[directory] = _modified(directory)
+            with suppress(FileNotFoundError), os.scandir(directory) as entries:
+                for entry in entries:
+                    if entry.name.startswith("."):
+                        continue
+                    with suppress(FileNotFoundError):
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(Path(entry.path))
+                        elif stat.S_ISSOCK(entry.stat().st_mode):
+                            # The name counts, also where it is a link to a socket.
+                            info = entry.stat(follow_symlinks=False)
+                            found[entry.path] = (info.st_ino, info.st_mtime_ns)
+        return directories, found
 
     def _compare(self, found: dict[str, _Identity]) -> None:
         for path, entry in list(self._sockets.items()):
@@ -111,9 +130,11 @@ class Registrar:
         try:
             await self._register(path, entry)
         except (PluginError, CallError, ValueError, OSError, TimeoutError) as error:
-            entry.delay = min(entry.delay * 2 or _FIRST_DELAY, _LONGEST_DELAY)
-            entry.not_before = time.monotonic() + entry.delay
-            log.warning("plugin at %s: %s; again in %.1f s", path, error, entry.delay)
+            backoff = self._backoffs.setdefault(path, _Backoff())
+            backoff.grow()
+            log.warning("plugin at %s: %s; again in %.1f s", path, error, backoff.delay)
+        else:
+            self._backoffs.pop(path, None)
         finally:
             entry.attempt = None
 
@@ -150,3 +171,11 @@ class Registrar:
         message = f"RegisterPlugin error -- {reason}"
         await notify_registration(channel, message)
         raise PluginError(message)
+
+
+def _modified(directory: Path) -> int:
+    """When a directory was last changed, in nanoseconds; 0 if there is none."""
+    try:
+        return directory.stat().st_mtime_ns
+    except FileNotFoundError:
+        return 0
