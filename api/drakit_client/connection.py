@@ -8,7 +8,10 @@ components only read once.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import ssl
+import weakref
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -37,6 +40,8 @@ _REQUEST_SECONDS = 60.0
 _LINE_BYTES = 4 * 1024 * 1024
 # Each request under way is an open socket, and a process may have 1024 of them; watches are not counted.
 _PARALLEL_REQUESTS = 128
+# Turns of the event loop in which a socket that was shut down is noticed and closed; it takes about three.
+_CLOSING_TURNS = 100
 
 
 class Connection:
@@ -46,6 +51,8 @@ class Connection:
 
     Use as ``async with``, or call ``close``. It belongs to the event loop in which the first request is made.
     """
+
+    _sockets: weakref.WeakSet[socket.socket]
 
     def __init__(
         self,
@@ -65,6 +72,7 @@ class Connection:
         self._configuration = configuration
         self._session: aiohttp.ClientSession | None = None
         self._turns = asyncio.Semaphore(_PARALLEL_REQUESTS)
+        self._sockets = weakref.WeakSet()
 
     @classmethod
     async def from_kubeconfig(
@@ -108,8 +116,27 @@ class Connection:
         """Close the session; requests after this open a new one."""
         if self._session is not None:
             await self._session.close()
+            await self._close_sockets()
             self._session = None
             self._turns = asyncio.Semaphore(_PARALLEL_REQUESTS)
+
+    async def _close_sockets(self) -> None:
+        """End what aiohttp has let go of, e.g. a watch that was left: TLS would wait for a goodbye of the server, and
+        the event loop may not run for so long.
+        """
+        for open_socket in self._sockets:
+            with contextlib.suppress(OSError):
+                open_socket.shutdown(socket.SHUT_RDWR)
+        for _ in range(_CLOSING_TURNS):
+            if all(closed.fileno() == -1 for closed in self._sockets):
+                break
+            await asyncio.sleep(0)
+        self._sockets.clear()
+
+    def _new_socket(self, address: aiohttp.AddrInfoType) -> socket.socket:
+        created = socket.socket(*address[:3])
+        self._sockets.add(created)
+        return created
 
     async def _headers(self) -> dict[str, str]:
         if self._token is not None:
@@ -133,7 +160,8 @@ class Connection:
     def _connector(self) -> aiohttp.BaseConnector:
         if self._socket is not None:
             return aiohttp.UnixConnector(str(self._socket), limit=0)
-        return aiohttp.TCPConnector(limit=0, ssl=self._tls if self._tls is not None else True)
+        tls = self._tls if self._tls is not None else True
+        return aiohttp.TCPConnector(limit=0, ssl=tls, socket_factory=self._new_socket)
 
     async def request(
         self,
@@ -269,20 +297,11 @@ class Connection:
         ) as response:
             if response.status >= 400:
                 raise _refusal(response.status, await response.read())
-            try:
-                async for line in response.content:
-                    event: Object = msgspec.json.decode(line)
-                    if event["type"] == "ERROR":
-                        raise api_error(event["object"].get("code", 500), event["object"])
-                    yield event
-            finally:
-                _abandon(response)
-
-
-def _abandon(response: aiohttp.ClientResponse) -> None:
-    """Drop a stream that has not ended: TLS would wait for a goodbye of the server, even past the end of the loop."""
-    if response.connection is not None and response.connection.transport is not None:
-        response.connection.transport.abort()
+            async for line in response.content:
+                event: Object = msgspec.json.decode(line)
+                if event["type"] == "ERROR":
+                    raise api_error(event["object"].get("code", 500), event["object"])
+                yield event
 
 
 def _refusal(code: int, raw: bytes) -> ApiError:
