@@ -20,6 +20,7 @@ PACKAGES = (
     *("autoscaling/v2", "batch/v1", "certificates/v1", "coordination/v1", "core/v1", "discovery/v1", "events/v1"),
     *("flowcontrol/v1", "networking/v1", "node/v1", "policy/v1", "rbac/v1", "resource/v1", "resource/v1alpha3"),
     *("resource/v1beta1", "resource/v1beta2", "scheduling/v1", "storage/v1"),
+    "storagemigration/v1",
 )
 META = "meta/v1"
 MESSAGE = re.compile(r"^message (\w+) \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)

@@ -87,6 +87,8 @@ batch/v1
   jobs Job namespaced cat=all sub=status
 certificates.k8s.io/v1
   certificatesigningrequests CertificateSigningRequest cluster short=csr sub=approval,status
+  clustertrustbundles ClusterTrustBundle cluster since=37
+  podcertificaterequests PodCertificateRequest namespaced sub=status since=37
 networking.k8s.io/v1
   ingressclasses IngressClass cluster
   ingresses Ingress namespaced short=ing sub=status
@@ -102,7 +104,7 @@ rbac.authorization.k8s.io/v1
   roles Role namespaced
 storage.k8s.io/v1
   csidrivers CSIDriver cluster
-  csinodes CSINode cluster
+  csinodes CSINode cluster sub=status
   csistoragecapacities CSIStorageCapacity namespaced
   storageclasses StorageClass cluster short=sc
   volumeattachments VolumeAttachment cluster sub=status
@@ -131,6 +133,8 @@ resource.k8s.io/v1
 flowcontrol.apiserver.k8s.io/v1
   flowschemas FlowSchema cluster sub=status
   prioritylevelconfigurations PriorityLevelConfiguration cluster sub=status
+storagemigration.k8s.io/v1
+  storageversionmigrations StorageVersionMigration cluster sub=status since=37
 """
 # Answered, never stored.
 REVIEWS = frozenset(
