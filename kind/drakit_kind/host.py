@@ -11,16 +11,20 @@ import gc
 import logging
 import os
 import secrets
+import shutil
 import signal
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, get_args
 
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
+from drakit_client.errors import NotFound
 from drakit_client.readiness import announce_ready, stop_with_parent
+from drakit_client.resources import NODES
 from drakit_kind import control, kubeconfig
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.drivers import pools_of
@@ -108,6 +112,7 @@ class Host:
         await self._start_apiserver()
         config = kubeconfig.entry(f"drakit-{self._spec.name}", self._url, self._spec.token or "", self._certificate)
         kubeconfig.write(self._home.kubeconfig, config)
+        await self._forget_other_nodes()
         parts = ["controllers"]
         parts += ["scheduler"] if self._spec.scheduler else []
         parts += ["kubelet"] if self._spec.nodes else []
@@ -146,6 +151,18 @@ class Host:
         await self._start("apiserver")
         server = cast("Server", self._slots["apiserver"])
         self._url, self._certificate = server.url, server.ca_certificate
+
+    async def _forget_other_nodes(self) -> None:
+        """Nodes that an earlier run had and this one has not: Ready for ever, they would get pods that nobody runs."""
+        directories = self._home.nodes.iterdir() if self._home.nodes.exists() else ()
+        gone = [each for each in directories if each.is_dir() and each.name not in self._spec.nodes]
+        if not gone:
+            return
+        async with self._connect("nodes") as connection:
+            for directory in gone:
+                with suppress(NotFound):
+                    await connection.delete(NODES, directory.name)
+                shutil.rmtree(directory)
 
     def _connect(self, component: str) -> Connection:
         agent = f"drakit-{component}"

@@ -96,6 +96,19 @@ def test_data_in_a_directory_of_ones_own_outlives_the_cluster(drakit: Run, home:
     drakit("cluster", "down", *options)
 
 
+def test_nodes_that_the_next_run_does_not_have_are_gone(drakit: Run, home: Path) -> None:
+    """Nobody would run the pods that a scheduler puts there; nodes of other origin are the user's business."""
+    options = ["--no-driver", "--data-dir", str(home / "data")]
+    drakit("cluster", "up", "--nodes", "3", *options)
+    with Api(home / "config") as api:
+        api.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "by-hand"}})
+    drakit("cluster", "down", *options[1:])
+    drakit("cluster", "up", "--nodes", "1", *options)
+    with Api(home / "config") as api:
+        assert {node["metadata"]["name"] for node in api.objects(NODES)} == {"node-1", "by-hand"}
+    drakit("cluster", "down", *options[1:])
+
+
 def test_two_clusters_run_side_by_side(drakit: Run, home: Path) -> None:
     for name in ("red", "blue"):
         drakit("cluster", "up", "--name", name, "--nodes", "1", "--no-driver", "--kubeconfig", str(home / name))
