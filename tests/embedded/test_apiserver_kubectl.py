@@ -254,6 +254,18 @@ async def test_kinds_have_the_columns_of_their_printers(
     assert " ".join(ageless) == row
 
 
+async def test_a_slice_of_many_nodes_names_none(kubectl: Kubectl) -> None:
+    shared = """
+apiVersion: resource.k8s.io/v1
+kind: ResourceSlice
+metadata: {name: shared}
+spec: {driver: d.example.com, allNodes: true, pool: {name: p, generation: 1, resourceSliceCount: 1}}
+"""
+    await kubectl("apply", "-f", "-", stdin=shared)
+    shown = await kubectl("get", "resourceslices", "--no-headers")
+    assert shown.split()[:3] == ["shared", "d.example.com", "p"]
+
+
 async def test_rights_are_listed(kubectl: Kubectl) -> None:
     listed = (await kubectl("auth", "can-i", "--list", "--no-headers")).splitlines()
     assert [line.split() for line in listed if line.startswith("*.*")] == [["*.*", "[]", "[]", "[*]"]]

@@ -294,6 +294,20 @@ async def apply(connection: Connection, manager: str, body: Object, *, force: bo
     return await connection.patch(resources.CONFIG_MAPS, "a", typed, "default", patch_type="apply", params=params)
 
 
+async def test_what_the_types_do_not_have_is_never_applied(connection: Connection) -> None:
+    container = {"name": "c", "image": "i", "imag": "x"}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [container], "nod": 1}}
+    params = {"fieldManager": "me", "fieldValidation": "Ignore"}
+    with pytest.raises(ApiError) as refused:
+        await connection.patch(resources.PODS, "p", body, "default", patch_type="apply", params=params)
+    assert (refused.value.code, refused.value.message) == (
+        500,
+        "failed to create typed patch object (default/p; /v1, Kind=Pod): errors:\n"
+        '  .spec.containers[name="c"].imag: field not declared in schema\n'
+        "  .spec.nod: field not declared in schema",
+    )
+
+
 async def test_apply_creates_then_merges_and_takes_back_what_it_no_longer_says(connection: Connection) -> None:
     made = await apply(connection, "me", {"data": {"a": "1", "b": "2"}})
     assert made["metadata"]["managedFields"][0]["fieldsV1"] == {"f:data": {"f:a": {}, "f:b": {}}}

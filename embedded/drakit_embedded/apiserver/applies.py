@@ -8,7 +8,9 @@ field by PUT or by another patch type is not recorded, so nobody conflicts with 
 
 from __future__ import annotations
 
+import copy
 import json
+import re
 from typing import Any
 
 from drakit_embedded.apiserver import merge_keys, metadata, statuses, writes
@@ -18,6 +20,8 @@ from drakit_embedded.apiserver.statuses import Object
 
 # Leaves of a field set; each path is a tuple of fieldsV1 elements such as ``f:spec`` and ``k:{"name":"a"}``.
 Path = tuple[str, ...]
+_UNKNOWN_FIELD = re.compile(r'unknown field "([^"]+)"')
+_PATH_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _IDENTITY = ("name", "namespace", "uid", "creationTimestamp", "resourceVersion", "managedFields", "generation")
 
 
@@ -28,7 +32,11 @@ def apply(call: Call, wanted: Object, *, subresource: str | None, dry_run: bool)
     if not manager:
         cause = statuses.Cause("FieldValueRequired", "fieldManager", "Required value: is required for apply patch")
         raise statuses.invalid("PatchOptions", "meta.k8s.io", "", [cause])
-    body = call.incoming(wanted)
+    node = merge_keys.of(served.kind.group, served.kind.plural)
+    try:
+        body = call.incoming(copy.deepcopy(wanted), "Strict")
+    except statuses.StatusError as error:
+        raise _untyped(error, call, wanted, node) from None
     meta = body["metadata"]
     if meta.pop("managedFields", None):
         raise statuses.bad_request("metadata.managedFields must be nil")
@@ -36,7 +44,6 @@ def apply(call: Call, wanted: Object, *, subresource: str | None, dry_run: bool)
         raise statuses.bad_request(
             f"the name of the object ({meta['name']}) does not match the name on the URL ({key[1]})"
         )
-    node = merge_keys.of(served.kind.group, served.kind.plural)
     claimed = field_set(body, node)
     entry = _entry(manager, served.fields_version, subresource, claimed)
     if key not in served.collection.records:
@@ -49,6 +56,32 @@ def apply(call: Call, wanted: Object, *, subresource: str | None, dry_run: bool)
         return _merged(stored, body, node, claimed, entry, force=query.flag("force"))
 
     return writes.update(api, served, key, change, subresource=subresource, dry_run=dry_run)
+
+
+def _untyped(error: statuses.StatusError, call: Call, wanted: Object, node: Node) -> statuses.StatusError:
+    """What the types do not have, in the words of structured-merge-diff, and never just warned about."""
+    unknown = _UNKNOWN_FIELD.findall(error.message) if "strict decoding error" in error.message else []
+    if not unknown:
+        return error
+    found = [f"{_typed_path(path, wanted, node)}: field not declared in schema" for path in unknown]
+    listed = found[0] if len(found) == 1 else "errors:" + "".join(f"\n  {text}" for text in found)
+    kind, name = call.served.kind, "/".join(filter(None, call.key))
+    what = f"{name}; {kind.api_version if kind.group else '/' + kind.version}, Kind={kind.kind}"
+    return statuses.StatusError(500, "", f"failed to create typed patch object ({what}): {listed}")
+
+
+def _typed_path(path: str, obj: Any, node: Node) -> str:
+    """``spec.containers[0].imag`` as ``.spec.containers[name="c"].imag``, where a list has keys."""
+    text = ""
+    for index, name in _PATH_STEP.findall(path):
+        if name:
+            obj, node = obj.get(name) if isinstance(obj, dict) else None, node.child(name)
+            text += f".{name}"
+        else:
+            obj = obj[int(index)] if isinstance(obj, list) else None
+            text += _dotted((_element(obj, node),)) if node.keys and isinstance(obj, dict) else f"[{index}]"
+            node = Node(None, node.fields)
+    return text
 
 
 def _merged(stored: Object, body: Object, node: Node, claimed: set[Path], entry: Object, *, force: bool) -> Object:

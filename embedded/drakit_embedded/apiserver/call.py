@@ -70,14 +70,17 @@ class Call:
         obj = await self.raw_object(self.served.kind.kind)
         return self.incoming(obj)
 
-    def incoming(self, obj: Object) -> Object:
-        """A parsed or patched object, checked as far as is common to all writes."""
+    def incoming(self, obj: Object, validation: str | None = None) -> Object:
+        """A parsed or patched object, checked as far as is common to all writes.
+
+        ``validation`` is for requests that do not leave it to the client.
+        """
         return writes.incoming(
             self.api,
             self.served,
             obj,
             self.target.namespace,
-            validation=self.query.text("fieldValidation"),
+            validation=self.query.text("fieldValidation") if validation is None else validation,
             warnings=self.warnings,
         )
 

@@ -12,7 +12,7 @@ from typing import Any
 
 Object = dict[str, Any]
 Cells = Callable[[Object], list[Any]]
-_NONE, _UNKNOWN, _UNSET = "<none>", "<unknown>", "<unset>"
+_NONE, _UNKNOWN = "<none>", "<unknown>"
 
 
 def age(timestamp: str | None) -> str:
@@ -311,7 +311,7 @@ def claim_state(obj: Object) -> str:
 def _slice(obj: Object) -> list[Any]:
     spec = obj.get("spec") or {}
     pool = spec.get("pool") or {}
-    return [_name(obj), spec.get("nodeName") or _UNSET, spec.get("driver", ""), pool.get("name", ""), _age(obj)]
+    return [_name(obj), spec.get("nodeName") or "", spec.get("driver", ""), pool.get("name", ""), _age(obj)]
 
 
 def _service(obj: Object) -> list[Any]:

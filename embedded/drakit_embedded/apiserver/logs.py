@@ -31,7 +31,7 @@ async def stream(api: Api, pod: Record, query: Query, request: web.BaseRequest) 
     container = _container(obj, query.text("container"))
     node = obj["spec"].get("nodeName")
     if not node:
-        return _text(b"")
+        return web.Response(status=204)
     url = f"{_kubelet(api, node)}/containerLogs/{quote(pod.key[0])}/{quote(pod.key[1])}/{quote(container)}"
     parameters = {key: query.text(key) for key in _PARAMETERS if query.text(key)}
     headers = {"Authorization": f"Bearer {api.kubelet_token}"}
@@ -60,10 +60,6 @@ async def _pass_through(upstream: aiohttp.ClientResponse, request: web.BaseReque
         return response
     await response.write_eof()
     return response
-
-
-def _text(body: bytes) -> web.Response:
-    return web.Response(body=body, headers={"Content-Type": "text/plain"})
 
 
 def _container(pod: Object, asked: str) -> str:
@@ -107,4 +103,4 @@ def _refused(node: str, code: int, text: str) -> StatusError:
 
 
 def _unreachable(url: str, error: Exception) -> StatusError:
-    return StatusError(502, "InternalError", f"Internal error occurred: Get {statuses.quote(url)}: {error}")
+    return StatusError(500, "", f"Get {statuses.quote(url)}: {error}")

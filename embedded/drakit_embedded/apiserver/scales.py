@@ -19,7 +19,7 @@ def scale(served: Served, record: Record) -> Object:
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
         "metadata": {key: meta[key] for key in kept if key in meta},
-        "spec": {"replicas": spec.get("replicas", 0)},
+        "spec": {"replicas": spec["replicas"]} if spec.get("replicas") else {},
         "status": {
             "replicas": status.get("replicas", 0),
             "selector": ",".join(f"{key}={value}" for key, value in sorted(labels.items())),

@@ -99,6 +99,8 @@ class _Parser:
         found = self._next()
         if found != "(":
             raise _unparsable(f"found '{found}', expected: '('")
+        if (first := self._peek()) == "" or (first in _SYMBOLS and first not in (",", ")")):
+            raise _unparsable(f"found '{first}', expected: ',', ')' or identifier")
         values = {self._value()}
         while (found := self._next()) == ",":
             values.add("" if self._peek() == ")" else self._value())

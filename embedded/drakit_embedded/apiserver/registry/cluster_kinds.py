@@ -193,4 +193,9 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("certificates.k8s.io", "certificatesigningrequests"): Strategy(fields=("spec.signerName",)),
     ("batch", "jobs"): Strategy(fields=("status.successful",), generation=True),
     ("policy", "poddisruptionbudgets"): Strategy(generation=True),
+    ("batch", "cronjobs"): Strategy(generation=True),
+    ("networking.k8s.io", "ingresses"): Strategy(generation=True),
+    ("networking.k8s.io", "networkpolicies"): Strategy(generation=True),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): Strategy(generation=True),
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): Strategy(generation=True),
 }
