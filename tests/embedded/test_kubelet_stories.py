@@ -297,7 +297,57 @@ async def test_a_ready_pod_no_longer_says_why_it_was_not(story: Story, plugin: F
     await until(not_ready)
     plugin.prepare_gate.set()
     pod = await until(story.reaches("Running"))
-    assert ready(pod).keys() == {"type", "status", "lastTransitionTime"}
+    assert ready(pod).keys() == {"type", "status", "lastTransitionTime", "observedGeneration"}
+
+
+def _of_sandbox(pod: Object) -> Object:
+    conditions = pod["status"].get("conditions", ())
+    found: Object = next((c for c in conditions if c["type"] == "PodReadyToStartContainers"), {})
+    return {key: value for key, value in found.items() if key != "lastTransitionTime"}
+
+
+async def test_status_before_between_and_after_is_as_a_real_kubelet_was_seen_to_report_it(
+    story: Story, plugin: FakePlugin, until: Until
+) -> None:
+    asked: Object = {"requests": {"cpu": "10m", "memory": "8Mi"}, "limits": {"memory": "16Mi"}}
+    containers = [
+        {"name": "c", "image": "i", "resources": {**asked, "claims": [{"name": "c"}]}},
+        {"name": "d", "image": "i"},
+    ]
+    plugin.prepare_gate.clear()
+    await story.claim()
+    await story.pod("p", "c", containers=containers)
+    not_ready = {"type": "PodReadyToStartContainers", "status": "False", "reason": "PodSandboxNotReady"}
+
+    async def without_sandbox() -> Object | bool:
+        pod = await story.get()
+        before = {**not_ready, "message": "no pod sandbox exists", "observedGeneration": 1}
+        return pod if _of_sandbox(pod) == before else False
+
+    pod = await until(without_sandbox)
+    assert "podIP" not in pod["status"]
+    assert "podIPs" not in pod["status"]
+    assert not {"resources", "allocatedResources"} & pod["status"]["containerStatuses"][0].keys()
+    plugin.prepare_gate.set()
+    pod = await until(story.reaches("Running"))
+    assert _of_sandbox(pod) == {"type": "PodReadyToStartContainers", "status": "True", "observedGeneration": 1}
+    assert pod["status"]["podIP"]
+    with_claim, without = pod["status"]["containerStatuses"]
+    assert with_claim["resources"] == {**asked, "claims": [{"name": "c"}]}
+    assert with_claim["allocatedResources"] == asked["requests"]
+    assert (without["resources"], without.get("allocatedResources")) == ({}, None)
+    plugin.unprepare_error = "still busy"
+    await story.delete()
+
+    async def stopped() -> Object | bool:
+        pod = await story.get()
+        after = {**not_ready, "message": "pod sandbox is not ready", "observedGeneration": 2}
+        return pod if _of_sandbox(pod) == after else False
+
+    pod = await until(stopped)
+    assert {condition["observedGeneration"] for condition in pod["status"]["conditions"]} == {2}
+    plugin.unprepare_error = ""
+    await until(story.reaches(None))
 
 
 async def test_without_a_driver_the_pod_waits_and_says_why(
@@ -416,8 +466,7 @@ async def test_unresolvable_devices_keep_the_container_from_starting(
     device = f"gpu.example.com/claim={claim['metadata']['uid']}-gpu"
     (message, *_) = await until(lambda: story.events("Failed"))
     assert message == (
-        "Error: failed to create containerd container: "
-        f"CDI device injection failed: unresolvable CDI devices {device}"
+        f"Error: failed to create containerd container: CDI device injection failed: unresolvable CDI devices {device}"
     )
 
     async def waiting() -> bool:

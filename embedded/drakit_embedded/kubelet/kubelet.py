@@ -138,7 +138,6 @@ class Kubelet:
     async def _prepare(self, run: PodRun) -> bool:
         """Have the claims prepared; whether containers can start."""
         run.start_time = run.start_time or timestamp()
-        run.ip = run.ip or self._shared.new_ip()
         if run.pod["spec"].get("resourceClaims"):
             await self._report(run)
         run.preparing = asyncio.create_task(self.resources.prepare(run.pod))
@@ -157,6 +156,7 @@ class Kubelet:
             return False
         finally:
             run.preparing = None
+        run.ip = run.ip or self._shared.new_ip()
         run.sandbox = True
         return True
 

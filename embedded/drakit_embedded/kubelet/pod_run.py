@@ -7,10 +7,12 @@ k8s.io/kubernetes/pkg/kubelet (kubelet_pods.go: getPhase, generateAPIPodStatus; 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from drakit_client.connection import Object
+from drakit_client.events import timestamp
 from drakit_embedded import conditions
 from drakit_embedded.kubelet.containers import Container, rfc3339
 
@@ -30,6 +32,8 @@ class PodRun:
     # Why a container does not run: (reason, message).
     waiting: dict[str, tuple[str, str]] = field(default_factory=dict)
     preparing: asyncio.Task[None] | None = None
+    # Everything is stopped for good, but claims may not be given back yet.
+    stopped: bool = False
     # All containers are stopped for good and the claims given back.
     finished: bool = False
     gone: bool = False
@@ -68,6 +72,7 @@ class PodRun:
     def stop(self) -> None:
         """SIGTERM: simulated containers end at once and cleanly."""
         now = datetime.now(UTC)
+        self.stopped = True
         for container in self.containers.values():
             if container.running:
                 container.finish(0, now)
@@ -111,17 +116,23 @@ class PodRun:
         failed = {"reason": "PodFailed"} if phase == "Failed" else {}
         unready = {} if running else (completed or failed or self._unready())
         wanted: list[Object] = [
-            {"type": "PodReadyToStartContainers", "status": _flag(self.sandbox and not done)},
+            {"type": "PodReadyToStartContainers", **self._sandbox_state()},
             {"type": "Initialized", "status": "True", **completed},
             {"type": "Ready", "status": _flag(running), **unready},
             {"type": "ContainersReady", "status": _flag(running), **unready},
             {"type": "PodScheduled", "status": "True"},
         ]
+        generation = self.pod["metadata"].get("generation")
+        observed = {"observedGeneration": generation} if generation else {}
         listed = (self.sent or self.pod.get("status") or {}).get("conditions")
-        for condition in wanted:
-            listed = conditions.with_condition(listed, condition)
-        ours = {condition["type"] for condition in wanted}
-        return [condition for condition in listed or () if condition["type"] in ours]
+        return [{**condition, **observed, **_transition(listed, condition)} for condition in wanted]
+
+    def _sandbox_state(self) -> Object:
+        """``GeneratePodReadyToStartContainersCondition``."""
+        if self.sandbox and not self.stopped:
+            return {"status": "True"}
+        message = "pod sandbox is not ready" if self.sandbox else "no pod sandbox exists"
+        return {"status": "False", "reason": "PodSandboxNotReady", "message": message}
 
     def _unready(self) -> Object:
         unready = [
@@ -160,7 +171,7 @@ class PodRun:
             status |= {"state": {"waiting": {"reason": reason, "message": message}}, "lastState": run.state()}
         if allocated := self.allocated.get(name):
             status["allocatedResourcesStatus"] = allocated
-        return status
+        return status | _resources(spec)
 
     def _init_status(self, spec: Object) -> Object:
         """Init containers end well the moment they start; sidecars run as long as the pod."""
@@ -178,6 +189,23 @@ class PodRun:
             return {**status, "ready": True, "started": True, "state": {"running": {"startedAt": started}}}
         ended = {"exitCode": 0, "reason": "Completed", "startedAt": started, "finishedAt": started}
         return {**status, "ready": True, "started": False, "state": {"terminated": ended}}
+
+
+def _transition(listed: Iterable[Object] | None, condition: Object) -> Object:
+    """The time since when a condition has its status, which is kept if that is the same as before."""
+    old = conditions.find(listed, condition["type"])
+    same = old is not None and old["status"] == condition["status"]
+    since = old.get("lastTransitionTime") if old is not None and same else None
+    return {"lastTransitionTime": since or timestamp()}
+
+
+def _resources(spec: Object) -> Object:
+    """What a container has of what it asked for: here, all of it."""
+    asked = spec.get("resources") or {}
+    status: Object = {"resources": {key: asked[key] for key in ("claims", "limits", "requests") if asked.get(key)}}
+    if asked.get("requests"):
+        status["allocatedResources"] = asked["requests"]
+    return status
 
 
 def _flag(value: bool) -> str:
