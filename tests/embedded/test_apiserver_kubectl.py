@@ -266,6 +266,34 @@ spec: {driver: d.example.com, allNodes: true, pool: {name: p, generation: 1, res
     assert shown.split()[:3] == ["shared", "d.example.com", "p"]
 
 
+async def test_a_taint_rule_is_shown_by_its_taint(kubectl: Kubectl) -> None:
+    rule = """
+apiVersion: resource.k8s.io/v1
+kind: DeviceTaintRule
+metadata: {name: broken}
+spec: {deviceSelector: {driver: d.example.com}, taint: {key: example.com/broken, value: "1", effect: NoExecute}}
+"""
+    await kubectl("apply", "-f", "-", stdin=rule)
+    header, row = (await kubectl("get", "devicetaintrules")).splitlines()
+    assert header.split() == ["NAME", "KEY", "VALUE", "EFFECT", "TIMEADDED", "AGE"]
+    assert row.split()[:4] == ["broken", "example.com/broken", "1", "NoExecute"]
+
+
+async def test_a_deprecated_kind_is_said_to_be(kubectl: Kubectl) -> None:
+    assert "Warning: v1 Endpoints is deprecated in v1.33+" in await kubectl("get", "endpoints")
+
+
+async def test_a_service_has_its_defaults(kubectl: Kubectl) -> None:
+    await kubectl("create", "service", "clusterip", "s", "--tcp=80", "--clusterip=None")
+    described = await kubectl("describe", "service", "s")
+    for line in (
+        "Type:                     ClusterIP",
+        "TargetPort:               80/TCP",
+        "Session Affinity:         None",
+    ):
+        assert line in described
+
+
 async def test_rights_are_listed(kubectl: Kubectl) -> None:
     listed = (await kubectl("auth", "can-i", "--list", "--no-headers")).splitlines()
     assert [line.split() for line in listed if line.startswith("*.*")] == [["*.*", "[]", "[]", "[*]"]]

@@ -245,6 +245,33 @@ async def test_a_pod_of_an_unknown_account_is_refused(connection: Connection) ->
     )
 
 
+async def test_volumes_and_probes_have_their_defaults(connection: Connection) -> None:
+    token = {"serviceAccountToken": {"path": "t"}}
+    label = {"path": "l", "fieldRef": {"fieldPath": "metadata.labels"}}
+    container = {"name": "c", "image": "x", "livenessProbe": {"httpGet": {"port": 80}, "periodSeconds": 3}}
+    volumes = [
+        {"name": "none"},
+        {"name": "of an object", "secret": {"secretName": "s"}},
+        {"name": "projected", "projected": {"sources": [token, {"downwardAPI": {"items": [label]}}]}},
+        {"name": "of the host", "hostPath": {"path": "/h"}},
+    ]
+    made = (await create(connection, pod(containers=[container], volumes=volumes)))["spec"]
+    assert made["containers"][0]["livenessProbe"] == {
+        "httpGet": {"path": "/", "port": 80, "scheme": "HTTP"},
+        "timeoutSeconds": 1,
+        "periodSeconds": 3,
+        "successThreshold": 1,
+        "failureThreshold": 3,
+    }
+    empty, secret, projected, host = made["volumes"][:4]
+    assert empty["emptyDir"] == {}
+    assert secret["secret"]["defaultMode"] == projected["projected"]["defaultMode"] == 0o644
+    tokens, labels = projected["projected"]["sources"]
+    assert tokens["serviceAccountToken"]["expirationSeconds"] == 3600
+    assert labels["downwardAPI"]["items"][0]["fieldRef"]["apiVersion"] == "v1"
+    assert host["hostPath"]["type"] == ""
+
+
 WRONG = {
     "a port out of range": (
         {"containers": [{"name": "c", "image": "x", "ports": [{"containerPort": 99999}]}]},
@@ -305,6 +332,9 @@ async def kubelet() -> AsyncIterator[int]:
     """The https port of a kubelet that says what it was asked for."""
 
     async def logs(request: web.Request) -> web.Response:
+        refusal = request.query.get("sinceSeconds")
+        if refusal is not None:
+            return web.Response(status=int(refusal), text=f"as {request.headers.get('Authorization')}")
         if request.headers.get("Authorization") != "Bearer kubelet-token":
             return web.Response(status=401)
         return web.Response(text=f"{request.path} {request.query_string}\n")
@@ -339,6 +369,37 @@ async def test_logs_come_from_the_kubelet_of_the_pods_node(kubelet: int) -> None
         await connection.patch(resources.NODES, "n", far, subresource="status", patch_type="merge")
         with pytest.raises(ApiError, match="not on this machine"):
             await connection.request("GET", path)
+
+
+@pytest.mark.parametrize(
+    ("code", "reason", "message"),
+    [
+        (400, "BadRequest", "as None"),
+        (401, "Unauthorized", "the server has asked for the client to provide credentials ( pods/log p)"),
+        (403, "Forbidden", "as None ( pods/log p)"),
+        (404, "NotFound", "the server could not find the requested resource ( pods/log p)"),
+        (500, "InternalError", "Internal error occurred: as None"),
+        (
+            503,
+            "InternalError",
+            'an error on the server ("as None") has prevented the request from succeeding ( pods/log p)',
+        ),
+    ],
+)
+async def test_what_a_kubelet_refuses_is_told_as_kube_apiserver_does(
+    kubelet: int, code: int, reason: str, message: str
+) -> None:
+    """Without a token for kubelets none is sent, least of all the clients' own: nobody verifies who listens there."""
+    async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
+        endpoint = {"kubeletEndpoint": {"Port": kubelet}}
+        status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": endpoint}
+        await connection.create(resources.NODES, {"metadata": {"name": "n"}, "status": status})
+        await create(connection, pod())
+        await bind(connection)
+        path = "/api/v1/namespaces/default/pods/p/log"
+        with pytest.raises(ApiError) as refused:
+            await connection.request("GET", path, params={"sinceSeconds": str(code)})
+        assert (refused.value.code, refused.value.reason, refused.value.message) == (code, reason, message)
 
 
 @pytest.mark.parametrize(

@@ -314,6 +314,12 @@ def _slice(obj: Object) -> list[Any]:
     return [_name(obj), spec.get("nodeName") or "", spec.get("driver", ""), pool.get("name", ""), _age(obj)]
 
 
+def _taint_rule(obj: Object) -> list[Any]:
+    taint = (obj.get("spec") or {}).get("taint") or {}
+    added = age(taint["timeAdded"]) if taint.get("timeAdded") else ""
+    return [_name(obj), taint.get("key", ""), taint.get("value", ""), taint.get("effect", ""), added, _age(obj)]
+
+
 def _service(obj: Object) -> list[Any]:
     spec = obj.get("spec") or {}
     addresses = spec.get("clusterIPs") or [spec.get("clusterIP") or _NONE]
@@ -397,6 +403,6 @@ PRINTERS: dict[tuple[str, str], tuple[tuple[str, ...], Cells]] = {
     ("resource.k8s.io", "resourceclaims"): (("Name", "State", "Age"), _claim),
     ("resource.k8s.io", "resourceclaimtemplates"): (("Name", "Age"), _named),
     ("resource.k8s.io", "resourceslices"): (("Name", "Node", "Driver", "Pool", "Age"), _slice),
-    ("resource.k8s.io", "devicetaintrules"): (("Name", "Age"), _named),
+    ("resource.k8s.io", "devicetaintrules"): (("Name", "Key", "Value", "Effect", "TimeAdded", "Age"), _taint_rule),
 }
 PRINTERS[("events.k8s.io", "events")] = PRINTERS[("", "events")]

@@ -135,6 +135,28 @@ def _default_priority_class(obj: Object, cluster: Cluster) -> None:
     obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
 
 
+def _default_service(obj: Object, cluster: Cluster) -> None:
+    """SetDefaults_Service, as far as it needs no addresses and node ports."""
+    spec = obj.setdefault("spec", {})
+    spec.setdefault("sessionAffinity", "None")
+    kind = spec.setdefault("type", "ClusterIP")
+    for port in spec.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+        port["targetPort"] = port.get("targetPort") or port.get("port")
+    if kind in ("NodePort", "LoadBalancer"):
+        spec.setdefault("externalTrafficPolicy", "Cluster")
+    if kind != "ExternalName":
+        spec.setdefault("internalTrafficPolicy", "Cluster")
+        spec.setdefault("ipFamilyPolicy", "SingleStack")
+        spec.setdefault("ipFamilies", ["IPv4"])
+    if spec.get("clusterIP"):
+        spec.setdefault("clusterIPs", [spec["clusterIP"]])
+
+
+def _create_service(obj: Object, cluster: Cluster) -> None:
+    obj["status"] = {"loadBalancer": {}}
+
+
 _EVENT = Strategy(
     fields=(
         "involvedObject.kind",
@@ -180,7 +202,13 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         validate_update=_validate_secret_update,
     ),
     ("", "serviceaccounts"): Strategy(returns_deleted=True),
-    ("", "services"): Strategy(fields=("spec.type",), create_on_update=True, returns_deleted=True),
+    ("", "services"): Strategy(
+        fields=("spec.type",),
+        default=_default_service,
+        prepare_create=_create_service,
+        create_on_update=True,
+        returns_deleted=True,
+    ),
     ("coordination.k8s.io", "leases"): Strategy(create_on_update=True, unconditional_update=False),
     ("scheduling.k8s.io", "priorityclasses"): Strategy(
         default=_default_priority_class, validate_create=_validate_priority_class, generation=True

@@ -17,6 +17,12 @@ _LIFECYCLE = {"v1beta2": (36, 39), "v1beta1": (35, 38), "v1alpha3": (36, 39)}
 _NOT_DEPRECATED = {("v1beta2", "DeviceTaintRule")}
 _SINCE = {("v1beta2", "DeviceTaintRule"): 36}
 
+# k8s.io/api/core/v1 APILifecycleDeprecated
+_DEPRECATED_CORE = {
+    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
+
 
 def of(kind: Kind) -> list[Kind]:
     """A kind of the group in its older versions, newest first."""
@@ -31,6 +37,8 @@ def of(kind: Kind) -> list[Kind]:
 
 def deprecation(kind: Kind) -> str:
     """The warning about a version of a kind, or the empty string."""
+    if not kind.group and kind.plural in _DEPRECATED_CORE:
+        return _DEPRECATED_CORE[kind.plural]
     if kind.group != conversion.GROUP or (kind.version, kind.kind) in _NOT_DEPRECATED:
         return ""
     if kind.version not in _LIFECYCLE:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry import pod_rules, service_accounts
+from drakit_embedded.apiserver.registry import pod_defaults, pod_rules, service_accounts
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault, forbidden
 
@@ -30,8 +30,10 @@ def default_spec(spec: Object) -> None:
     if spec.get("serviceAccountName"):
         # The name's former spelling, which is kept the same.
         spec["serviceAccount"] = spec["serviceAccountName"]
+    pod_defaults.default_volumes(spec)
     for container in containers(spec):
         _default_container(container)
+        pod_defaults.default_probes(container)
 
 
 def containers(spec: Object) -> Iterable[Object]:
