@@ -379,8 +379,9 @@ async def test_logs_come_from_the_kubelet_of_the_pods_node(kubelet: int) -> None
         (403, "Forbidden", "as None ( pods/log p)"),
         (404, "NotFound", "the server could not find the requested resource ( pods/log p)"),
         (500, "InternalError", "Internal error occurred: as None"),
+        (503, "ServiceUnavailable", "the server is currently unable to handle the request ( pods/log p)"),
         (
-            503,
+            502,
             "InternalError",
             'an error on the server ("as None") has prevented the request from succeeding ( pods/log p)',
         ),

@@ -637,8 +637,8 @@ async def test_logs_need_the_token_and_can_be_cut_and_followed(story: Story, unt
     await story.pod("p", containers=[{"name": "c", "image": "i", "env": env}])
     await until(story.reaches("Running"))
     assert (await story.log(token="wrong"))[0] == 401
-    assert await story.log(container="other") == (400, 'container "other" in pod "p" is not available')
-    assert await story.log(pod="other") == (404, 'pod "other" is not on a node of this kubelet')
+    assert await story.log(container="other") == (404, 'container "other" not found in pod "p"')
+    assert await story.log(pod="other") == (404, 'pod "other" does not exist')
     assert await story.log(previous="true") == (400, 'previous terminated container "c" in pod "p" not found')
     assert (await story.log(tailLines="many"))[0] == 400
     assert (await story.log(tailLines="1"))[1] == "HOSTNAME=p\n"

@@ -19,7 +19,7 @@ class Api:
     store: Store
     catalog: Catalog
     gates: FeatureGates
-    # The token for the kubelets' container logs.
+    # The token for the kubelets' container logs; empty if there is none.
     kubelet_token: str = ""
 
     def find(self, storage: str, namespace: str, name: str) -> Object | None:

@@ -29,5 +29,6 @@ class ServerConfig:
     # A unix socket (0600) where the same API is served besides, without TLS: the handshakes of components that start
     # together would take longer than their start.
     socket: Path | None = None
-    # The token with which container logs are fetched from kubelets; None uses the clients' token.
+    # The token with which container logs are fetched from kubelets; None sends none. Never the clients' token: who
+    # listens at a node's address is not verified.
     kubelet_token: str | None = None

@@ -23,6 +23,16 @@ from drakit_embedded.apiserver.store import Record
 _PARAMETERS = ("follow", "tailLines", "limitBytes", "sinceSeconds", "sinceTime", "timestamps", "previous", "stream")
 _CONNECT_SECONDS = 5.0
 _IDLE_SECONDS = 600.0
+_REFUSAL_BYTES = 10000
+# Reason and message of a kubelet's refusals; without a message it is the kubelet's own.
+_REFUSALS = {
+    401: ("Unauthorized", "the server has asked for the client to provide credentials"),
+    403: ("Forbidden", ""),
+    404: ("NotFound", "the server could not find the requested resource"),
+    503: ("ServiceUnavailable", "the server is currently unable to handle the request"),
+}
+_UNKNOWN = "the server responded with the status code %d but did not return more information"
+_FAILED = "an error on the server (%s) has prevented the request from succeeding"
 
 
 async def stream(api: Api, pod: Record, query: Query, request: web.BaseRequest) -> web.StreamResponse:
@@ -34,7 +44,7 @@ async def stream(api: Api, pod: Record, query: Query, request: web.BaseRequest) 
         return web.Response(status=204)
     url = f"{_kubelet(api, node)}/containerLogs/{quote(pod.key[0])}/{quote(pod.key[1])}/{quote(container)}"
     parameters = {key: query.text(key) for key in _PARAMETERS if query.text(key)}
-    headers = {"Authorization": f"Bearer {api.kubelet_token}"}
+    headers = {"Authorization": f"Bearer {api.kubelet_token}"} if api.kubelet_token else {}
     timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS, sock_read=_IDLE_SECONDS)
     try:
         async with (
@@ -42,7 +52,8 @@ async def stream(api: Api, pod: Record, query: Query, request: web.BaseRequest) 
             session.get(url, params=parameters, headers=headers, ssl=False) as upstream,
         ):
             if upstream.status != 200:
-                raise _refused(node, upstream.status, (await upstream.content.read(1024)).decode(errors="replace"))
+                said = (await upstream.content.read(_REFUSAL_BYTES)).decode(errors="replace")
+                raise _refused(pod.key[1], upstream.status, said)
             return await _pass_through(upstream, request)
     except UNREACHABLE as error:
         raise _unreachable(url, error) from None
@@ -94,12 +105,20 @@ def _kubelet(api: Api, node: str) -> str:
     return f"https://{host}:{port}"
 
 
-def _refused(node: str, code: int, text: str) -> StatusError:
-    if code == 404:
-        return StatusError(404, "NotFound", f"the kubelet of node {node} does not know this container: {text.strip()}")
+def _refused(pod: str, code: int, said: str) -> StatusError:
+    """What a kubelet's answer is to the client.
+
+    After k8s.io/apiserver/pkg/registry/generic/rest/response_checker.go and NewGenericServerResponse of apimachinery.
+    """
+    if code == 500:
+        return statuses.internal(said)
     if code == 400:
-        return statuses.bad_request(text.strip())
-    return StatusError(502, "InternalError", f"the kubelet of node {node} answered {code}: {text.strip()}")
+        return statuses.bad_request(said)
+    unknown = ("InternalError", _FAILED % statuses.quote(said)) if code > 500 else ("", _UNKNOWN % code)
+    reason, message = _REFUSALS.get(code, unknown)
+    cause = {"reason": "UnexpectedServerResponse", **({"message": said} if said else {})}
+    details = {"name": pod, "kind": "pods/log", "causes": [cause]}
+    return StatusError(code, reason, f"{message or said} ( pods/log {pod})", details)
 
 
 def _unreachable(url: str, error: Exception) -> StatusError:

@@ -84,7 +84,7 @@ class Server:
             context = self._tls()
             catalog = Catalog(store, config.gates, config.runtime_config)
             store.load()
-            api = Api(store, catalog, config.gates, config.kubelet_token or self.token)
+            api = Api(store, catalog, config.gates, config.kubelet_token or "")
             _create_system_objects(api)
             handler = Handler(
                 api,

@@ -83,7 +83,11 @@ class LogServer:
         names = request.match_info
         run = self._find(names["namespace"], names["pod"])
         if run is None:
-            return web.Response(status=404, text=f'pod "{names["pod"]}" is not on a node of this kubelet')
+            return web.Response(status=404, text=f'pod "{names["pod"]}" does not exist')
+        spec = run.pod["spec"]
+        if all(each["name"] != names["container"] for each in (*spec.get("initContainers", ()), *spec["containers"])):
+            missing = f'container "{names["container"]}" not found in pod "{names["pod"]}"'
+            return web.Response(status=404, text=missing)
         try:
             container = _container(run, names["container"], request.query.get("previous") in _TRUE)
             text = _select(container, request.query)
@@ -113,8 +117,7 @@ def _container(run: PodRun, name: str, previous: bool) -> Container:
         if previous and container.last is None:
             raise ValueError(f"previous terminated {where} not found")
         return container
-    known = any(spec["name"] == name for spec in run.pod["spec"]["containers"])
-    if not known or is_terminal(run.pod):
+    if is_terminal(run.pod):
         raise ValueError(f"{where} is not available")
     if previous:
         raise ValueError(f"previous terminated {where} not found")
