@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -234,32 +235,46 @@ async def test_a_failed_call_is_told_in_the_words_of_grpc_go(
     await until(is_gone)
 
 
-async def test_a_call_under_way_when_its_plugin_dies_is_told_in_the_words_of_grpc_go(
-    node: Node, short_path: Path
+def _has_call(connection: socket.socket) -> bool:
+    """Whether a frame of type HEADERS waits to be read, which a call begins with."""
+    try:
+        received = connection.recv(65536, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    at = len(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    while at + 9 <= len(received):
+        if received[at + 3] == 1:
+            return True
+        at += 9 + int.from_bytes(received[at : at + 3], "big")
+    return False
+
+
+@pytest.mark.parametrize(("read_all", "reason"), [(True, "EOF"), (False, "connection reset by peer")])
+async def test_a_call_under_way_when_its_plugin_dies_is_told_as_by_the_recorded_kubelet(
+    read_all: bool, reason: str, node: Node, short_path: Path, until: Until
 ) -> None:
-    path = short_path / "dies.sock"
-    asked = asyncio.Event()
+    path = str(short_path / "dies.sock")
 
-    async def die(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # Settings of HTTP/2, then the end as soon as a call (a frame of type HEADERS) has come in.
-        writer.write(b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
-        await reader.readexactly(24)
-        while True:
-            head = await reader.readexactly(9)
-            await reader.readexactly(int.from_bytes(head[:3], "big"))
-            if head[3] == 1:
-                break
-        asked.set()
-        writer.close()
+    async def die(listener: socket.socket) -> None:
+        connection, _ = await asyncio.get_running_loop().sock_accept(listener)
+        with connection:
+            # Settings of HTTP/2, then the end as soon as a call has come in.
+            connection.send(b"\x00\x00\x00\x04\x00\x00\x00\x00\x00")
+            await until(lambda: _has_call(connection))
+            if read_all:
+                connection.recv(65536)
+            # Closing a unix socket with something unread in it resets the connection.
 
-    async with await asyncio.start_unix_server(die, path):
-        node.plugins.register("gpu.example.com", str(path), (wire.DRA_V1,))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.setblocking(False)
+        listener.bind(path)
+        listener.listen()
+        dying = asyncio.create_task(die(listener))
+        node.plugins.register("gpu.example.com", path, (wire.DRA_V1,))
         with pytest.raises(CallError) as raised:
             await node.plugins.get("gpu.example.com").client.prepare([ClaimInfo("u", "c", "ns", {})])
-        assert asked.is_set()
-    assert str(raised.value) == (
-        'rpc error: code = Unavailable desc = connection error: desc = "error reading from server: EOF"'
-    )
+        await dying
+    assert str(raised.value) == f"rpc error: code = Unavailable desc = error reading from server: {reason}"
 
 
 async def test_a_call_under_way_fails_when_its_plugin_is_deregistered(

@@ -30,11 +30,9 @@ _NOTIFY_SECONDS = 5.0
 _NO_CONNECTION = re.compile(
     r"failed to connect to all addresses; last error: \w+: unix:(?P<path>.+?): .*error: (?P<reason>[^:]+)$"
 )
-_GO_TEXTS = {
-    "Deadline Exceeded": "context deadline exceeded",
-    "Stream removed (Socket closed)": 'connection error: desc = "error reading from server: EOF"',
-    "Socket closed": 'connection error: desc = "error reading from server: EOF"',
-}
+_LOST_CONNECTION = re.compile(
+    r"(?:Stream removed \()?(?:Socket closed|recvmsg: ?(?P<reason>\w[\w ]*\w)(?: \(\d+\))?)\)?$"
+)
 # sun_path holds 108 bytes with the final zero.
 _LONGEST_PATH = 107
 _MESSAGES: dict[str, Any] = {wire.DRA_V1: dra_v1_pb2, wire.DRA_V1BETA1: dra_v1beta1_pb2}
@@ -55,7 +53,10 @@ def _in_go(details: str) -> str:
     if match := _NO_CONNECTION.match(details):
         dial = f"dial unix {match['path']}: connect: {match['reason'].lower()}"
         return f'connection error: desc = "transport: Error while dialing: {dial}"'
-    return _GO_TEXTS.get(details, details)
+    if match := _LOST_CONNECTION.match(details):
+        reason = match["reason"].lower() if match["reason"] else "EOF"
+        return f"error reading from server: {reason}"
+    return "context deadline exceeded" if details == "Deadline Exceeded" else details
 
 
 class Prepared(NamedTuple):
