@@ -130,7 +130,7 @@ async def test_admin_access_needs_a_labelled_namespace(connection: Connection) -
     assert await connection.create(CLAIMS, claim(adminAccess=True), "admin")
 
 
-MIXED = {
+MIXED: Object = {
     "mixins": {"device": [{"name": "big", "capacity": {"memory": {"value": "40Gi"}}}]},
     "devices": [{"name": "d", "includes": ["big"]}],
 }
@@ -147,6 +147,59 @@ async def test_mixins_are_stored_as_they_are_behind_the_kits_gate() -> None:
         unknown["spec"]["devices"] = [{"name": "d", "includes": ["small"]}]
         with pytest.raises(Invalid, match="small"):
             await connection.create(SLICES, unknown)
+
+
+async def test_both_spellings_of_mixins_are_stored_as_one() -> None:
+    """Schedulers read one: the other one, stored as it came, would have been the end of the scheduler."""
+    seed = {
+        "mixins": {"device": [{"name": "big", "basic": {"capacity": {"memory": {"value": "40960Mi"}}}}]},
+        "devices": [{"name": "d", "basic": {"includes": [{"name": "big"}]}}],
+    }
+    gates = FeatureGates(overrides={"DRAResourceSliceMixins": True})
+    async with Server(ServerConfig(token="t", gates=gates)) as server, Connection(server.url, token="t") as connection:
+        made = await connection.create(SLICES, resource_slice(**seed))
+        assert {key: made["spec"][key] for key in MIXED} == MIXED
+        made["spec"] |= seed
+        again = await connection.replace(SLICES, made)
+        assert {key: again["spec"][key] for key in MIXED} == MIXED
+        assert again["metadata"]["generation"] == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"nodeName": None}, "spec"),
+        ({"driver": "not a driver"}, "spec"),
+        ({"pool": {"name": "p", "generation": 1, "resourceSliceCount": 0}}, "spec.pool.resourceSliceCount"),
+        ({"devices": [*MIXED["devices"], *MIXED["devices"]]}, "spec.devices[1]"),
+        (
+            {"devices": [{**MIXED["devices"][0], "taints": [{"key": "k", "effect": "Foo"}]}]},
+            "spec.devices[0].taints[0].effect",
+        ),
+        (
+            {
+                "mixins": {"deviceCounterConsumption": [{"name": "one", "counters": {"c": {"value": "1"}}}]},
+                "devices": [
+                    {"name": f"d{index}", "consumesCounters": [{"counterSet": "s", "includes": ["one"]}]}
+                    for index in range(65)
+                ],
+            },
+            "spec.devices",
+        ),
+    ],
+    ids=["nowhere", "driver", "count", "twice", "taint", "65 consumers"],
+)
+async def test_what_mixins_come_to_is_validated_as_any_slice(changes: Object, field: str) -> None:
+    gates = FeatureGates(overrides={"DRAResourceSliceMixins": True})
+    async with Server(ServerConfig(token="t", gates=gates)) as server, Connection(server.url, token="t") as connection:
+        with pytest.raises(Invalid) as refused:
+            await connection.create(SLICES, resource_slice(**{**MIXED, **changes}))
+        assert field in {cause["field"] for cause in refused.value.causes}
+        made = await connection.create(SLICES, resource_slice(**MIXED))
+        made["spec"] |= changes
+        with pytest.raises(Invalid) as refused:
+            await connection.replace(SLICES, made)
+        assert field in {cause["field"] for cause in refused.value.causes}
 
 
 async def test_mixins_are_unknown_without_the_gate(connection: Connection) -> None:

@@ -1,7 +1,7 @@
 """resource.k8s.io: ``drakit_api`` decides what is valid and what becomes of an object; here is when it is asked.
 
 The one exception are ResourceSlices with mixins, which no Kubernetes release has: behind the kit's own gate they are
-stored as they are, if they can be flattened.
+stored in KEP-5234's spelling, if they can be flattened and what comes out is valid.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from drakit_api import encoding, lifecycle, mixins, validation
+from drakit_api.layout_fields import SPEC
+from drakit_api.layout_shapes import Place, Problems
 from drakit_api.pools import PoolError
 from drakit_api.validation.metadata import on_create
 from drakit_embedded.apiserver import metadata
@@ -96,15 +98,12 @@ class _Rules:
         return encoding.encode(self._kind, obj)
 
     def _prepare_create(self, obj: Object, cluster: Cluster) -> None:
-        if self._native(obj, cluster):
-            obj["metadata"]["generation"] = 1
+        if self._native(obj, cluster) and not _respelled(obj):
             return
         lifecycle.prepare_create(self._kind, obj, cluster.gates, now=metadata.timestamp(), version=self._version)
 
     def _prepare_update(self, new: Object, old: Object, cluster: Cluster) -> None:
-        if self._native(new, cluster):
-            if new.get("spec") != old.get("spec"):
-                new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+        if self._native(new, cluster) and not _respelled(new):
             return
         lifecycle.prepare_update(self._kind, new, old, cluster.gates, now=metadata.timestamp(), version=self._version)
 
@@ -115,7 +114,9 @@ class _Rules:
 
     def _validate_create(self, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
         if self._native(obj, cluster):
-            return _mixin_faults(obj)
+            if faults := _mixin_faults(obj):
+                return [*on_create(obj["metadata"], namespaced=False), *faults]
+            obj = mixins.applied_to(obj)
         admin = _admin_namespace(obj, cluster)
         return validation.validate_create(
             self._plural, obj, cluster.gates, admin_namespace=admin, version=self._version
@@ -123,7 +124,11 @@ class _Rules:
 
     def _validate_update(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
         if self._native(new, cluster):
-            return _mixin_faults(new)
+            if faults := _mixin_faults(new):
+                return faults
+            new = mixins.applied_to(new)
+        if self._native(old, cluster):
+            old = mixins.applied_to(old)
         return validation.validate_update(self._plural, new, old, cluster.gates, version=self._version)
 
     def _validate_status(self, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
@@ -138,13 +143,23 @@ def _admin_namespace(obj: Object, cluster: Cluster) -> bool:
     return namespace is not None and (namespace["metadata"].get("labels") or {}).get(_ADMIN_LABEL) == "true"
 
 
+def _respelled(obj: Object) -> bool:
+    """Give the spec of a slice with mixins the one spelling that schedulers read; False if it cannot be read."""
+    problems = Problems()
+    spec = SPEC(obj["spec"], Place(), problems)
+    if problems.lines():
+        return False
+    obj["spec"] = spec
+    return True
+
+
 def _mixin_faults(obj: Object) -> list[FieldFault]:
-    faults: list[FieldFault] = [*on_create(obj["metadata"], namespaced=False)]
+    """What the flattened slice does not show any more."""
     try:
         mixins.flatten(obj["spec"])
     except PoolError as error:
-        faults += [Cause("FieldValueInvalid", "spec", f"Invalid value: {line}") for line in str(error).splitlines()]
-    return faults
+        return [Cause("FieldValueInvalid", "spec", f"Invalid value: {line}") for line in str(error).splitlines()]
+    return []
 
 
 def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
