@@ -303,6 +303,7 @@ def test_label_selectors(text: str, holds: bool) -> None:
         ("a===b", "found '=', expected: identifier"),
         ("a b", "found 'b', expected: in, notin, =, ==, !=, gt, lt"),
         ("a in b", "found 'b', expected: '('"),
+        ("a in (", "found '', expected: ',', ')' or identifier"),
         ("a in (b", "found '', expected: ',' or ')'"),
         ("a,", "found '', expected: identifier after ','"),
         ("=a", "found '=', expected: identifier"),
