@@ -310,7 +310,7 @@ async def test_status_before_between_and_after_is_as_a_real_kubelet_was_seen_to_
     story: Story, plugin: FakePlugin, until: Until
 ) -> None:
     asked: Object = {"requests": {"cpu": "10m", "memory": "8Mi"}, "limits": {"memory": "16Mi"}}
-    containers = [
+    containers: list[Object] = [
         {"name": "c", "image": "i", "resources": {**asked, "claims": [{"name": "c"}]}},
         {"name": "d", "image": "i"},
     ]
