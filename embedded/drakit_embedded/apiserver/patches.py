@@ -145,7 +145,7 @@ def _unreadable(error: statuses.StatusError, kind: Kind, patch: Patch, found: Ob
         return error
     why = error.message.removeprefix(prefix)
     if patch.type == "strategic":
-        shown, why = formatted(patch.content), _of_converter(why)
+        shown, why = formatted(strategic.leftover(patch.content)), _of_converter(why)
     else:
         shown = to_json({"kind": kind.kind, "apiVersion": kind.api_version, **found})
     cause = statuses.Cause("FieldValueInvalid", "patch", f"Invalid value: {quote(shown)}: {why}")

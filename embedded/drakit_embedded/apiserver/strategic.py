@@ -45,6 +45,15 @@ def merge(target: Object, patch: Object, node: Node) -> Object:
     return target
 
 
+def leftover(patch: Object) -> Object:
+    """What merging leaves of a patch in the real server, whose messages show that: lists with an order are used up."""
+    return {
+        key: leftover(value) if isinstance(value, dict) else value
+        for key, value in patch.items()
+        if not key.startswith(_ORDER) and _ORDER + key not in patch
+    }
+
+
 def _merge_field(target: Object, key: str, value: Any, node: Node, order: Any) -> None:
     if value is None:
         target.pop(key, None)
