@@ -281,7 +281,7 @@ async def test_a_patch_is_invalid_where_a_body_were_unreadable(
 
 
 async def test_an_invalid_strategic_patch_is_shown_as_go_prints_it(connection: Connection, stored: Object) -> None:
-    ordered = {"ownerReferences": [], "$setElementOrder/ownerReferences": []}
+    ordered: Object = {"ownerReferences": [], "$setElementOrder/ownerReferences": []}
     patch = {"metadata": {"labels": {"b": "c", "a": 'x "y"'}, **ordered}, "data": "x"}
     with pytest.raises(ApiError) as refused:
         await connection.patch(resources.CONFIG_MAPS, "a", patch, "default", patch_type="strategic-merge")
