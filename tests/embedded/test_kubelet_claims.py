@@ -42,6 +42,28 @@ def test_the_checkpoint_survives_in_the_kubelets_own_format(tmp_path: Path) -> N
     assert not restored.prepared
 
 
+# Written by kubelet 1.37.1 while a pod used a GPU of this driver.
+RECORDED = (
+    r'{"Data":"{\"kind\":\"DRACheckpoint\",\"apiVersion\":\"checkpoint.dra.kubelet.k8s.io/v1\",\"ClaimInfoStateList\":['
+    r"{\"ClaimUID\":\"749a4b14-67e4-445a-b63d-1c11f6b5c7be\",\"ClaimName\":\"m2\",\"Namespace\":\"default\","
+    r"\"PodUIDs\":{\"6a2c2441-7027-4dc7-91ea-80c4ae2323cb\":{}},\"DriverState\":{\"gpu.nvidia.com\":{\"Devices\":["
+    r"{\"PoolName\":\"kp-node\",\"DeviceName\":\"gpu-0\",\"ShareID\":null,\"RequestNames\":[\"gpu\"],"
+    r'\"CDIDeviceIDs\":[\"k8s.gpu.nvidia.com/claim=749a4b14-67e4-445a-b63d-1c11f6b5c7be-gpu-0\"]}]}}}]}",'
+    r'"Checksum":2941080947}'
+)
+
+
+def test_a_real_kubelets_checkpoint_is_read_and_written_back_byte_for_byte(tmp_path: Path) -> None:
+    path = tmp_path / "dra_manager_state"
+    path.write_text(RECORDED)
+    cache = ClaimCache(path)
+    info = cache.get("default", "m2")
+    assert info is not None
+    assert info.cdi_ids("gpu") == ["k8s.gpu.nvidia.com/claim=749a4b14-67e4-445a-b63d-1c11f6b5c7be-gpu-0"]
+    cache.save()
+    assert path.read_text() == RECORDED
+
+
 @pytest.mark.parametrize(
     "content",
     ['{"Data": "{}", "Checksum": 1}', "{", '{"Data": 5, "Checksum": 1}', "[]"],
