@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.discovery import AGGREGATED
 
@@ -56,3 +59,25 @@ async def test_every_resource_of_the_real_server_is_served_but_those_that_are_do
         if name not in NOT_SERVED
     }
     assert await _served() == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("certificatesigningrequests", ["spec.signerName"]),
+        ("clustertrustbundles", ["spec.signerName"]),
+        ("podcertificaterequests", ["spec.signerName", "spec.podName", "spec.nodeName"]),
+    ],
+)
+async def test_certificates_are_selected_as_kube_controller_manager_does(path: str, fields: list[str]) -> None:
+    """Selectable fields after k8s.io/kubernetes/pkg/apis/certificates/v1/conversion.go."""
+    async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
+        for field in fields:
+            listed = await connection.json(
+                "GET", f"/apis/certificates.k8s.io/v1/{path}", params={"fieldSelector": f"{field}=a.example/b"}
+            )
+            assert listed["items"] == []
+        with pytest.raises(ApiError, match=r"spec\.request"):
+            await connection.json(
+                "GET", f"/apis/certificates.k8s.io/v1/{path}", params={"fieldSelector": "spec.request=x"}
+            )
