@@ -19,6 +19,8 @@ from drakit_driver.slice_comparison import Spec, canonical
 Object = dict[str, Any]
 # Set by the plan for the whole pool, or by its first slice for ever.
 _OF_THE_POOL = ("pool",)
+# An int64 in the API.
+_NO_HIGHER_GENERATION = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,9 @@ def comparable(spec: Spec) -> Spec:
 def plan(desired: Sequence[Desired], existing: Sequence[Object]) -> Plan:
     """Compare desired slices with all stored slices of the same pool (any generation, v1 form)."""
     generation = max((_generation(slice_) for slice_ in existing), default=0)
+    if generation >= _NO_HIGHER_GENERATION:
+        # Somebody wrote it; nothing but removing everything makes room for a generation of ours.
+        return Plan(1, list(existing), [], list(range(len(desired))))
     matched, obsolete = _match(desired, existing, generation)
     missing = [index for index in range(len(desired)) if index not in matched]
     changed = {

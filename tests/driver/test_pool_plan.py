@@ -66,6 +66,13 @@ def test_pool_is_never_seen_complete_and_wrong(before: list[str], after: list[st
     assert plan(desired(after), steps[-1]).empty
 
 
+def test_a_generation_that_none_can_follow_is_removed() -> None:
+    """A slice in our place with the highest int64 would otherwise keep the pool away for ever."""
+    last = [stored("00000-d-n-aaaaa", "x", 2**63 - 1, 2)]
+    planned = plan(desired(["a", "b"]), last)
+    assert (planned.generation, planned.delete, planned.update, planned.create) == (1, last, [], [0, 1])
+
+
 JUNK = st.builds(
     stored,
     st.sampled_from(["00000-d-n-aaaaa", "00001-d-n-bbbbb", "00009-d-n-ccccc", "by-hand", "0000g-d-n-x", "00000-again"]),
