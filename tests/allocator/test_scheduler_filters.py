@@ -441,6 +441,33 @@ def test_topology_spread(wanting: PodInfo, rejections: dict[str, str]) -> None:
     assert {name: reason for name, reason in found.items() if reason} == {n: r for n, r in rejections.items() if r}
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"affinity": {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}}},
+        {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"labelSelector": {}}]}}},
+        {"affinity": required_nodes({"matchExpressions": [{}]}, {"matchFields": [{}]})},
+        {"topologySpreadConstraints": [{"whenUnsatisfiable": "DoNotSchedule"}]},
+        {"schedulingGates": [{}]},
+    ],
+    ids=["affinity", "anti-affinity", "nodes", "spread", "gate"],
+)
+def test_a_pod_that_should_not_have_been_stored_does_no_harm(spec: Json) -> None:
+    """An API server refuses these; if one did not, the other pods must still be scheduled."""
+    cluster = cluster_of(node())
+    broken = pod("broken", nodeName="n1", **spec)
+    cluster.place(broken)
+    (info,) = cluster
+    assert isinstance(broken.gates, list)
+    for wanting in (broken, pod()):
+        reject(wanting, info)
+        PodAffinity.of(wanting, cluster)
+        TopologySpread.of(wanting, cluster)
+    assert reject(pod(), info) is None
+    affinity = PodAffinity.of(pod(), cluster)
+    assert affinity is None or affinity.reject(info) is None
+
+
 def test_nodes_are_taken_zone_by_zone_in_turn() -> None:
     cluster = cluster_of(*IN_ZONES, node("c1", labels={ZONE: "c"}))
     assert [info.name for info in cluster] == ["a1", "b1", "c1", "a2"]

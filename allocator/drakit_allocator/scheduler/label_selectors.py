@@ -49,8 +49,9 @@ def all_of(matchers: list[Matcher]) -> Matcher:
 
 
 def _requirement(expression: Mapping[str, Any]) -> Matcher:
-    key: str = expression["key"]
-    operator: str = expression["operator"]
+    # What an API server refuses may still be stored, by one that was more lenient; such a requirement matches nothing.
+    key: str = expression.get("key") or ""
+    operator: str = expression.get("operator") or ""
     values = expression.get("values") or []
     if operator == "In":
         wanted = frozenset(values)
@@ -132,7 +133,7 @@ def _all_named(terms: Sequence[Mapping[str, Any]]) -> frozenset[str] | None:
         named = [
             frozenset(field.get("values") or [])
             for field in term.get("matchFields") or []
-            if field["key"] == "metadata.name" and field["operator"] == "In"
+            if field.get("key") == "metadata.name" and field.get("operator") == "In"
         ]
         if not named:
             return None
@@ -150,7 +151,7 @@ def node_term(term: Mapping[str, Any]) -> NodeTerm | None:
     for field in fields:
         values = frozenset(field.get("values") or [])
         # Upstream turns fields into a field selector, which takes exactly one value and these two operators.
-        if field["key"] != "metadata.name" or len(values) != 1 or field["operator"] not in ("In", "NotIn"):
+        if field.get("key") != "metadata.name" or len(values) != 1 or field.get("operator") not in ("In", "NotIn"):
             return None
         if field["operator"] == "NotIn":
             excluded |= values

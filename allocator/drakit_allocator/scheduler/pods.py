@@ -69,7 +69,7 @@ class PodInfo:
     @property
     def gates(self) -> list[str]:
         """Names of the scheduling gates that keep the pod out of the queue."""
-        return [gate["name"] for gate in self.spec.get("schedulingGates") or []]
+        return [gate.get("name", "") for gate in self.spec.get("schedulingGates") or []]
 
     @cached_property
     def requests(self) -> resources.Amounts:
@@ -148,7 +148,7 @@ def affinity_term(term: Mapping[str, Any], owner: PodInfo) -> AffinityTerm:
     if not namespaces and selector is None:
         namespaces = frozenset((owner.namespace,))
     return AffinityTerm(
-        topology_key=term["topologyKey"],
+        topology_key=term.get("topologyKey") or "",
         namespaces=namespaces,
         namespace_matcher=None if selector is None else label_selector(selector),
         matcher=label_selector(_with_label_keys(term, owner.labels)),

@@ -99,7 +99,7 @@ def _constraint(constraint: Mapping[str, Any], pod: PodInfo) -> _Constraint:
     if keys:
         matcher = all_of([equality(keys), matcher])
     return _Constraint(
-        topology_key=constraint["topologyKey"],
+        topology_key=constraint.get("topologyKey") or "",
         max_skew=constraint.get("maxSkew") or 1,
         min_domains=constraint.get("minDomains") or 1,
         honor_affinity=constraint.get("nodeAffinityPolicy", "Honor") == "Honor",
