@@ -80,6 +80,42 @@ async def test_label_keys_become_part_of_their_selectors(connection: Connection)
     assert made["topologySpreadConstraints"][1].get("labelSelector") is None
 
 
+_REQUIRED, _PREFERRED = (f"{kind}DuringSchedulingIgnoredDuringExecution" for kind in ("required", "preferred"))
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"affinity": {"podAffinity": {_REQUIRED: [{}]}}}, f"spec.affinity.podAffinity.{_REQUIRED}[0].topologyKey"),
+        (
+            {"affinity": {"podAntiAffinity": {_PREFERRED: [{"weight": 1}]}}},
+            f"spec.affinity.podAntiAffinity.{_PREFERRED}[0].podAffinityTerm.topologyKey",
+        ),
+        (
+            {"affinity": {"podAffinity": {_PREFERRED: [{"weight": 101, "podAffinityTerm": {"topologyKey": "a"}}]}}},
+            f"spec.affinity.podAffinity.{_PREFERRED}[0].weight",
+        ),
+        (
+            {"topologySpreadConstraints": [{"maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}]},
+            "spec.topologySpreadConstraints[0].topologyKey",
+        ),
+        (
+            {"topologySpreadConstraints": [{"maxSkew": 0, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}]},
+            "spec.topologySpreadConstraints[0].maxSkew",
+        ),
+        (
+            {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "a"}]},
+            "spec.topologySpreadConstraints[0].whenUnsatisfiable",
+        ),
+    ],
+    ids=["affinity", "preferred", "weight", "spread", "skew", "action"],
+)
+async def test_terms_that_no_scheduler_can_follow_are_refused(connection: Connection, spec: Object, field: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        await create(connection, pod(**spec))
+    assert field in {cause["field"] for cause in refused.value.causes}
+
+
 @pytest.mark.parametrize(
     ("image", "policy"),
     [("busybox", "Always"), ("busybox:latest", "Always"), ("busybox:1.2", "IfNotPresent"), ("h:5000/b", "Always")],

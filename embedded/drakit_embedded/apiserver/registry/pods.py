@@ -116,7 +116,7 @@ def _merge_label_keys(spec: Object, labels: Object) -> None:
         rules = affinity.get(kind) or {}
         terms += rules.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
         preferred = rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-        terms += [weighted["podAffinityTerm"] for weighted in preferred]
+        terms += [weighted.get("podAffinityTerm") or {} for weighted in preferred]
     for term in terms:
         if (selector := term.get("labelSelector")) is None:
             continue
