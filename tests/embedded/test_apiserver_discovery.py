@@ -81,3 +81,15 @@ async def test_certificates_are_selected_as_kube_controller_manager_does(path: s
             await connection.json(
                 "GET", f"/apis/certificates.k8s.io/v1/{path}", params={"fieldSelector": "spec.request=x"}
             )
+
+
+async def test_a_trust_bundle_is_named_after_its_signer() -> None:
+    """As kube-controller-manager publishes that of the API server's serving certificates."""
+    signer = "kubernetes.io/kube-apiserver-serving"
+    name = f"{signer.replace('/', ':')}:86a009932a7e0acd"
+    bundle = {"metadata": {"name": name}, "spec": {"signerName": signer, "trustBundle": "PEM"}}
+    async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
+        path = "/apis/certificates.k8s.io/v1/clustertrustbundles"
+        await connection.json("POST", path, bundle)
+        listed = await connection.json("GET", path, params={"fieldSelector": f"spec.signerName={signer}"})
+        assert [item["metadata"]["name"] for item in listed["items"]] == [name]

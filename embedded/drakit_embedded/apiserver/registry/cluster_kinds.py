@@ -219,7 +219,9 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _RBAC,
     ("node.k8s.io", "runtimeclasses"): Strategy(create_on_update=True),
     ("certificates.k8s.io", "certificatesigningrequests"): Strategy(fields=("spec.signerName",)),
-    ("certificates.k8s.io", "clustertrustbundles"): Strategy(fields=("spec.signerName",)),
+    ("certificates.k8s.io", "clustertrustbundles"): Strategy(
+        fields=("spec.signerName",), name_format=formats.path_segment
+    ),
     ("certificates.k8s.io", "podcertificaterequests"): Strategy(
         fields=("spec.signerName", "spec.podName", "spec.nodeName")
     ),
