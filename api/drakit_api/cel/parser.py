@@ -1,20 +1,19 @@
 """From the text of a selector to its syntax tree.
 
-lark builds the parser from ``grammar.lark`` and calls ``_Builder`` on each reduction, so that neither a parse tree nor
-recursion is needed. It takes long to build, so it is built on first use.
+lark parses by ``grammar.lark`` and calls ``_Builder`` on each reduction, so that neither a parse tree nor recursion is
+needed. The parser is loaded on first use.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedInput
 
-from . import literals, macros, nesting, syntax_errors
+from . import grammar, literals, macros, nesting, syntax_errors
 from .errors import CelCompileError, Problem, describe
 from .syntax import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 
@@ -58,14 +57,7 @@ def parse(source: str) -> Node:
 
 @functools.cache
 def _lark() -> Lark:
-    return Lark(
-        Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8"),
-        parser="lalr",
-        start="expr",
-        keep_all_tokens=True,
-        maybe_placeholders=False,
-        transformer=_Builder(),
-    )
+    return grammar.parser(_Builder())
 
 
 def _nodes(children: list[Any]) -> list[Any]:
