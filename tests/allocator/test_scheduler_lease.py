@@ -248,7 +248,7 @@ async def test_a_process_that_is_stopped_and_continued_in_mid_work_never_gives_a
     api: Connection,
 ) -> None:
     await add_cluster(api, nodes=2, devices=40)
-    async with process(api) as first, process(api), asyncio.timeout(60):
+    async with process(api) as first, process(api), asyncio.timeout(110):
         working = asyncio.create_task(add_work(api, 100))
         stopped = False
         while len(used := await devices_in_use(api)) < 80:

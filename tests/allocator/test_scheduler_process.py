@@ -360,7 +360,8 @@ async def test_stopping_in_the_middle_leaves_nothing_half_done_and_the_next_one_
         async def all_bound() -> bool:
             return sum((await device_counts(api)).values()) == 100
 
-        await until(all_bound, 5)
+        # A lease that nobody had given up would be waited for 15 s.
+        await until(all_bound, 12)
         await until(lambda: event(api, "Scheduled", "p99"))
     assert await assert_consistent(api) == 100
 
