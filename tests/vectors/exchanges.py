@@ -2,6 +2,7 @@
 
 ``api/create.jsonl.gz`` and ``api/ops.jsonl.gz`` hold one JSON object a line: ``name``, ``server`` (a key of ``GATES``),
 ``op``, ``resource``, ``object`` and ``response``. Tests of the rules and of the server replay the same lines.
+``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp", "managedFields"
 
 @cache
 def recorded(file: str) -> tuple[Vector, ...]:
-    """All lines of ``create`` or ``ops``."""
+    """All lines of ``create``, ``ops`` or ``workloads``."""
     with gzip.open(_FILES / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return tuple(map(json.loads, lines))
 

@@ -1,4 +1,4 @@
-"""Node selectors of slices, devices and allocations.
+"""Node selectors of slices, devices, allocations and pods.
 
 Source: ``ValidateNodeSelector`` of ``k8s.io/kubernetes`` 1.37.1 ``pkg/apis/core/validation/validation.go``.
 """
@@ -20,12 +20,23 @@ def node_selector(value: dict[str, Any], path: str) -> Errors:
     yield from each(terms, f"{path}.nodeSelectorTerms", _term)
 
 
+def preference(value: dict[str, Any], path: str) -> Errors:
+    """A term that nodes should match: its values need not be such that a label can have."""
+    yield from each(value.get("matchExpressions"), f"{path}.matchExpressions", _requirement_of_any_values)
+    yield from each(value.get("matchFields"), f"{path}.matchFields", _field_requirement)
+
+
 def _term(value: dict[str, Any], path: str) -> Errors:
     yield from each(value.get("matchExpressions"), f"{path}.matchExpressions", _requirement)
     yield from each(value.get("matchFields"), f"{path}.matchFields", _field_requirement)
 
 
 def _requirement(value: dict[str, Any], path: str) -> Errors:
+    yield from _requirement_of_any_values(value, path)
+    yield from each(value.get("values"), f"{path}.values", names.label_value)
+
+
+def _requirement_of_any_values(value: dict[str, Any], path: str) -> Errors:
     operator, values = value.get("operator") or "", value.get("values") or []
     match operator:
         case "In" | "NotIn":
@@ -40,7 +51,6 @@ def _requirement(value: dict[str, Any], path: str) -> Errors:
         case _:
             yield invalid(f"{path}.operator", operator, "not a valid selector operator")
     yield from names.label_key(value.get("key") or "", f"{path}.key")
-    yield from each(values, f"{path}.values", names.label_value)
 
 
 def _field_requirement(value: dict[str, Any], path: str) -> Errors:

@@ -20,6 +20,7 @@ from drakit_api.validation.errors import (
     required,
 )
 from drakit_api.validation.metadata import label_map
+from drakit_embedded.apiserver.registry.affinity_rules import affinity
 from drakit_embedded.apiserver.registry.strategies import Object
 
 Errors = Iterator[FieldError]
@@ -27,7 +28,6 @@ _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _PROTOCOLS = ("SCTP", "TCP", "UDP")
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
-_HEAVIEST = 100
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _SOURCES = {"resourceClaimName": "ResourceClaimName", "resourceClaimTemplateName": "ResourceClaimTemplateName"}
 # ValidatePodUpdate: all that may change in the spec of a pod.
@@ -62,7 +62,7 @@ def spec_errors(spec: Object, path: str, claimed_volumes: Iterable[str] = ()) ->
         yield from names.dns_subdomain(spec["nodeName"], f"{path}.nodeName")
     yield from label_map(spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
     yield from _tolerations(spec.get("tolerations") or [], f"{path}.tolerations")
-    yield from _pod_affinity(spec.get("affinity") or {}, f"{path}.affinity")
+    yield from affinity(spec.get("affinity") or {}, f"{path}.affinity")
     yield from _spread(spec.get("topologySpreadConstraints") or [], f"{path}.topologySpreadConstraints")
 
 
@@ -167,27 +167,6 @@ def _tolerations(tolerations: list[Object], path: str) -> Errors:
             yield not_supported(f"{at}.operator", operator, ("Equal", "Exists"))
         if effect not in ("", *_EFFECTS):
             yield not_supported(f"{at}.effect", effect, _EFFECTS)
-
-
-def _pod_affinity(affinity: Object, path: str) -> Errors:
-    """ValidatePodAffinityTerm, for what a scheduler cannot do without."""
-    for kind in ("podAffinity", "podAntiAffinity"):
-        rules = affinity.get(kind) or {}
-        required_terms = rules.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
-        for index, term in enumerate(required_terms):
-            yield from _topology_key(term, f"{path}.{kind}.requiredDuringSchedulingIgnoredDuringExecution[{index}]")
-        for index, weighted in enumerate(rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ()):
-            at = f"{path}.{kind}.preferredDuringSchedulingIgnoredDuringExecution[{index}]"
-            if not 1 <= (weight := weighted.get("weight") or 0) <= _HEAVIEST:
-                yield invalid(f"{at}.weight", weight, "must be in the range 1-100")
-            yield from _topology_key(weighted.get("podAffinityTerm") or {}, f"{at}.podAffinityTerm")
-
-
-def _topology_key(term: Object, path: str) -> Errors:
-    key = term.get("topologyKey") or ""
-    if not key:
-        yield required(f"{path}.topologyKey", "can not be empty")
-    yield from names.label_key(key, f"{path}.topologyKey")
 
 
 def _spread(constraints: list[Object], path: str) -> Errors:

@@ -1,19 +1,23 @@
-"""Deployments, replica sets and daemon sets: defaults, validation of the pod template, and the scale subresource.
+"""Deployments, replica sets, stateful sets and daemon sets: defaults, and what a new one's status is.
 
 After k8s.io/kubernetes/pkg/apis/apps/{v1/defaults.go,validation/validation.go} and pkg/registry/apps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
 
-from drakit_embedded.apiserver.registry.pod_rules import spec_errors
+from drakit_api.validation.errors import FieldError
+from drakit_embedded.apiserver.registry import workload_rules
 from drakit_embedded.apiserver.registry.pods import default_spec
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
+
+Rules = Callable[[Object, str], Iterable[FieldError]]
 
 _PROGRESS_SECONDS = 600
 _REVISIONS = 10
@@ -68,55 +72,12 @@ def _start_daemon_set(obj: Object, cluster: Cluster) -> None:
     obj["status"] = dict.fromkeys(counts, 0)
 
 
-def _validate(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    spec = obj.get("spec") or {}
-    selector, template = spec.get("selector") or {}, spec.get("template") or {}
-    faults: list[FieldFault] = []
-    if (spec.get("replicas") or 0) < 0:
-        message = f"Invalid value: {spec['replicas']}: must be greater than or equal to 0"
-        faults.append(Cause("FieldValueInvalid", "spec.replicas", message))
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if not spec.get("selector"):
-        faults.append(Cause("FieldValueRequired", "spec.selector", "Required value"))
-    elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        message = "Invalid value: {}: empty selector is invalid for deployment"
-        faults.append(Cause("FieldValueInvalid", "spec.selector", message))
-    elif not _selects(selector, labels):
-        shown = msgspec.json.encode(labels, order="deterministic").decode()
-        message = f"Invalid value: {shown}: `selector` does not match template `labels`"
-        faults.append(Cause("FieldValueInvalid", "spec.template.metadata.labels", message))
-    claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
-    faults += spec_errors(template.get("spec") or {}, "spec.template.spec", claimed)
-    policy = (template.get("spec") or {}).get("restartPolicy")
-    if policy in ("OnFailure", "Never"):
-        message = f'Unsupported value: "{policy}": supported values: "Always"'
-        faults.append(Cause("FieldValueNotSupported", "spec.template.spec.restartPolicy", message))
-    return faults
+def _on_create(rules: Rules, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    return list(rules(obj.get("spec") or {}, "spec"))
 
 
-def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """metav1.LabelSelectorAsSelector applied to one label map."""
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_expression_holds(expression, labels) for expression in selector.get("matchExpressions") or ())
-
-
-def _expression_holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = expression.get("key"), expression.get("values") or ()
-    match expression.get("operator"):
-        case "In":
-            return labels.get(str(key)) in values
-        case "NotIn":
-            return labels.get(str(key)) not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-    return False
-
-
-def _validate_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    faults = list(_validate(new, cluster))
+def _on_update(rules: Rules, new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    faults: list[FieldFault] = list(rules(new["spec"], "spec"))
     wanted, stored = new["spec"].get("selector"), (old.get("spec") or {}).get("selector")
     if wanted != stored:
         shown = msgspec.json.encode(wanted, order="deterministic").decode()
@@ -124,19 +85,19 @@ def _validate_update(new: Object, old: Object, cluster: Cluster) -> Sequence[Fie
     return faults
 
 
-def _strategy(default: Any, start: Any) -> Strategy:
+def _strategy(default: Any, start: Any, rules: Rules) -> Strategy:
     return Strategy(
         default=default,
         prepare_create=start,
-        validate_create=_validate,
-        validate_update=_validate_update,
+        validate_create=partial(_on_create, rules),
+        validate_update=partial(_on_update, rules),
         generation=True,
     )
 
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {
-    ("apps", "deployments"): _strategy(_default_deployment, _start_status),
-    ("apps", "replicasets"): _strategy(_default_replica_set, _start_replica_set),
-    ("apps", "statefulsets"): _strategy(_default_replica_set, _start_replica_set),
-    ("apps", "daemonsets"): _strategy(_default_daemon_set, _start_daemon_set),
+    ("apps", "deployments"): _strategy(_default_deployment, _start_status, workload_rules.deployment),
+    ("apps", "replicasets"): _strategy(_default_replica_set, _start_replica_set, workload_rules.workload),
+    ("apps", "statefulsets"): _strategy(_default_replica_set, _start_replica_set, workload_rules.workload),
+    ("apps", "daemonsets"): _strategy(_default_daemon_set, _start_daemon_set, workload_rules.workload),
 }

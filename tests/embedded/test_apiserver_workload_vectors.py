@@ -1,4 +1,4 @@
-"""Pods with claims are accepted and refused as a real kube-apiserver 1.37.1 did, in the same words."""
+"""Pods and workloads are accepted and refused as a real kube-apiserver 1.37.1 did, in the same words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.store import Store
 from tests.vectors.exchanges import Vector, recorded
 
-PODS = [vector for vector in recorded("create") if vector["resource"] == "pods"]
+CLAIMING_PODS = [vector for vector in recorded("create") if vector["resource"] == "pods"]
 
 
 @cache
@@ -34,11 +34,11 @@ def server() -> Api:
 def replay(vector: Vector) -> tuple[int, Any]:
     """Code, and the causes or the message."""
     api = server()
-    pods = api.catalog.find("", "v1", "pods")
-    assert pods is not None
+    served = api.catalog.find("" if vector["resource"] == "pods" else "apps", "v1", vector["resource"])
+    assert served is not None
     try:
-        obj = writes.incoming(api, pods, vector["object"], "default", validation="Strict", warnings=[])
-        writes.create(api, pods, "default", obj, dry_run=True)
+        obj = writes.incoming(api, served, vector["object"], "default", validation="Strict", warnings=[])
+        writes.create(api, served, "default", obj, dry_run=True)
     except StatusError as error:
         causes = (error.details or {}).get("causes")
         return error.code, error.message if causes is None else causes_of(causes)
@@ -49,7 +49,7 @@ def causes_of(causes: list[dict[str, str]]) -> Any:
     return Counter((cause["field"], cause["reason"], cause["message"]) for cause in causes)
 
 
-@pytest.mark.parametrize("vector", PODS, ids=lambda vector: vector["name"])
+@pytest.mark.parametrize("vector", [*CLAIMING_PODS, *recorded("workloads")], ids=lambda vector: vector["name"])
 def test_answers_as_kube_apiserver(vector: Vector) -> None:
     response = vector["response"]
     expected = causes_of(response["causes"]) if "causes" in response else response.get("message")

@@ -1,0 +1,36 @@
+"""What makes a label selector valid, wherever one stands.
+
+After ValidateLabelSelector in k8s.io/apimachinery/pkg/apis/meta/v1/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from drakit_api.validation import names
+from drakit_api.validation.errors import FieldError, forbidden, invalid, required
+from drakit_api.validation.items import each
+from drakit_api.validation.metadata import label_map
+from drakit_embedded.apiserver.registry.strategies import Object
+
+Errors = Iterator[FieldError]
+
+
+def label_selector(selector: Object, path: str) -> Errors:
+    """A LabelSelector that is there; ``{}`` is one, and selects everything."""
+    yield from label_map(selector.get("matchLabels") or {}, f"{path}.matchLabels")
+    yield from each(selector.get("matchExpressions"), f"{path}.matchExpressions", _requirement)
+
+
+def _requirement(requirement: Object, path: str) -> Errors:
+    operator, values = requirement.get("operator") or "", requirement.get("values") or []
+    if operator in ("In", "NotIn"):
+        if not values:
+            yield required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            yield forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    else:
+        yield invalid(f"{path}.operator", operator, "not a valid selector operator")
+    yield from names.label_key(requirement.get("key") or "", f"{path}.key")
+    yield from each(values, f"{path}.values", names.label_value)

@@ -1,0 +1,126 @@
+"""What makes the specs of deployments, replica sets, stateful sets and daemon sets valid.
+
+After ValidateDeploymentSpec and ValidateReplicaSetSpec in k8s.io/kubernetes/pkg/apis/apps/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from drakit_api.validation.errors import FieldError, forbidden, invalid, not_supported, required
+from drakit_embedded.apiserver.registry.pod_rules import spec_errors
+from drakit_embedded.apiserver.registry.selector_rules import label_selector
+from drakit_embedded.apiserver.registry.strategies import Object
+
+Errors = Iterator[FieldError]
+Amount = int | str
+
+_PERCENT = re.compile(r"[0-9]+%")
+_NO_PERCENT = (
+    "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', "
+    "regex used for validation is '[0-9]+%')"
+)
+_NEGATIVE = "must be greater than or equal to 0"
+_TYPES = ("Recreate", "RollingUpdate")
+
+
+def workload(spec: Object, path: str) -> Errors:
+    """Counts, selector and template, which all of them have."""
+    yield from _not_negative(spec, path, "replicas", "minReadySeconds")
+    yield from _selector_and_template(spec, path)
+
+
+def deployment(spec: Object, path: str) -> Errors:
+    """A deployment's, with its defaults."""
+    yield from _not_negative(spec, path, "replicas")
+    yield from _selector_and_template(spec, path)
+    yield from _strategy(spec.get("strategy") or {}, f"{path}.strategy")
+    yield from _not_negative(spec, path, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+    deadline = spec.get("progressDeadlineSeconds")
+    if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
+        yield invalid(f"{path}.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
+
+
+def _not_negative(spec: Object, path: str, *fields: str) -> Errors:
+    for field in fields:
+        if (spec.get(field) or 0) < 0:
+            yield invalid(f"{path}.{field}", spec[field], _NEGATIVE)
+
+
+def _selector_and_template(spec: Object, path: str) -> Errors:
+    selector, template = spec.get("selector"), spec.get("template") or {}
+    if selector is None:
+        yield required(f"{path}.selector")
+    elif wrong := list(label_selector(selector, f"{path}.selector")):
+        yield from wrong
+        yield invalid(f"{path}.selector", selector, "invalid label selector")
+        return
+    elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
+        yield invalid(f"{path}.selector", selector, "empty selector is invalid for deployment")
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    if selector is None or not _selects(selector, labels):
+        yield invalid(f"{path}.template.metadata.labels", labels, "`selector` does not match template `labels`")
+    claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
+    pod = template.get("spec") or {}
+    yield from spec_errors(pod, f"{path}.template.spec", claimed)
+    if (policy := pod.get("restartPolicy")) in ("OnFailure", "Never"):
+        yield not_supported(f"{path}.template.spec.restartPolicy", policy, ("Always",))
+
+
+def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """metav1.LabelSelectorAsSelector applied to one label map."""
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(_expression_holds(expression, labels) for expression in selector.get("matchExpressions") or ())
+
+
+def _expression_holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = expression.get("key"), expression.get("values") or ()
+    match expression.get("operator"):
+        case "In":
+            return labels.get(str(key)) in values
+        case "NotIn":
+            return labels.get(str(key)) not in values
+        case "Exists":
+            return key in labels
+        case "DoesNotExist":
+            return key not in labels
+    return False
+
+
+def _strategy(strategy: Object, path: str) -> Errors:
+    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    if kind not in _TYPES:
+        shown = {"Type": kind, "RollingUpdate": rolling}  # the fields of the internal type
+        yield not_supported(path, shown, _TYPES)
+    elif kind == "RollingUpdate":
+        yield from _rolling_update(rolling or {}, f"{path}.rollingUpdate")
+    elif rolling is not None:
+        yield forbidden(f"{path}.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'")
+
+
+def _rolling_update(rolling: Object, path: str) -> Errors:
+    unavailable, surge = rolling.get("maxUnavailable", 0), rolling.get("maxSurge", 0)
+    yield from _amount(unavailable, f"{path}.maxUnavailable")
+    yield from _amount(surge, f"{path}.maxSurge")
+    if not _number(unavailable) and not _number(surge):
+        yield invalid(f"{path}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0")
+    if isinstance(unavailable, str) and _number(unavailable) > 100:
+        yield invalid(f"{path}.maxUnavailable", unavailable, "must not be greater than 100%")
+
+
+def _amount(amount: Amount, path: str) -> Errors:
+    if isinstance(amount, str):
+        if not _PERCENT.fullmatch(amount):
+            yield invalid(path, amount, _NO_PERCENT)
+    elif amount < 0:
+        yield invalid(path, amount, _NEGATIVE)
+
+
+def _number(amount: Amount) -> int:
+    """A number, or that of a percentage; 0 of what is neither."""
+    if isinstance(amount, str):
+        return int(amount.removesuffix("%")) if _PERCENT.fullmatch(amount) else 0
+    return amount
