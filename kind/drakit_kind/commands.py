@@ -166,7 +166,6 @@ def status(name: str, data_dir: Path | None) -> None:
 @_data_dir
 def down(name: str, data_dir: Path | None) -> None:
     """Stop a cluster and remove it from the kubeconfig. Its objects are gone, unless it was started with --data-dir."""
-    from drakit_kind import kubeconfig
     from drakit_kind.embedded import EmbeddedCluster
 
     with _readable_errors():
@@ -175,11 +174,23 @@ def down(name: str, data_dir: Path | None) -> None:
         if spec is None:
             raise ClusterError(f"there is no cluster {name}{_others()}")
         EmbeddedCluster(spec, home).stop()
-        for path in home.exported_to():
-            kubeconfig.remove(path, f"drakit-{spec.name}")
+        left = [problem for path in home.exported_to() if (problem := _forget(path, f"drakit-{spec.name}"))]
         if data_dir is None:
             shutil.rmtree(home.directory)
     click.echo(f"cluster {name} is stopped" + (f"; its data stays in {data_dir}" if data_dir else ""))
+    if left:
+        raise click.ClickException("its entries stay in a kubeconfig: " + "; ".join(left))
+
+
+def _forget(path: Path, name: str) -> str | None:
+    """Take a cluster out of a kubeconfig; what is wrong with the file, if that cannot be done."""
+    from drakit_kind import kubeconfig
+
+    try:
+        kubeconfig.remove(path, name)
+    except (KubeconfigError, OSError) as error:
+        return str(error)
+    return None
 
 
 @cluster.command()

@@ -195,6 +195,16 @@ def test_a_long_directory_for_temporary_files_is_no_obstacle(drakit: Run, home: 
     drakit("cluster", "up", "--nodes", "1", "--no-driver", environment={"TMPDIR": str(directory)})
 
 
+def test_down_ends_a_cluster_whose_kubeconfig_was_damaged_meanwhile(drakit: Run, home: Path) -> None:
+    drakit("cluster", "up", "--nodes", "0", "--no-scheduler")
+    (home / "config").write_text("- not a kubeconfig\n")
+    ended = drakit("cluster", "down", code=1)
+    assert "cluster default is stopped" in ended.stdout
+    assert ended.stderr.startswith(f"Error: its entries stay in a kubeconfig: {home / 'config'}")
+    assert list((home / "state").iterdir()) == []
+    assert (home / "config").read_text() == "- not a kubeconfig\n"
+
+
 def test_a_second_up_of_the_same_name_changes_nothing(drakit: Run, home: Path) -> None:
     drakit("cluster", "up", "--nodes", "1", "--no-driver")
     before = (home / "config").read_bytes()
