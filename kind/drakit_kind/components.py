@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("drakit")
 
+# A cluster is in use long before anything has lost its owner, and looking through all kinds would delay its start.
+_GARBAGE_SECONDS = 1.0
+
 
 class _Slot(Protocol):
     """What every component looks like from here."""
@@ -185,7 +188,9 @@ class Components:
         connection = self._connect("controllers")
         ready = asyncio.Event()
         gates, root_ca = self._gates["controllers"], (self._certificate or b"").decode()
-        run = partial(controllers.run, connection, gates=gates, root_ca=root_ca, ready=ready)
+        run = partial(
+            controllers.run, connection, gates=gates, root_ca=root_ca, ready=ready, garbage_delay=_GARBAGE_SECONDS
+        )
         return _Loop("controllers", connection, run, ready)
 
     def _scheduler(self) -> _Slot:

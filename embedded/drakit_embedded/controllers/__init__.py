@@ -40,10 +40,12 @@ async def run(
     gates: FeatureGates | None = None,
     root_ca: str = "",
     ready: asyncio.Event | None = None,
+    garbage_delay: float = 0.0,
 ) -> None:
-    """Run all controllers until cancelled; ``ready`` is set once their caches are filled.
+    """Run all controllers until cancelled; ``ready`` is set once all but the garbage collector have filled caches.
 
-    ``gates`` are those of the API server, ``root_ca`` (PEM) is what ``kube-root-ca.crt`` holds in each namespace.
+    ``gates`` are those of the API server, ``root_ca`` (PEM) is what ``kube-root-ca.crt`` holds in each namespace. The
+    garbage collector lists and watches every kind there is: it does so ``garbage_delay`` seconds after the others.
     """
     informers = Informers(connection)
     features = ClaimFeatures()
@@ -56,16 +58,18 @@ async def run(
         DeploymentController(informers),
         NamespaceController(informers, root_ca=root_ca),
         PodGarbageCollector(informers),
-        garbage,
     ]
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(informers.run())
-        await _until_it_answers(garbage.discover)
         await informers.synced()
         for controller in controllers:
             tasks.create_task(controller.run())
         if ready is not None:
             ready.set()
+        await asyncio.sleep(garbage_delay)
+        await _until_it_answers(garbage.discover)
+        await informers.synced()
+        tasks.create_task(garbage.run())
 
 
 async def _until_it_answers(action: Callable[[], Awaitable[None]]) -> None:
