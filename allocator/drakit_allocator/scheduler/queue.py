@@ -93,10 +93,11 @@ class SchedulingQueue:
         entry.ticket = next(self._tickets)
         self.entries[entry.pod.uid] = self.unschedulable[entry.pod.uid] = entry
 
-    def update(self, pod: PodInfo) -> None:
-        """A waiting pod changed."""
+    def update(self, pod: PodInfo) -> Entry | None:
+        """A waiting pod changed; its entry, or None if it does not wait."""
         if (entry := self.entries.get(pod.uid)) is not None:
             entry.pod = pod
+        return entry
 
     def delete(self, uid: str) -> None:
         """A pod is gone, or is no longer to be scheduled."""

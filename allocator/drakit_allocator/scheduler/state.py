@@ -42,9 +42,6 @@ class State:
         self.queue = SchedulingQueue(backoff)
         requirements = pod_claims.Requirements(self.claims, self.searches.classes, gates)
         self.cycle = Cycle(self.cluster, Rankings(self.cluster), requirements, self.searches)
-        # Pods (by uid) that are not tried, because it is known what they lack. As those that PreEnqueue rejects, they
-        # wait without an event or a condition.
-        self.held: set[str] = set()
         # Pods that use a claim, so that a change of the claim concerns only them.
         self._users: dict[claim_store.Key, set[str]] = {}
         # The pod that has left the queue and is being decided on, by uid.
@@ -117,7 +114,7 @@ class State:
             entry = self.queue.unschedulable.get(uid)
             if entry is None or DYNAMIC_RESOURCES not in entry.rejectors:
                 continue
-            if uid in self.held:
+            if entry.held:
                 self._admit(entry.pod)
             elif not any(self.claims.pending(claim_store.uid_of(c)) for c in self._claims_of(entry.pod)):
                 self.queue.retry(entry)
@@ -145,7 +142,6 @@ class State:
     def _pod_gone(self, obj: Object) -> None:
         pod = PodInfo(obj)
         self.queue.delete(pod.uid)
-        self.held.discard(pod.uid)
         self._unuse(pod)
         if pod.uid in self.binding and pod.uid in self.cluster.assumed:
             # The binding is about to fail, or to learn that the pod is gone.
@@ -158,7 +154,6 @@ class State:
         waited = old is not None and not old["spec"].get("nodeName")
         if waited:
             self.queue.delete(pod.uid)
-            self.held.discard(pod.uid)
             self._unuse(pod)
         moved = old is None or waited or (old["metadata"].get("labels") or {}) != pod.labels
         self.cluster.place(pod)
@@ -170,26 +165,23 @@ class State:
             return
         if pod.deleted:
             self.queue.delete(pod.uid)
-            self.held.discard(pod.uid)
             return
         self._use(pod)
-        if pod.uid not in self.queue.entries:
-            self._admit(pod)
-            return
-        self.queue.update(pod)
-        if pod.uid in self.held:
+        waiting = self.queue.update(pod)
+        if waiting is None or waiting.held:
             self._admit(pod)
         elif old is not None and pod.differs(PodInfo(old)):
             self.queue.move(hints.pod_changed(pod))
 
     def _admit(self, pod: PodInfo) -> None:
-        """Queue a pod unless it is known beforehand that it cannot be scheduled."""
+        """Queue a pod unless it is known beforehand that it cannot be scheduled.
+
+        As those that PreEnqueue rejects, a held pod waits without an event or a condition.
+        """
         plugin = SCHEDULING_GATES if pod.gates else self._rejecting_plugin(pod)
         if plugin is not None:
-            self.held.add(pod.uid)
             self.queue.hold(pod, [plugin])
-        elif pod.uid in self.held:
-            self.held.remove(pod.uid)
+        elif pod.uid in self.queue.entries:
             self.queue.activate(pod.uid)
         else:
             self.queue.add(pod)
