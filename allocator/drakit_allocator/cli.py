@@ -57,14 +57,13 @@ def run(
 async def _run(kubeconfig: str | None, context: str | None, name: str, gates: object, leader_elect: bool) -> None:
     import asyncio
     import os
-    import signal
 
     from kubernetes.aio.config import ConfigException
 
     from drakit_allocator.scheduler import Scheduler
     from drakit_api.features import FeatureGates
     from drakit_client.connection import Connection
-    from drakit_client.readiness import stop_with_parent
+    from drakit_client.readiness import told_to_stop
 
     assert isinstance(gates, FeatureGates)
     try:
@@ -76,13 +75,8 @@ async def _run(kubeconfig: str | None, context: str | None, name: str, gates: ob
     async with connection:
         process = Scheduler(connection, name=name, gates=gates, leader_election=leader_elect)
         task = asyncio.create_task(process.run())
-        stopping = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, stopping.set)
-        stop_with_parent(loop, stopping.set)
         try:
-            await _until_stopped(process, task, stopping)
+            await _until_stopped(process, task, told_to_stop())
         except asyncio.CancelledError:
             click.echo(f"scheduled {process.counters.scheduled} pods", err=True)
 

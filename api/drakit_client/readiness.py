@@ -1,15 +1,16 @@
 """What a long-running component and whoever started it owe each other.
 
 The component says once that it is ready, in the way systemd defined (sd_notify), so that nobody guesses from log lines
-or polls ports. And if its starter wants that, it does not outlive it: a test run that is killed leaves nothing behind.
+or polls ports. It ends when it is told to. And if its starter wants that, it does not outlive it: a test run that is
+killed leaves nothing behind.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import socket
-from collections.abc import Callable
 
 TIED_VARIABLE = "DRAKIT_TIED"
 
@@ -25,16 +26,19 @@ def announce_ready() -> None:
         notifier.sendto(b"READY=1", target)
 
 
-def stop_with_parent(loop: asyncio.AbstractEventLoop, stop: Callable[[], None]) -> None:
-    """Call ``stop`` when the process that started this one ends, however it ends, if it asked for that.
+def told_to_stop() -> asyncio.Event:
+    """Set at SIGINT and SIGTERM, and when the process that started this one ends, if it asked for that.
 
     It asks with ``DRAKIT_TIED=1``; standard input is then a pipe from it, into which nothing is ever written.
     """
-    if not os.environ.pop(TIED_VARIABLE, ""):
-        return
+    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopping.set)
 
-    def ended() -> None:
+    def parent_ended() -> None:
         loop.remove_reader(0)
-        stop()
+        stopping.set()
 
-    loop.add_reader(0, ended)
+    if os.environ.pop(TIED_VARIABLE, ""):
+        loop.add_reader(0, parent_ended)
+    return stopping

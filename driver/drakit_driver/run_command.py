@@ -176,13 +176,13 @@ def _plugin_versions(text: str) -> tuple[str, ...]:
 
 
 async def _run(options: _Options) -> None:
-    from drakit_client.readiness import stop_with_parent
+    from drakit_client.readiness import told_to_stop
 
-    stopping = asyncio.Event()
+    stopping = told_to_stop()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
+        # The second one ends it at once: removing slices may take long.
         loop.add_signal_handler(number, _stop_once, loop, stopping)
-    stop_with_parent(loop, stopping.set)
     connection = await _connect(options.kubeconfig)
     async with connection:
         await _drive(connection, options, stopping)

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import json
 import os
-import signal
 import ssl
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,14 +69,10 @@ def run(
 
 
 async def _serve(config: ServerConfig, kubeconfig: Path | None, *, controllers: bool) -> None:
-    from drakit_client.readiness import announce_ready, stop_with_parent
+    from drakit_client.readiness import announce_ready, told_to_stop
     from drakit_embedded.apiserver import Server
 
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stopped.set)
-    stop_with_parent(loop, stopped.set)
+    stopped = told_to_stop()
     async with Server(config) as server:
         if kubeconfig is not None:
             _write_kubeconfig(kubeconfig, server)

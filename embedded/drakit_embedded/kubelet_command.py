@@ -125,12 +125,11 @@ async def _run(
     import asyncio
     import os
     import secrets
-    import signal
 
     from kubernetes.aio.config import ConfigException
 
     from drakit_client.connection import Connection
-    from drakit_client.readiness import announce_ready, stop_with_parent
+    from drakit_client.readiness import announce_ready, told_to_stop
     from drakit_embedded.kubelet import KubeletSimulator
     from drakit_embedded.kubelet.claims import CheckpointError
 
@@ -149,10 +148,7 @@ async def _run(
         port=options.port,
         client_ca_file=options.client_ca_file,
     )
-    interrupted = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, interrupted.set)
-    stop_with_parent(asyncio.get_running_loop(), interrupted.set)
+    interrupted = told_to_stop()
     starting = asyncio.create_task(simulator.start())
     waiting = asyncio.create_task(interrupted.wait())
     try:

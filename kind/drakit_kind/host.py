@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import signal
 import sys
 from pathlib import Path
 
-from drakit_client.readiness import announce_ready, stop_with_parent
+from drakit_client.readiness import announce_ready, told_to_stop
 from drakit_kind import control
 from drakit_kind.cluster import ClusterError
 from drakit_kind.home import ClusterHome
@@ -24,10 +23,7 @@ async def _serve(home: ClusterHome) -> None:
     spec = home.read_spec()
     if spec is None:
         raise ClusterError(f"{home.spec_file} does not exist; start clusters with `drakit cluster up`")
-    stopping = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
-    stop_with_parent(asyncio.get_running_loop(), stopping.set)
+    stopping = told_to_stop()
     components = Components(spec, home)
     listener = await control.listen(home.control, components.restart)
     try:

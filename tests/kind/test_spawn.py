@@ -58,9 +58,9 @@ def test_the_log_is_private(tmp_path: Path) -> None:
 
 def test_a_tied_process_does_not_outlive_the_one_that_started_it(tmp_path: Path) -> None:
     child = (
-        "import asyncio; from drakit_client.readiness import announce_ready, stop_with_parent\n"
+        "import asyncio; from drakit_client.readiness import announce_ready, told_to_stop\n"
         "async def main():\n"
-        "    stopping = asyncio.Event(); stop_with_parent(asyncio.get_running_loop(), stopping.set)\n"
+        "    stopping = told_to_stop()\n"
         "    announce_ready(); await stopping.wait()\n"
         "asyncio.run(main())\n"
     )
