@@ -1,8 +1,8 @@
-"""Owner references and label selectors: how controllers find what is theirs."""
+"""Owner references: how controllers find what is theirs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from drakit_client.connection import Object
 from drakit_client.resources import Resource
@@ -30,28 +30,3 @@ def reference_to(resource: Resource, owner: Object) -> Object:
 def typed(resource: Resource, obj: Object) -> Object:
     """A shallow copy with kind and apiVersion, which objects out of a list do not have."""
     return {**obj, "apiVersion": resource.api_version, "kind": resource.kind}
-
-
-def matches(selector: Object | None, labels: Mapping[str, str] | None) -> bool:
-    """Whether a LabelSelector selects these labels; no selector selects nothing, an empty one everything."""
-    if selector is None:
-        return False
-    labels = labels or {}
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_satisfies(expression, labels) for expression in selector.get("matchExpressions") or ())
-
-
-def _satisfies(expression: Object, labels: Mapping[str, str]) -> bool:
-    key, values = expression["key"], expression.get("values") or ()
-    match expression["operator"]:
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return key not in labels or labels[key] not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-        case operator:
-            raise ValueError(f"label selector for {key}: unknown operator {operator!r}")

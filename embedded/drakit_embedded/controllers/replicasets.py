@@ -14,7 +14,7 @@ from drakit_client.reflector import Key, key_of
 from drakit_client.resources import PODS, REPLICA_SETS
 from drakit_embedded import conditions
 from drakit_embedded.controllers.informers import Created, Informers
-from drakit_embedded.controllers.ownership import controller_uid, matches, reference_to
+from drakit_embedded.controllers.ownership import controller_uid, reference_to
 from drakit_embedded.controllers.pods import (
     BURST,
     PodControl,
@@ -24,6 +24,7 @@ from drakit_embedded.controllers.pods import (
     seconds_to_available,
     slow_start,
 )
+from drakit_embedded.label_selectors import matches
 from drakit_embedded.pod_claims import controller_reference
 from drakit_embedded.workqueue import WorkQueue
 

@@ -6,13 +6,13 @@ After ValidateDeploymentSpec and ValidateReplicaSetSpec in k8s.io/kubernetes/pkg
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from drakit_api.validation.errors import FieldError, forbidden, invalid, not_supported, required
 from drakit_embedded.apiserver.registry.pod_rules import spec_errors
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
 from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.label_selectors import matches
 
 Errors = Iterator[FieldError]
 Amount = int | str
@@ -60,34 +60,13 @@ def _selector_and_template(spec: Object, path: str) -> Errors:
     elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield invalid(f"{path}.selector", selector, "empty selector is invalid for deployment")
     labels = (template.get("metadata") or {}).get("labels") or {}
-    if selector is None or not _selects(selector, labels):
+    if not matches(selector, labels):
         yield invalid(f"{path}.template.metadata.labels", labels, "`selector` does not match template `labels`")
     claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
     pod = template.get("spec") or {}
     yield from spec_errors(pod, f"{path}.template.spec", claimed)
     if (policy := pod.get("restartPolicy")) in ("OnFailure", "Never"):
         yield not_supported(f"{path}.template.spec.restartPolicy", policy, ("Always",))
-
-
-def _selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """metav1.LabelSelectorAsSelector applied to one label map."""
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
-        return False
-    return all(_expression_holds(expression, labels) for expression in selector.get("matchExpressions") or ())
-
-
-def _expression_holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = expression.get("key"), expression.get("values") or ()
-    match expression.get("operator"):
-        case "In":
-            return labels.get(str(key)) in values
-        case "NotIn":
-            return labels.get(str(key)) not in values
-        case "Exists":
-            return key in labels
-        case "DoesNotExist":
-            return key not in labels
-    return False
 
 
 def _strategy(strategy: Object, path: str) -> Errors:
