@@ -22,6 +22,16 @@ def label_selector(selector: Object, path: str) -> Errors:
     yield from each(selector.get("matchExpressions"), f"{path}.matchExpressions", _requirement)
 
 
+def in_order(selector: Object) -> Object:
+    """A selector as Go writes it into messages: fields in the order of the type, labels in that of their names."""
+    labels, requirements = selector.get("matchLabels"), selector.get("matchExpressions") or ()
+    listed = [{key: each[key] for key in ("key", "operator", "values") if key in each} for each in requirements]
+    return {
+        **({"matchLabels": dict(sorted(labels.items()))} if labels else {}),
+        **({"matchExpressions": listed} if listed else {}),
+    }
+
+
 def _requirement(requirement: Object, path: str) -> Errors:
     operator, values = requirement.get("operator") or "", requirement.get("values") or []
     if operator in ("In", "NotIn"):

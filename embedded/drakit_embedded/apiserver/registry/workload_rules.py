@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from drakit_api.validation.errors import FieldError, forbidden, invalid, not_supported, required
 from drakit_embedded.apiserver.registry.pod_rules import spec_errors
-from drakit_embedded.apiserver.registry.selector_rules import label_selector
+from drakit_embedded.apiserver.registry.selector_rules import in_order, label_selector
 from drakit_embedded.apiserver.registry.strategies import Object
 from drakit_embedded.label_selectors import matches
 
@@ -55,13 +55,14 @@ def _selector_and_template(spec: Object, path: str) -> Errors:
         yield required(f"{path}.selector")
     elif wrong := list(label_selector(selector, f"{path}.selector")):
         yield from wrong
-        yield invalid(f"{path}.selector", selector, "invalid label selector")
+        yield invalid(f"{path}.selector", in_order(selector), "invalid label selector")
         return
     elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield invalid(f"{path}.selector", selector, "empty selector is invalid for deployment")
     labels = (template.get("metadata") or {}).get("labels") or {}
     if not matches(selector, labels):
-        yield invalid(f"{path}.template.metadata.labels", labels, "`selector` does not match template `labels`")
+        shown = dict(sorted(labels.items()))
+        yield invalid(f"{path}.template.metadata.labels", shown, "`selector` does not match template `labels`")
     claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
     pod = template.get("spec") or {}
     yield from spec_errors(pod, f"{path}.template.spec", claimed)

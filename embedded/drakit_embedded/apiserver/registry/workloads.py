@@ -9,13 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-import msgspec
-
-from drakit_api.validation.errors import FieldError
+from drakit_api.validation.errors import FieldError, invalid
 from drakit_embedded.apiserver.registry import workload_rules
 from drakit_embedded.apiserver.registry.pods import default_spec
+from drakit_embedded.apiserver.registry.selector_rules import in_order
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
-from drakit_embedded.apiserver.statuses import Cause, FieldFault
+from drakit_embedded.apiserver.statuses import FieldFault
 
 Rules = Callable[[Object, str], Iterable[FieldError]]
 
@@ -80,8 +79,7 @@ def _on_update(rules: Rules, new: Object, old: Object, cluster: Cluster) -> Sequ
     faults: list[FieldFault] = list(rules(new["spec"], "spec"))
     wanted, stored = new["spec"].get("selector"), (old.get("spec") or {}).get("selector")
     if wanted != stored:
-        shown = msgspec.json.encode(wanted, order="deterministic").decode()
-        faults.append(Cause("FieldValueInvalid", "spec.selector", f"Invalid value: {shown}: field is immutable"))
+        faults.append(invalid("spec.selector", in_order(wanted) if wanted else wanted, "field is immutable"))
     return faults
 
 
