@@ -10,19 +10,11 @@ import pytest
 from drakit_api import lifecycle, validation
 from drakit_api.equality import semantically_equal
 from drakit_api.features import FeatureGates
+from tests.vectors.exchanges import GATES
 
 NOW, EARLIER = "2026-02-02T00:00:00Z", "2026-01-01T00:00:00Z"
 ON = FeatureGates()
-ALPHA_GATES = [
-    "DRADerivedAttributes",
-    "DRADeviceCompatibilityGroups",
-    "DRAListTypeAttributes",
-    "DRANodeAllocatableResources",
-    "DRAOptionalNodeOperations",
-    "DRAPartitionableDevicesType",
-    "DRAResourcePoolStatus",
-]
-ALPHA = FeatureGates("1.37", dict.fromkeys(ALPHA_GATES, True))
+ALPHA = GATES["alpha"]
 OFF = FeatureGates("1.34", {"AllBeta": False})
 
 SLICE_FEATURES: dict[str, dict[str, Any]] = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hmac
 import logging
 from collections.abc import Callable, Mapping
-from urllib.parse import parse_qsl
 
 import msgspec
 from aiohttp import web
@@ -87,7 +86,7 @@ class Handler:
             raise statuses.method_not_allowed()
         first = segments[0]
         if first in _HEALTH:
-            if "verbose" in dict(parse_qsl(request.query_string, keep_blank_values=True)):
+            if "verbose" in request.query:
                 return web.Response(text=f"[+]ping ok\n{first} check passed\n", headers=_TEXT)
             return web.Response(text="ok", headers=_TEXT)
         if first == "version" and len(segments) == 1:
