@@ -1,0 +1,186 @@
+"""One real component as a child process: started, watched until healthy, stopped, its log kept.
+
+Every real component goes through the same few states, so that "is it up", "why not" and "is it gone" are answered in
+one place, the way controller-runtime's envtest does it. A child never outlives the process that supervises it: the
+kernel kills it when that process ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import logging
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from enum import Enum
+from pathlib import Path
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.spawn import log_tail
+
+log = logging.getLogger(__name__)
+
+_PR_SET_PDEATHSIG = 1  # linux/prctl.h
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25  # seconds between two looks at a starting process
+_PROBE_SECONDS = 5.0
+
+
+class State(Enum):
+    """Where a process is in its life; ``FAILED`` is one that ended without being asked to."""
+
+    STOPPED = "stopped"
+    STARTING = "starting"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    FAILED = "failed"
+
+
+class ServerProcess:
+    """A program that serves until it is stopped.
+
+    ``healthy`` says whether it does its work by now; it may raise ``OSError`` or a timeout, which counts as no.
+    ``ended`` is called with a text when a running process ends by itself. Times are seconds.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        log: Path,
+        healthy: Callable[[], Awaitable[bool]],
+        environment: Mapping[str, str] | None = None,
+        ended: Callable[[str], None] | None = None,
+        start_seconds: float = 60.0,
+        stop_seconds: float = 20.0,
+    ) -> None:
+        self.name = name
+        self.log = log
+        self.state = State.STOPPED
+        self._command = list(command)
+        self._healthy = healthy
+        self._environment = environment
+        self._ended = ended
+        self._start_seconds = start_seconds
+        self._stop_seconds = stop_seconds
+        self._process: asyncio.subprocess.Process | None = None
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The running process; raises ``ClusterError`` if there is none."""
+        if self._process is None or self.state is not State.RUNNING:
+            raise ClusterError(f"{self.name} is {self.state.value}")
+        return self._process.pid
+
+    async def start(self) -> None:
+        """Start it and wait until it is healthy.
+
+        Raises ``ClusterError`` with the end of the log if it ends or the time runs out first; nothing runs then.
+        """
+        began = time.monotonic()
+        self.state = State.STARTING
+        try:
+            self._process = await self._spawn()
+            await self._until_healthy(self._process)
+        except BaseException as error:
+            await self._end(signal.SIGKILL)
+            self.state = State.FAILED
+            if isinstance(error, OSError):
+                raise ClusterError(f"{self.name} did not start: {self._command[0]}: {error.strerror}") from error
+            raise
+        self.state = State.RUNNING
+        self._watch = asyncio.create_task(self._watched(self._process), name=f"watch {self.name}")
+        log.info("%s ready after %.2f s, pid %d", self.name, time.monotonic() - began, self._process.pid)
+
+    async def stop(self) -> None:
+        """Ask it to end (SIGTERM), insist when the time is up (SIGKILL); nothing happens if it does not run."""
+        await self._end(signal.SIGTERM)
+
+    async def kill(self) -> None:
+        """End it at once, as a crash does."""
+        await self._end(signal.SIGKILL)
+
+    async def _spawn(self) -> asyncio.subprocess.Process:
+        self.log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            return await asyncio.create_subprocess_exec(
+                *self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=descriptor,
+                stderr=descriptor,
+                start_new_session=True,  # Ctrl-C is for the supervisor, which stops its children in order
+                env={**os.environ, **self._environment} if self._environment is not None else None,
+                preexec_fn=dies_with(os.getpid()),
+            )
+        finally:
+            os.close(descriptor)
+
+    async def _until_healthy(self, process: asyncio.subprocess.Process) -> None:
+        deadline = time.monotonic() + self._start_seconds
+        pause = _FIRST_PAUSE
+        exited = asyncio.ensure_future(process.wait())
+        try:
+            while time.monotonic() < deadline:
+                if exited.done():
+                    raise ClusterError(f"{self.name} ended with status {exited.result()}; {self._end_of_log()}")
+                if await self._looks_healthy():
+                    return
+                await asyncio.wait([exited], timeout=pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        finally:
+            exited.cancel()
+        raise ClusterError(f"{self.name} is not healthy after {self._start_seconds:.0f} s; {self._end_of_log()}")
+
+    async def _looks_healthy(self) -> bool:
+        try:
+            async with asyncio.timeout(_PROBE_SECONDS):
+                return await self._healthy()
+        except (OSError, TimeoutError):
+            return False
+
+    async def _watched(self, process: asyncio.subprocess.Process) -> None:
+        status = await process.wait()
+        self.state = State.FAILED
+        problem = f"{self.name} ended by itself with status {status}; {self._end_of_log()}"
+        log.error("%s", problem)
+        if self._ended is not None:
+            self._ended(problem)
+
+    async def _end(self, first: signal.Signals) -> None:
+        process, self._process = self._process, None
+        if self._watch is not None:
+            self._watch.cancel()
+            self._watch = None
+        if process is None:
+            return
+        self.state = State.STOPPING
+        for number in (first, signal.SIGKILL):
+            with suppress(ProcessLookupError):
+                process.send_signal(number)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._stop_seconds):
+                    await process.wait()
+                    break
+            log.warning("%s did not end within %.0f s of %s", self.name, self._stop_seconds, number.name)
+        self.state = State.STOPPED
+
+    def _end_of_log(self) -> str:
+        return f"the end of {self.log}:{log_tail(self.log)}"
+
+
+def dies_with(parent: int) -> Callable[[], None]:
+    """What a forked child does before it becomes another program, so that it ends with its ``parent`` (a pid)."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+
+    def tie() -> None:
+        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it ended before the line above
+            os._exit(1)
+
+    return tie

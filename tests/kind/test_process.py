@@ -1,0 +1,151 @@
+"""The life of a real component's process: healthy, failed at the start, dying later, stubborn, orphaned."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.process import ServerProcess, State
+
+_BOUND = 20.0
+
+
+def server(tmp_path: Path, program: str, **options: object) -> ServerProcess:
+    """A Python program as a component; healthy as soon as it has made the file ``up``."""
+
+    async def healthy() -> bool:
+        return (tmp_path / "up").exists()
+
+    command = [
+        sys.executable,
+        "-c",
+        f"import pathlib, signal, sys, time\nup = pathlib.Path('{tmp_path}/up')\n{program}",
+    ]
+    return ServerProcess("thing", command, log=tmp_path / "logs" / "thing.log", healthy=healthy, **options)  # type: ignore[arg-type]
+
+
+SERVES = "up.touch(); signal.pause()"
+STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN); up.touch(); signal.pause()\nwhile True: signal.pause()"
+
+
+async def test_a_component_is_running_once_it_is_healthy_and_gone_once_it_is_stopped(tmp_path: Path) -> None:
+    thing = server(tmp_path, SERVES)
+    await thing.start()
+    pid = thing.pid
+    await thing.stop()
+    assert thing.state is State.STOPPED
+    assert not Path(f"/proc/{pid}").exists()
+    with pytest.raises(ClusterError, match="thing is stopped"):
+        _ = thing.pid
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (
+            "print('no such flag: --x'); sys.exit(3)",
+            r"(?s)thing ended with status 3; the end of .*thing.log:.*no such flag: --x",
+        ),
+        (
+            "print('waiting for etcd', flush=True); signal.pause()",
+            r"(?s)thing is not healthy after 1 s; .*waiting for etcd",
+        ),
+    ],
+)
+async def test_a_component_that_does_not_come_up_tells_the_end_of_its_log(
+    tmp_path: Path, program: str, message: str
+) -> None:
+    thing = server(tmp_path, program, start_seconds=1.0)
+    with pytest.raises(ClusterError, match=message):
+        await thing.start()
+    assert thing.state is State.FAILED
+
+
+async def test_a_program_that_does_not_exist_is_named(tmp_path: Path) -> None:
+    async def never() -> bool:
+        return False
+
+    thing = ServerProcess("etcd", [str(tmp_path / "etcd")], log=tmp_path / "etcd.log", healthy=never)
+    with pytest.raises(ClusterError, match=r"etcd did not start: .*/etcd: No such file or directory"):
+        await thing.start()
+
+
+async def test_a_component_that_ends_by_itself_is_reported_with_its_last_words(tmp_path: Path) -> None:
+    ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    thing = server(
+        tmp_path, f"signal.signal(signal.SIGUSR1, lambda *_: sys.exit('disk full'))\n{SERVES}", ended=ended.set_result
+    )
+    await thing.start()
+    os.kill(thing.pid, signal.SIGUSR1)
+    async with asyncio.timeout(_BOUND):
+        assert "thing ended by itself with status 1" in await ended
+    assert "disk full" in ended.result()
+    assert thing.state is State.FAILED
+
+
+async def test_a_component_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    thing = server(tmp_path, STUBBORN, stop_seconds=0.2)
+    await thing.start()
+    pid = thing.pid
+    await thing.stop()
+    assert not Path(f"/proc/{pid}").exists()
+
+
+async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path) -> None:
+    thing = server(
+        tmp_path, f"pathlib.Path('{tmp_path}/pid').write_text(str(__import__('os').getpid())); signal.pause()"
+    )
+    start = asyncio.create_task(thing.start())
+    await _until((tmp_path / "pid").exists)
+    start.cancel()
+    await asyncio.gather(start, return_exceptions=True)
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text()}").exists()
+
+
+_SUPERVISOR = """
+import asyncio, signal, sys
+from pathlib import Path
+from drakit_kind.process import ServerProcess
+
+async def main():
+    async def healthy(): return True
+    thing = ServerProcess("thing", ["sleep", "1000"], log=Path(sys.argv[1]), healthy=healthy)
+    await thing.start()
+    print(thing.pid, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_component_ends_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
+    supervisor = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _SUPERVISOR, str(tmp_path / "log"), stdout=subprocess.PIPE
+    )
+    assert supervisor.stdout is not None
+    pid = int(await supervisor.stdout.readline())
+    supervisor.kill()
+    await supervisor.wait()
+    await _until(lambda: not _runs(pid))
+
+
+def _runs(pid: int) -> bool:
+    """A zombie that its new parent has not waited for yet is no running process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+async def _until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(_BOUND):
+        while not condition():  # noqa: ASYNC110  # another process does it
+            await asyncio.sleep(0.01)
