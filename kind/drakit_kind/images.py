@@ -1,0 +1,207 @@
+"""Container images where no registry can be reached: docker archives, written around files of this machine.
+
+A docker archive is the one form that ``docker load``, ``ctr images import`` and ``kind build node-image`` all take.
+What is written depends on the contents alone, never on a time or an owner, so that the same files give the same image,
+and a layer that several images share is stored once on a node.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import platform
+import re
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+import msgspec
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.manifests import IMAGE
+
+# What kind's nodes and containerd 2.4 are configured with; any name would do that both sides agree on.
+PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
+
+_NAME = re.compile(r"(?P<repository>[a-z0-9][a-z0-9._:/-]*[a-z0-9]):(?P<tag>[\w][\w.-]{0,127})")
+_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+_EPOCH = "1970-01-01T00:00:00Z"
+_PAUSE_USER = "65535:65535"
+_LIST_SECONDS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One path of a layer: a file with these contents, a symbolic link, or (with neither) a directory.
+
+    ``contents`` is a file of this machine, read when the layer is written, or the bytes themselves.
+    """
+
+    path: str
+    contents: Path | bytes | None = None
+    link: str | None = None
+    mode: int = 0o755
+
+
+# A layer is its entries, or a finished uncompressed tar file. Directories above an entry are made with mode 0755.
+Layer = Sequence[Entry] | Path
+
+
+def write_archive(
+    file: Path,
+    names: Sequence[str],
+    layers: Sequence[Layer],
+    *,
+    entrypoint: Sequence[str] = (),
+    command: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    user: str = "",
+    working_directory: str = "",
+    labels: Mapping[str, str] | None = None,
+) -> str:
+    """Write one image of at least one layer under ``names`` (``repository:tag``) to ``file``, all of it or nothing.
+
+    Returns its ID (``sha256:...``), which ``docker inspect`` shows as ``Id`` after loading it. Raises ``ClusterError``
+    for a name that is none.
+    """
+    repositories = [_split(name) for name in names]
+    with ExitStack() as stack:
+        opened = [stack.enter_context(_open_layer(layer)) for layer in layers]
+        digests = [_digest(stream) for stream in opened]
+        settings = {
+            "Entrypoint": list(entrypoint) or None,
+            "Cmd": list(command) or None,
+            "Env": [f"{name}={value}" for name, value in (env or {}).items()] or None,
+            "User": user or None,
+            "WorkingDir": working_directory or None,
+            "Labels": dict(labels) if labels else None,
+        }
+        config = _json(
+            {
+                "architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()),
+                "os": "linux",
+                "created": _EPOCH,
+                "config": {name: value for name, value in settings.items() if value is not None},
+                "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]},
+            }
+        )
+        identity = hashlib.sha256(config).hexdigest()
+        tags: dict[str, dict[str, str]] = {}
+        for repository, tag in repositories:
+            tags.setdefault(repository, {})[tag] = digests[-1]
+        paths = [f"{digest}/layer.tar" for digest in digests]
+        manifest = [{"Config": f"{identity}.json", "RepoTags": list(names), "Layers": paths}]
+        # kind takes the names from whichever of these two comes first, and of a manifest it reads only one image.
+        documents = {"repositories": _json(tags), f"{identity}.json": config, "manifest.json": _json(manifest)}
+        _write(file, documents, dict(zip(paths, opened, strict=True)))
+    return f"sha256:{identity}"
+
+
+def busybox_archive(file: Path, binary: Path, *, name: str = IMAGE) -> str:
+    """The image that stories run, around a static busybox: its applets in /bin, and a shell as command."""
+    try:
+        listed = subprocess.run([str(binary), "--list"], capture_output=True, timeout=_LIST_SECONDS, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise ClusterError(
+            f"busybox {binary} does not list its applets: {error}; install Debian's busybox-static"
+        ) from error
+    applets = sorted({name for name in listed.stdout.decode().split() if "/" not in name} - {"busybox"})
+    entries = [Entry(path="bin/busybox", contents=binary), Entry(path="tmp", mode=0o1777)]
+    entries += [Entry(path=f"bin/{applet}", link="busybox") for applet in applets]
+    return write_archive(file, [name], [entries], command=["sh"], env={"PATH": "/bin"})
+
+
+def pause_archive(file: Path, binary: Path, *, name: str = PAUSE_IMAGE) -> str:
+    """The image of pod sandboxes, around a static binary that waits for ever."""
+    entries = [Entry(path="pause", contents=binary)]
+    return write_archive(file, [name], [entries], entrypoint=["/pause"], user=_PAUSE_USER)
+
+
+def write_layer(stream: IO[bytes], entries: Iterable[Entry]) -> None:
+    """An uncompressed tar of the entries with all directories above them, in the order of their paths."""
+    by_path = {_inside(entry.path): entry for entry in entries}
+    for path in list(by_path):
+        for above in PurePosixPath(path).parents:
+            if str(above) != ".":
+                by_path.setdefault(str(above), Entry(path=str(above)))
+    with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as tar:
+        for path in sorted(by_path, key=lambda path: PurePosixPath(path).parts):
+            _add(tar, path, by_path[path])
+
+
+def _add(tar: tarfile.TarFile, path: str, entry: Entry) -> None:
+    info = tarfile.TarInfo(path)  # owner root, and no time
+    info.mode = entry.mode
+    if entry.link is not None:
+        info.type, info.linkname, info.mode = tarfile.SYMTYPE, entry.link, 0o777
+        tar.addfile(info)
+    elif entry.contents is None:
+        info.type = tarfile.DIRTYPE
+        tar.addfile(info)
+    elif isinstance(entry.contents, bytes):
+        info.size = len(entry.contents)
+        tar.addfile(info, io.BytesIO(entry.contents))
+    else:
+        with entry.contents.open("rb") as source:
+            info.size = entry.contents.stat().st_size
+            tar.addfile(info, source)
+
+
+def _inside(path: str) -> str:
+    relative = PurePosixPath(path.removeprefix("/"))
+    if not relative.parts or ".." in relative.parts or relative.is_absolute():
+        raise ClusterError(f"{path!r} is no path inside of an image")
+    return str(relative)
+
+
+@contextmanager
+def _open_layer(layer: Layer) -> Iterator[IO[bytes]]:
+    """The layer as an open tar file."""
+    if isinstance(layer, Path):
+        with layer.open("rb") as stream:
+            yield stream
+    else:
+        with tempfile.TemporaryFile() as scratch:
+            write_layer(scratch, layer)
+            yield scratch
+
+
+def _digest(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]  # any binary stream will do
+
+
+def _write(file: Path, documents: Mapping[str, bytes], layers: Mapping[str, IO[bytes]]) -> None:
+    scratch = file.with_name(f".{file.name}.part")
+    try:
+        with tarfile.open(scratch, "w", format=tarfile.PAX_FORMAT) as tar:
+            for name, text in documents.items():
+                _add_stream(tar, name, io.BytesIO(text))
+            for name, stream in layers.items():
+                _add_stream(tar, name, stream)
+        scratch.replace(file)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _add_stream(tar: tarfile.TarFile, name: str, stream: IO[bytes]) -> None:
+    info = tarfile.TarInfo(name)
+    info.size = stream.seek(0, io.SEEK_END)
+    stream.seek(0)
+    tar.addfile(info, stream)
+
+
+def _split(name: str) -> tuple[str, str]:
+    match = _NAME.fullmatch(name)
+    if match is None:
+        raise ClusterError(f"image name {name!r} must be like repository:tag, with a tag")
+    return match["repository"], match["tag"]
+
+
+def _json(value: Any) -> bytes:
+    return msgspec.json.encode(value, order="deterministic")
