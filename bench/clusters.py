@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.embedded import EmbeddedCluster
+from drakit_kind.local import LocalCluster
 from drakit_kind.home import ClusterHome
 
 
@@ -20,10 +20,10 @@ def scratch_directory() -> Iterator[Path]:
 
 
 @contextmanager
-def running(spec: ClusterSpec) -> Iterator[EmbeddedCluster]:
+def running(spec: ClusterSpec) -> Iterator[LocalCluster]:
     """A started cluster; ``ready_seconds`` says how long that took. It is stopped however the block ends."""
     with scratch_directory() as directory:
-        cluster = EmbeddedCluster(spec, ClusterHome(directory))
+        cluster = LocalCluster(spec, ClusterHome(directory))
         try:
             cluster.start()
             yield cluster

@@ -27,7 +27,7 @@ from drakit_client.resources import BY_KIND, PODS, RESOURCE_CLAIMS, RESOURCE_SLI
 from drakit_driver import profiles
 from drakit_kind import manifests
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.embedded import EmbeddedCluster
+from drakit_kind.local import LocalCluster
 
 Object = dict[str, Any]
 
@@ -142,7 +142,7 @@ def _row(case: Case, measured: _Measured) -> list[str]:
     ]
 
 
-async def _measure(cluster: EmbeddedCluster, case: Case, step: Step) -> _Measured:
+async def _measure(cluster: LocalCluster, case: Case, step: Step) -> _Measured:
     async with Connection(cluster.url, token=cluster.spec.token, user_agent="drakit-bench") as connection:
         await _furnish(connection, case, step)
         async with _following(connection) as bindings:
@@ -301,7 +301,7 @@ async def _check(connection: Connection) -> tuple[int, list[str]]:
     return ledger.held, ledger.errors(pods)
 
 
-def _cpu_seconds(cluster: EmbeddedCluster) -> float:
+def _cpu_seconds(cluster: LocalCluster) -> float:
     pid = cluster.home.running_pid()
     assert pid is not None
     return processes.cpu_seconds(pid)

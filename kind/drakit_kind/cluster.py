@@ -6,12 +6,14 @@ is what stands here; anything else it needs, it does through the Kubernetes API.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal, Protocol, get_args
 
 Component = Literal["apiserver", "controllers", "scheduler", "kubelet"]
+COMPONENTS: tuple[Component, ...] = get_args(Component)
 
 KUBERNETES_VERSION = "1.37.1"
 
@@ -39,20 +41,45 @@ class DriverSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSpec:
-    """What to start. ``version`` is what the components are, ``emulated_version`` what they behave like."""
+    """What to start.
+
+    ``version`` is what the components are (``versions`` names those that are another one), ``emulated_version`` what
+    they behave like; None is each one's own. ``real`` are the components that are Kubernetes' own programs, taken from
+    ``kubernetes_dir`` or from drakit's cache; the others are ours. One of ours behaves like the minor version of the
+    version it is said to be.
+    """
 
     name: str = "default"
     version: str = KUBERNETES_VERSION
-    emulated_version: str = "1.37"
+    versions: Mapping[Component, str] = field(default_factory=dict)
+    emulated_version: str | None = None
     gates: Mapping[str, bool] = field(default_factory=dict)
     runtime_config: Mapping[str, str] = field(default_factory=dict)
     nodes: Sequence[str] = ()
     drivers: Sequence[DriverSpec] = ()
+    real: frozenset[Component] = frozenset()
+    kubernetes_dir: str | None = None
     scheduler: bool = True
     port: int = 0
     token: str | None = None
     # kubectl and client-go send no bearer token over plain HTTP.
     tls: bool = True
+
+    def version_of(self, component: Component) -> str:
+        """The Kubernetes version of one component, e.g. "1.37.1"."""
+        return self.versions.get(component, self.version)
+
+    def behaves_as(self, component: Component) -> str:
+        """The minor version that a component behaves like, e.g. "1.36"."""
+        return self.emulated_version or minor_version(self.version_of(component))
+
+
+def minor_version(version: str) -> str:
+    """ "1.37" of "1.37.1"; raises ``ClusterError`` for what is no version."""
+    matched = re.fullmatch(r"v?(\d+\.\d+)(\.\d+.*)?", version)
+    if matched is None:
+        raise ClusterError(f"Kubernetes version {version!r}: write it as 1.37.1")
+    return matched[1]
 
 
 class Driver(Protocol):

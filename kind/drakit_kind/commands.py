@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
+from drakit_kind.backends import LOCAL, Local, real_components
+from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError, ClusterSpec, DriverSpec
 from drakit_kind.home import ClusterHome, base_directory, checked_name
 from drakit_kind.kubeconfig import KubeconfigError
 
 if TYPE_CHECKING:
-    from drakit_kind.embedded import EmbeddedCluster
+    from drakit_kind.local import LocalCluster
 
 _TPU_NODES = 4
 _DEFAULT_NODES = 1 + _TPU_NODES
@@ -45,12 +46,39 @@ def cluster() -> None:
 @cluster.command()
 @_name
 @click.option(
+    "--cluster",
+    "backend",
+    type=click.Choice(LOCAL),
+    default="embedded",
+    show_default=True,
+    help="embedded: drakit's own components, nothing to install. binaries: Kubernetes' own programs; for root also "
+    "real kubelets with containers. For kind see `drakit kind --help`.",
+)
+@click.option(
+    "--real",
+    metavar="COMPONENT,...",
+    help="Which of apiserver, controllers, scheduler and kubelet are Kubernetes' own.  [default: as --cluster says]",
+)
+@click.option(
+    "--kubernetes-version",
+    "version",
+    default=KUBERNETES_VERSION,
+    show_default=True,
+    metavar="V",
+    help="Version of real components (see `drakit kubernetes list`); others behave as its minor version.",
+)
+@click.option(
+    "--kubernetes-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Where real components are, e.g. an unpacked release.  [default: what `drakit kubernetes build` made]",
+)
+@click.option(
     "--nodes",
     type=click.IntRange(0, 5000),
     default=_DEFAULT_NODES,
     show_default=True,
     metavar="K",
-    help="Simulated nodes, node-1 to node-K. 0 with --no-scheduler is an API server alone.",
+    help="Nodes, node-1 to node-K. 0 with --no-scheduler is an API server alone.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1.  [default: a free one]")
 @click.option("--token", help="Bearer token of the API server.  [default: a random one]")
@@ -62,7 +90,7 @@ def cluster() -> None:
     "kubectl sends its token over https only.",
 )
 @click.option(
-    "--emulated-version", default="1.37", show_default=True, metavar="V", help="Behave as 1.34, 1.35, 1.36 or 1.37."
+    "--emulated-version", metavar="V", help="Behave as 1.34, 1.35, 1.36 or 1.37.  [default: as --kubernetes-version]"
 )
 @click.option("--feature-gates", default="", metavar="A=true,B=false", help="Feature gates of all components.")
 @click.option(
@@ -90,11 +118,15 @@ def cluster() -> None:
 @click.option("--no-driver", is_flag=True, help="Start no driver: no devices.")
 def up(
     name: str,
+    backend: Local,
+    real: str | None,
+    version: str,
+    kubernetes_dir: Path | None,
     nodes: int,
     port: int,
     token: str | None,
     tls: bool,
-    emulated_version: str,
+    emulated_version: str | None,
     feature_gates: str,
     runtime_config: str,
     drivers: tuple[str, ...],
@@ -111,11 +143,13 @@ def up(
     drakit cluster up --nodes 2 --driver a30@node-1 --driver h100-80gb@node-2
     drakit cluster up --name old --emulated-version 1.34 --feature-gates DRAPartitionableDevices=true
     drakit cluster up --nodes 0 --no-scheduler            # an API server and controllers, nothing else
+    drakit cluster up --cluster binaries                  # Kubernetes' own programs
+    drakit cluster up --real scheduler                    # only kube-scheduler is
     """
     from drakit_api.features import parse_gates
     from drakit_embedded.runtime_config import parse as runtime_config_of
     from drakit_kind import kubeconfig
-    from drakit_kind.embedded import EmbeddedCluster
+    from drakit_kind.local import LocalCluster
 
     with _readable_errors():
         node_names = [f"node-{number}" for number in range(1, nodes + 1)]
@@ -123,6 +157,9 @@ def up(
         home = _home(name, data_dir)
         spec = ClusterSpec(
             name=checked_name(name),
+            version=version,
+            real=real_components(backend, real),
+            kubernetes_dir=str(kubernetes_dir.absolute()) if kubernetes_dir else None,
             nodes=node_names,
             port=port,
             token=token,
@@ -135,7 +172,7 @@ def up(
         )
         path = kubeconfig_file or kubeconfig.default_path()
         kubeconfig.check(path)
-        running = EmbeddedCluster(_continued(spec, home), home)
+        running = LocalCluster(_continued(spec, home), home)
         running.start()
         try:
             kubeconfig.add(path, kubeconfig.load(home.kubeconfig))
@@ -166,14 +203,14 @@ def status(name: str, data_dir: Path | None) -> None:
 @_data_dir
 def down(name: str, data_dir: Path | None) -> None:
     """Stop a cluster and remove it from the kubeconfig. Its objects are gone, unless it was started with --data-dir."""
-    from drakit_kind.embedded import EmbeddedCluster
+    from drakit_kind.local import LocalCluster
 
     with _readable_errors():
         home = _home(name, data_dir)
         spec = home.read_spec()
         if spec is None:
             raise ClusterError(f"there is no cluster {name}{_others()}")
-        EmbeddedCluster(spec, home).stop()
+        LocalCluster(spec, home).stop()
         left = [problem for path in home.exported_to() if (problem := _forget(path, f"drakit-{spec.name}"))]
         if data_dir is None:
             shutil.rmtree(home.directory)
@@ -213,21 +250,25 @@ def logs(name: str, data_dir: Path | None, component: str | None) -> None:
 @_name
 @_data_dir
 @click.argument("component", type=click.Choice(["apiserver", "controllers", "scheduler", "kubelet"]))
-@click.option("--feature-gates", metavar="A=true,B=false", help="New feature gates for it.  [default: as before]")
-@click.option("--emulated-version", metavar="V", help="New emulated version for it.  [default: as before]")
+@click.option(
+    "--feature-gates", metavar="A=true,B=false", help="New feature gates for it.  [default: as it was started]"
+)
+@click.option("--emulated-version", metavar="V", help="New emulated version for it.  [default: as it was started]")
+@click.option("--kubernetes-version", "version", metavar="V", help="New version of it.  [default: as it was started]")
 def restart(
     name: str,
     data_dir: Path | None,
     component: Literal["apiserver", "controllers", "scheduler", "kubelet"],
     feature_gates: str | None,
     emulated_version: str | None,
+    version: str | None,
 ) -> None:
     """Restart one COMPONENT on the same data, possibly with other gates or as another version."""
     from drakit_api.features import parse_gates
 
     with _readable_errors():
         gates = None if feature_gates is None else parse_gates(feature_gates)
-        _running(name, data_dir).restart(component, gates=gates, emulated_version=emulated_version)
+        _running(name, data_dir).restart(component, version=version, gates=gates, emulated_version=emulated_version)
     click.echo(f"{component} of cluster {name} is restarted")
 
 
@@ -235,11 +276,11 @@ def _home(name: str, data_dir: Path | None) -> ClusterHome:
     return ClusterHome(data_dir) if data_dir else ClusterHome.of(name)
 
 
-def _running(name: str, data_dir: Path | None) -> EmbeddedCluster:
-    from drakit_kind.embedded import EmbeddedCluster
+def _running(name: str, data_dir: Path | None) -> LocalCluster:
+    from drakit_kind.local import LocalCluster
 
     home = _home(name, data_dir)
-    running = EmbeddedCluster.running(home)
+    running = LocalCluster.running(home)
     if running is None:
         raise ClusterError(f"cluster {name} does not run{_others()}")
     return running

@@ -21,8 +21,8 @@ from drakit_client.resources import DEPLOYMENTS, PODS, RESOURCE_CLAIMS, RESOURCE
 from drakit_kind import manifests, pictures
 from drakit_kind.api import Api, Condition
 from drakit_kind.cluster import ClusterSpec, DriverSpec
-from drakit_kind.embedded import EmbeddedCluster
 from drakit_kind.home import ClusterHome
+from drakit_kind.local import LocalCluster
 
 _SECONDS = 60.0
 _NODES = [f"node-{number}" for number in range(1, 6)]
@@ -53,7 +53,7 @@ def demo(backend: str, keep: bool) -> None:
 
 
 @contextlib.contextmanager
-def _cluster(keep: bool) -> Iterator[EmbeddedCluster]:
+def _cluster(keep: bool) -> Iterator[LocalCluster]:
     home = ClusterHome.of("demo") if keep else ClusterHome(Path(tempfile.mkdtemp(prefix="drakit-")))
     spec = ClusterSpec(
         name="demo",
@@ -63,7 +63,7 @@ def _cluster(keep: bool) -> Iterator[EmbeddedCluster]:
             DriverSpec(profile="tpu-v6e-4x4", nodes=_NODES[1:]),
         ],
     )
-    cluster = EmbeddedCluster(spec, home, tied=not keep)
+    cluster = LocalCluster(spec, home, tied=not keep)
     kept = False
     try:
         cluster.start()

@@ -69,6 +69,20 @@ class ClusterHome:
         return self.directory / "drakit.log"
 
     @property
+    def logs(self) -> Path:
+        """One file for each real component."""
+        return self.directory / "logs"
+
+    def component_log(self, name: str) -> Path:
+        """What one real component prints, e.g. ``kube-apiserver``."""
+        return self.logs / f"{name}.log"
+
+    @property
+    def pki(self) -> Path:
+        """Keys and certificates of real components."""
+        return self.directory / "pki"
+
+    @property
     def store(self) -> Path:
         """The SQLite file with all objects."""
         return self.directory / "store.sqlite"

@@ -8,11 +8,11 @@ kernel kills it when that process ends, however it ends.
 from __future__ import annotations
 
 import asyncio
-import ctypes
 import logging
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -69,6 +69,7 @@ class ServerProcess:
         self._stop_seconds = stop_seconds
         self._process: asyncio.subprocess.Process | None = None
         self._watch: asyncio.Task[None] | None = None
+        self._log_start = 0  # bytes that earlier runs have left in the log
 
     @property
     def pid(self) -> int:
@@ -87,11 +88,9 @@ class ServerProcess:
         try:
             self._process = await self._spawn()
             await self._until_healthy(self._process)
-        except BaseException as error:
+        except BaseException:
             await self._end(signal.SIGKILL)
             self.state = State.FAILED
-            if isinstance(error, OSError):
-                raise ClusterError(f"{self.name} did not start: {self._command[0]}: {error.strerror}") from error
             raise
         self.state = State.RUNNING
         self._watch = asyncio.create_task(self._watched(self._process), name=f"watch {self.name}")
@@ -108,15 +107,15 @@ class ServerProcess:
     async def _spawn(self) -> asyncio.subprocess.Process:
         self.log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._log_start = os.fstat(descriptor).st_size
         try:
             return await asyncio.create_subprocess_exec(
-                *self._command,
+                *tied(self._command),
                 stdin=subprocess.DEVNULL,
                 stdout=descriptor,
                 stderr=descriptor,
                 start_new_session=True,  # Ctrl-C is for the supervisor, which stops its children in order
-                env={**os.environ, **self._environment} if self._environment is not None else None,
-                preexec_fn=dies_with(os.getpid()),
+                env=_without_notifications() | dict(self._environment or {}),
             )
         finally:
             os.close(descriptor)
@@ -171,16 +170,26 @@ class ServerProcess:
         self.state = State.STOPPED
 
     def _end_of_log(self) -> str:
-        return f"the end of {self.log}:{log_tail(self.log)}"
+        return f"the end of {self.log}:{log_tail(self.log, since=self._log_start)}"
 
 
-def dies_with(parent: int) -> Callable[[], None]:
-    """What a forked child does before it becomes another program, so that it ends with its ``parent`` (a pid)."""
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
+def _without_notifications() -> dict[str, str]:
+    """Our environment; etcd, kube-apiserver and containerd would tell our starter that they are ready: too early."""
+    return {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
 
-    def tie() -> None:
-        prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it ended before the line above
-            os._exit(1)
 
-    return tie
+# Run by a new interpreter: a fork of this process, whose threads may hold any lock, must do nothing but exec.
+_LAUNCHER = f"""
+import ctypes, os, sys
+ctypes.CDLL(None).prctl({_PR_SET_PDEATHSIG}, {signal.SIGKILL.value}, 0, 0, 0)
+if os.getppid() == int(sys.argv[1]):
+    try:
+        os.execv(sys.argv[2], sys.argv[2:])
+    except OSError as error:
+        sys.exit(f"{{sys.argv[2]}}: {{error.strerror}}")
+"""
+
+
+def tied(command: Sequence[str]) -> list[str]:
+    """The command that runs ``command``, whose first part is a path, and has it killed when this process ends."""
+    return [sys.executable, "-I", "-S", "-c", _LAUNCHER, str(os.getpid()), *command]

@@ -31,10 +31,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("drakit", "test clusters with DRA devices (drakit)")
     group.addoption(
         "--cluster",
-        choices=["embedded"],
+        choices=["embedded", "binaries"],
         default="embedded",
-        help="backend of the `cluster` fixture (default: embedded)",
+        help="backend of the `cluster` fixture (default: embedded, drakit's own components; binaries: Kubernetes' own)",
     )
+    group.addoption(
+        "--real",
+        metavar="COMPONENT,...",
+        help="which of apiserver, controllers, scheduler and kubelet are Kubernetes' own (default: as --cluster says)",
+    )
+    group.addoption("--kubernetes-version", metavar="V", help="version of real components, e.g. 1.36.3")
+    group.addoption("--kubernetes-dir", metavar="DIR", help="where they are (default: what drakit built)")
     group.addoption(
         "--cluster-nodes",
         type=int,
@@ -42,7 +49,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help=f"nodes of the `cluster` fixture (default: {_DEFAULT_NODES})",
     )
-    group.addoption("--emulated-version", default="1.37", metavar="V", help="Kubernetes 1.34 to 1.37 (default: 1.37)")
+    group.addoption("--emulated-version", metavar="V", help="Kubernetes 1.34 to 1.37 (default: the version's own)")
     group.addoption("--feature-gates", default="", metavar="A=true,B=false", help="feature gates of all components")
 
 
@@ -50,11 +57,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
     """What ``cluster`` starts; override it in a conftest.py to start something else."""
     from drakit_api.features import parse_gates
-    from drakit_kind.cluster import ClusterSpec
+    from drakit_kind.backends import real_components
+    from drakit_kind.cluster import KUBERNETES_VERSION, ClusterSpec
 
     option = request.config.getoption
     return ClusterSpec(
         name="pytest",
+        version=option("--kubernetes-version") or KUBERNETES_VERSION,
+        real=real_components(option("--cluster"), option("--real")),
+        kubernetes_dir=option("--kubernetes-dir"),
         nodes=[f"node-{number}" for number in range(1, option("--cluster-nodes") + 1)],
         emulated_version=option("--emulated-version"),
         gates=parse_gates(option("--feature-gates")),
@@ -64,8 +75,8 @@ def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
 @pytest.fixture(scope="session")
 def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterSpec], Cluster]]:
     """Start clusters of one's own; all are stopped and their files removed at the end of the session."""
-    from drakit_kind.embedded import EmbeddedCluster
     from drakit_kind.home import ClusterHome
+    from drakit_kind.local import LocalCluster
 
     with contextlib.ExitStack() as stack:
 
@@ -73,7 +84,7 @@ def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterS
             # /tmp by name: pytest's own directories are longer than a unix socket's path may be.
             directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
             stack.callback(shutil.rmtree, directory, ignore_errors=True)
-            cluster = EmbeddedCluster(spec, ClusterHome(directory), tied=True)
+            cluster = LocalCluster(spec, ClusterHome(directory), tied=True)
             stack.callback(cluster.stop)
             cluster.start()
             return cluster

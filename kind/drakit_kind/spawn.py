@@ -118,10 +118,10 @@ def _signal_and_wait(pid: int, number: signal.Signals | None, timeout: float) ->
         os.close(handle)
 
 
-def log_tail(log: Path) -> str:
-    """The last lines of a log, indented to follow an error message."""
+def log_tail(log: Path, *, since: int = 0) -> str:
+    """The last lines of a log, from the byte ``since`` on, indented to follow an error message."""
     try:
-        lines = log.read_text(errors="replace").splitlines()[-_LOG_TAIL_LINES:]
+        lines = log.read_bytes()[since:].decode(errors="replace").splitlines()[-_LOG_TAIL_LINES:]
     except FileNotFoundError:
         return ""
     return "".join(f"\n  {line}" for line in lines)

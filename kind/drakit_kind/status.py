@@ -7,10 +7,11 @@ from collections import Counter
 from drakit_client.connection import Object
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api
-from drakit_kind.embedded import EmbeddedCluster
+from drakit_kind.cluster import COMPONENTS, ClusterSpec
+from drakit_kind.local import LocalCluster
 
 
-def summary(cluster: EmbeddedCluster) -> str:
+def summary(cluster: LocalCluster) -> str:
     """Several lines of text; asks the API server, so it also shows that it answers."""
     with Api(cluster.kubeconfig, namespace="") as api:
         nodes = api.objects(NODES)
@@ -20,7 +21,7 @@ def summary(cluster: EmbeddedCluster) -> str:
     ready = sum(_is_ready(node) for node in nodes)
     allocated = sum("allocation" in claim.get("status", {}) for claim in claims)
     lines = [
-        f"cluster {cluster.spec.name}: running at {cluster.url}, Kubernetes {cluster.spec.emulated_version}",
+        f"cluster {cluster.spec.name}: running at {cluster.url}, Kubernetes {_versions(cluster.spec)}",
         f"nodes: {ready} of {len(nodes)} ready",
         *(_devices_line(driver, slices) for driver in sorted({item["spec"]["driver"] for item in slices})),
         f"claims: {allocated} of {len(claims)} allocated",
@@ -40,3 +41,11 @@ def _devices_line(driver: str, slices: list[Object]) -> str:
     pools = {spec["pool"]["name"] for spec in mine}
     devices = sum(len(spec.get("devices") or []) for spec in mine)
     return f"driver {driver}: {len(pools)} pools, {len(mine)} slices, {devices} devices"
+
+
+def _versions(spec: ClusterSpec) -> str:
+    """As ``1.37`` where all is ours, and as ``1.37.1 (Kubernetes' own: apiserver, controllers)``."""
+    real = [component for component in COMPONENTS if component in spec.real]
+    if not real:
+        return spec.behaves_as("apiserver")
+    return f"{spec.version} (Kubernetes' own: {', '.join(real)})"

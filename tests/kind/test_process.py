@@ -73,8 +73,8 @@ async def test_a_program_that_does_not_exist_is_named(tmp_path: Path) -> None:
     async def never() -> bool:
         return False
 
-    thing = ServerProcess("etcd", [str(tmp_path / "etcd")], log=tmp_path / "etcd.log", healthy=never)
-    with pytest.raises(ClusterError, match=r"etcd did not start: .*/etcd: No such file or directory"):
+    thing = ServerProcess("etcd", [str(tmp_path / "etcd"), "--x"], log=tmp_path / "etcd.log", healthy=never)
+    with pytest.raises(ClusterError, match=r"(?s)etcd ended with status 1; .*/etcd: No such file or directory"):
         await thing.start()
 
 
@@ -89,6 +89,24 @@ async def test_a_component_that_ends_by_itself_is_reported_with_its_last_words(t
         assert "thing ended by itself with status 1" in await ended
     assert "disk full" in ended.result()
     assert thing.state is State.FAILED
+
+
+async def test_a_failed_restart_does_not_show_the_log_of_the_run_before(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "thing.log").write_text("of an earlier run\n")
+    with pytest.raises(ClusterError) as failed:
+        await server(tmp_path, "sys.exit('now')").start()
+    assert str(failed.value).endswith("thing.log:\n  now")
+
+
+async def test_readiness_of_a_component_is_not_announced_as_that_of_the_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    thing = server(tmp_path, f"import os; print('told', os.environ.get('NOTIFY_SOCKET'), flush=True); {SERVES}")
+    await thing.start()
+    await thing.stop()
+    assert thing.log.read_text() == "told None\n"
 
 
 async def test_a_component_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
@@ -117,7 +135,7 @@ from drakit_kind.process import ServerProcess
 
 async def main():
     async def healthy(): return True
-    thing = ServerProcess("thing", ["sleep", "1000"], log=Path(sys.argv[1]), healthy=healthy)
+    thing = ServerProcess("thing", ["/bin/sleep", "1000"], log=Path(sys.argv[1]), healthy=healthy)
     await thing.start()
     print(thing.pid, flush=True)
     await asyncio.Event().wait()

@@ -1,7 +1,9 @@
-"""The embedded backend: a cluster in one Python process of its own, no root and nothing but pip.
+"""Clusters on this machine, supervised by one process each: the backends ``embedded`` and ``binaries``.
 
-A process of its own, also in tests: it can be killed like a real cluster's, its work does not share an interpreter with
-the test's, and what ``drakit cluster up`` keeps in the background is exactly what the suite was run on.
+They differ only in which components are Kubernetes' own programs: with none it takes no root and nothing but
+pip. The supervisor is a process of its own, also in tests: it can be killed like a real cluster's machine, its work
+does not share an interpreter with the test's, and what ``drakit cluster up`` keeps in the background is exactly what
+the suite was run on.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from drakit_api.features import FeatureGateError, FeatureGates
+from drakit_api.features import FeatureGateError
 from drakit_kind import control, spawn
-from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Driver, DriverSpec
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, Driver, DriverSpec
+from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
 from drakit_kind.drivers import DriverProcess, pools_of
 from drakit_kind.home import ClusterHome
 
@@ -26,8 +29,8 @@ _STOP_SECONDS = 20.0
 _RESTART_SECONDS = 60.0
 
 
-class EmbeddedCluster:
-    """One embedded cluster in ``home``; ``start`` also takes up again what an earlier run left there.
+class LocalCluster:
+    """One cluster in ``home``; ``start`` also takes up again what an earlier run left there.
 
     ``tied``: the cluster does not outlive the process that starts it, however that ends.
     """
@@ -40,7 +43,7 @@ class EmbeddedCluster:
         self._process: subprocess.Popen[bytes] | None = None  # None if another process started it
 
     @classmethod
-    def running(cls, home: ClusterHome) -> EmbeddedCluster | None:
+    def running(cls, home: ClusterHome) -> LocalCluster | None:
         """The cluster that runs in ``home``, or None."""
         spec = home.read_spec()
         if spec is None or home.running_pid() is None:
@@ -105,24 +108,28 @@ class EmbeddedCluster:
         gates: Mapping[str, bool] | None = None,
         emulated_version: str | None = None,
     ) -> None:
-        """Restart one component inside the process; see ``Cluster.restart``."""
-        if version not in (None, self._spec.version):
-            raise ClusterError(
-                f"the embedded cluster is version {self._spec.version} only; use emulated_version={version!r}"
-            )
+        """Restart one component in its slot; see ``Cluster.restart``."""
+        if version is not None:
+            _check_program(replace(self._spec, version=version, versions={}), component)
         request = {
             "component": component,
+            "version": version,
             "gates": None if gates is None else dict(gates),
             "emulated_version": emulated_version,
         }
         control.call(self._home.control, request, timeout=_RESTART_SECONDS)
 
     def logs(self, component: Component | None = None) -> str:
-        """The process's log; ``component`` picks the lines of one."""
-        text = self._home.log.read_text(errors="replace")
+        """What the components have printed; ``component`` picks the files of one, or its lines of the supervisor's."""
+        texts = [path.read_text(errors="replace") for path in self._log_files(component)]
+        supervisor = self._home.log.read_text(errors="replace")
         if component is None:
-            return text
-        return "".join(line for line in text.splitlines(keepends=True) if component in line)
+            return "".join([supervisor, *texts])
+        return "".join(texts) or "".join(line for line in supervisor.splitlines(keepends=True) if component in line)
+
+    def _log_files(self, component: Component | None) -> list[Path]:
+        programs = sum(PROGRAMS.values(), ()) if component is None else PROGRAMS[component]
+        return [path for path in sorted(self._home.logs.glob("*.log")) if path.stem.split("@")[0] in programs]
 
     def driver(self, spec: DriverSpec) -> Driver:
         """A driver in a process of its own, on this cluster's kubelet directories."""
@@ -130,13 +137,37 @@ class EmbeddedCluster:
 
 
 def _check(spec: ClusterSpec) -> None:
-    """Refuse what cannot start before anything does: in the process's log it would be hard to find."""
-    try:
-        FeatureGates(spec.emulated_version, spec.gates)
-    except FeatureGateError as error:
-        raise ClusterError(str(error)) from None
+    """Refuse what cannot start before anything does: in the supervisor's log it would be hard to find."""
+    if "apiserver" in spec.real and "controllers" not in spec.real:
+        raise ClusterError(
+            "a real API server needs real controllers: nodes keep the taint that it gives them until "
+            "kube-controller-manager sees them ready"
+        )
+    for component in COMPONENTS:
+        if component in spec.real:
+            _check_program(spec, component)
+        else:
+            _check_gates(spec, component)
     for driver in spec.drivers:
         pools_of(driver)
+
+
+def _check_gates(spec: ClusterSpec, component: Component) -> None:
+    try:
+        Behaviour.of(spec, component).feature_gates()
+    except FeatureGateError as error:
+        raise ClusterError(f"{component}: {error}") from None
+
+
+def _check_program(spec: ClusterSpec, component: Component) -> None:
+    if component not in spec.real:
+        return
+    from drakit_kind.kubernetes.assets import find_assets
+
+    Behaviour.of(spec, component).flags()
+    assets = find_assets(spec.version_of(component), Path(spec.kubernetes_dir) if spec.kubernetes_dir else None)
+    for program in PROGRAMS[component]:
+        assets.path(program)
 
 
 def _check_port(port: int) -> None:

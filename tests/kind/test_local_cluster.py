@@ -13,15 +13,15 @@ from drakit_client.resources import CONFIG_MAPS, PODS, RESOURCE_CLAIMS
 from drakit_kind import manifests
 from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
-from drakit_kind.embedded import EmbeddedCluster
+from drakit_kind.local import LocalCluster
 from drakit_kind.home import ClusterHome
 
 
 @pytest.fixture
-def cluster() -> Iterator[EmbeddedCluster]:
+def cluster() -> Iterator[LocalCluster]:
     directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
     spec = ClusterSpec(nodes=["node-1"], drivers=[DriverSpec(profile="a100-40gb", nodes=["node-1"])])
-    cluster = EmbeddedCluster(spec, ClusterHome(directory))
+    cluster = LocalCluster(spec, ClusterHome(directory))
     cluster.start()
     yield cluster
     cluster.stop()
@@ -33,7 +33,7 @@ def _partition(name: str) -> list[manifests.Object]:
     return [manifests.claim(name, request), manifests.pod(name, name)]
 
 
-def test_a_killed_cluster_continues_where_it_was(cluster: EmbeddedCluster) -> None:
+def test_a_killed_cluster_continues_where_it_was(cluster: LocalCluster) -> None:
     with Api(cluster.kubeconfig) as api:
         api.create(*_partition("before"))
         (running,) = api.wait_running("before")
@@ -61,7 +61,7 @@ def test_a_killed_cluster_continues_where_it_was(cluster: EmbeddedCluster) -> No
         api.wait_gone(PODS, ["before", "after"])
 
 
-def test_everything_of_a_cluster_is_private_to_its_user(cluster: EmbeddedCluster) -> None:
+def test_everything_of_a_cluster_is_private_to_its_user(cluster: LocalCluster) -> None:
     directory = cluster.home.directory
     open_to_others = [
         path
@@ -73,7 +73,7 @@ def test_everything_of_a_cluster_is_private_to_its_user(cluster: EmbeddedCluster
     assert [path.name for path in secrets if path.stat().st_mode & 0o077] == []
 
 
-def test_gates_that_kubernetes_refuses_cost_no_running_component(cluster: EmbeddedCluster) -> None:
+def test_gates_that_kubernetes_refuses_cost_no_running_component(cluster: LocalCluster) -> None:
     with pytest.raises(ClusterError, match="feature is locked to true"):
         cluster.restart("apiserver", gates={"DRAPrioritizedList": False})
     with Api(cluster.kubeconfig) as api:
@@ -82,7 +82,7 @@ def test_gates_that_kubernetes_refuses_cost_no_running_component(cluster: Embedd
 
 def test_a_directory_too_deep_for_sockets_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     deep = tmp_path / ("x" * 60)
-    cluster = EmbeddedCluster(ClusterSpec(nodes=["node-1"]), ClusterHome(deep))
+    cluster = LocalCluster(ClusterSpec(nodes=["node-1"]), ClusterHome(deep))
     with pytest.raises(ClusterError, match=r"bytes too long for the unix sockets below it; set DRAKIT_HOME"):
         cluster.start()
     assert not deep.exists()

@@ -1,0 +1,33 @@
+"""Which components are real in which backend, in the words of a command line."""
+
+from __future__ import annotations
+
+import os
+from typing import Literal, cast, get_args
+
+from drakit_kind.cluster import COMPONENTS, ClusterError, Component
+
+Local = Literal["embedded", "binaries"]
+LOCAL: tuple[Local, ...] = get_args(Local)
+
+_CONTROL_PLANE: frozenset[Component] = frozenset({"apiserver", "controllers", "scheduler"})
+
+
+def real_components(backend: Local, chosen: str | None = None) -> frozenset[Component]:
+    """The components that are Kubernetes' own programs.
+
+    ``chosen`` is a list as of ``--real apiserver,controllers``; None is the backend's own choice: none for
+    ``embedded``; for ``binaries`` the control plane, and kubelets too for root, whom containers need.
+    """
+    if chosen is not None:
+        return _parsed(chosen)
+    if backend == "embedded":
+        return frozenset()
+    return _CONTROL_PLANE | ({"kubelet"} if os.geteuid() == 0 else frozenset())
+
+
+def _parsed(text: str) -> frozenset[Component]:
+    names = {name.strip() for name in text.split(",") if name.strip()}
+    if unknown := sorted(names - set(COMPONENTS)):
+        raise ClusterError(f"--real {text}: there is no component {unknown[0]!r}; use {', '.join(COMPONENTS)}")
+    return frozenset(cast("set[Component]", names))

@@ -1,0 +1,65 @@
+"""The real components of one cluster's control plane, made as its supervising process asks for them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+
+from drakit_kind.cluster import ClusterSpec
+from drakit_kind.control_plane import programs
+from drakit_kind.control_plane.authority import Authority
+from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.control_plane.programs import ADMIN, CONTROLLER_MANAGER, SCHEDULER, Binaries, Site
+from drakit_kind.home import ClusterHome
+from drakit_kind.process import ServerProcess
+from drakit_kind.slots import Access, end_cluster
+
+_USERS = (CONTROLLER_MANAGER, SCHEDULER)
+
+
+class ControlPlane:
+    """Makes the processes; ``binaries`` gives the programs of a version."""
+
+    def __init__(self, spec: ClusterSpec, home: ClusterHome, binaries: Callable[[str], Binaries]) -> None:
+        self._spec = spec
+        self._home = home
+        self._binaries = binaries
+        self.authority = Authority(home.pki)
+        others = {user: secrets.token_urlsafe(32) for user in _USERS}
+        self._tokens = {ADMIN: spec.token or secrets.token_urlsafe(32), **others}
+
+    @property
+    def access(self) -> Access:
+        """How the real API server is reached, as an administrator."""
+        port = self._spec.port
+        return Access(f"https://127.0.0.1:{port}", self._tokens[ADMIN], self.authority.certificate.read_bytes())
+
+    def etcd(self) -> ServerProcess:
+        """The store of the real API server."""
+        return programs.etcd(self._site(self.access), self._binaries(self._spec.version_of("apiserver")))
+
+    def apiserver(self, behaviour: Behaviour) -> ServerProcess:
+        """kube-apiserver on that store."""
+        binaries = self._binaries(behaviour.version)
+        return programs.kube_apiserver(self._site(self.access), binaries, behaviour, self._spec.runtime_config)
+
+    def controllers(self, access: Access, behaviour: Behaviour) -> ServerProcess:
+        """kube-controller-manager, also on our API server."""
+        return programs.kube_controller_manager(self._site(access), self._binaries(behaviour.version), behaviour)
+
+    def scheduler(self, access: Access, behaviour: Behaviour) -> ServerProcess:
+        """kube-scheduler, also on our API server."""
+        return programs.kube_scheduler(self._site(access), self._binaries(behaviour.version), behaviour)
+
+    def _site(self, access: Access) -> Site:
+        # Ours knows one user only, and signs its certificate itself.
+        ours = access.socket is not None
+        return Site(
+            name=f"drakit-{self._spec.name}",
+            home=self._home,
+            authority=self.authority,
+            access=access,
+            tokens=dict.fromkeys(self._tokens, access.token) if ours else self._tokens,
+            knows_service_accounts=not ours,
+            ended=end_cluster,
+        )

@@ -1,0 +1,66 @@
+"""Which programs a real component is, and how a cluster's versions and gates become their flags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from drakit_api.features import FeatureGates
+from drakit_kind.cluster import ClusterError, ClusterSpec, Component, minor_version
+
+# What each component runs; etcd goes with the API server, and stays while that is restarted.
+PROGRAMS: dict[Component, tuple[str, ...]] = {
+    "apiserver": ("etcd", "kube-apiserver"),
+    "controllers": ("kube-controller-manager",),
+    "scheduler": ("kube-scheduler",),
+    "kubelet": ("kubelet", "containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "pause"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Behaviour:
+    """What one component is (``version``, "1.37.1"), behaves like ("1.36"; None is its own) and has switched."""
+
+    version: str
+    emulated_version: str | None = None
+    gates: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def minor(self) -> str:
+        """The minor version that it behaves like, e.g. "1.36"."""
+        return self.emulated_version or minor_version(self.version)
+
+    @classmethod
+    def of(cls, spec: ClusterSpec, component: Component) -> Behaviour:
+        """What a cluster's spec says of a component."""
+        return cls(version=spec.version_of(component), emulated_version=spec.emulated_version, gates=dict(spec.gates))
+
+    def feature_gates(self) -> FeatureGates:
+        """The gates of one of our components; raises ``FeatureGateError`` where Kubernetes would refuse them."""
+        return FeatureGates(self.minor, self.gates)
+
+    def flags(self) -> dict[str, str]:
+        """``--feature-gates`` and ``--emulated-version`` of a real component of the control plane.
+
+        Raises ``ClusterError`` for a gate that only drakit's components know.
+        """
+        flags = {"feature-gates": gates_flag(self.gates)} if self.gates else {}
+        if self.minor != minor_version(self.version):
+            flags["emulated-version"] = f"kube={self.minor}"
+        return flags
+
+
+def gates_flag(gates: Mapping[str, bool]) -> str:
+    """``A=true,B=false`` for a real component; raises ``ClusterError`` for a gate of the kit."""
+    kit_only = {gate.name for gate in FeatureGates().known() if gate.kit_only}
+    if unknown := sorted(kit_only & gates.keys()):
+        raise ClusterError(
+            f"feature gate {unknown[0]} exists in drakit's own components only; "
+            "leave it out where the component is Kubernetes' own"
+        )
+    return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(gates.items()))
+
+
+def arguments(flags: Mapping[str, object]) -> list[str]:
+    """``--name=value`` for each flag."""
+    return [f"--{name}={value}" for name, value in flags.items()]

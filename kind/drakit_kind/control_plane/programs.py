@@ -1,0 +1,200 @@
+"""The four programs of a control plane with the flags of a test cluster.
+
+Flags are as few as a test cluster needs; what they are for stands beside them. Sources: the flag reference of each
+component of Kubernetes 1.37, and ``etcd --help``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import urlsplit
+
+import yaml
+
+from drakit_kind import kubeconfig
+from drakit_kind.control_plane import probes
+from drakit_kind.control_plane.authority import Authority
+from drakit_kind.control_plane.flags import Behaviour, arguments
+from drakit_kind.home import ClusterHome
+from drakit_kind.process import ServerProcess
+from drakit_kind.slots import Access
+
+ADMIN = "drakit-admin"
+# kube-apiserver's own users of these components, so that they have just the rights that RBAC's defaults give them.
+CONTROLLER_MANAGER = "system:kube-controller-manager"
+SCHEDULER = "system:kube-scheduler"
+_SERVICE_CIDR = "10.96.0.0/16"
+# A test cluster's components wait for one another all the time; the defaults are made for thousands of nodes.
+_QPS, _BURST = 1000, 2000
+_STOP_SECONDS = 20.0
+
+
+class Binaries(Protocol):
+    """Where programs of one Kubernetes version are, see ``drakit_kind.kubernetes.assets``."""
+
+    def path(self, name: str) -> Path:
+        """The program; raises ``ClusterError`` if it is not there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """What all programs of one control plane share.
+
+    ``tokens`` are the bearer tokens, by user; ``knows_service_accounts`` whether the API server gives controllers
+    rights of their own.
+    """
+
+    name: str
+    home: ClusterHome
+    authority: Authority
+    access: Access
+    tokens: Mapping[str, str]
+    knows_service_accounts: bool
+    ended: Callable[[str], None]
+
+    @property
+    def port(self) -> int:
+        """The API server's, on 127.0.0.1."""
+        port = urlsplit(self.access.url).port
+        assert port is not None
+        return port
+
+    def process(self, name: str, command: list[str], healthy: probes.Probe) -> ServerProcess:
+        """A program of this control plane, with its log where ``drakit cluster logs`` finds it."""
+        return ServerProcess(
+            name,
+            command,
+            log=self.home.component_log(name),
+            healthy=healthy,
+            ended=self.ended,
+            stop_seconds=_STOP_SECONDS,
+        )
+
+    def credential(self, name: str, content: bytes) -> Path:
+        """A file (0600) that a program reads at its start."""
+        path = self.home.directory / "credentials" / name
+        path.parent.mkdir(exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(content)
+        return path
+
+    def kubeconfig(self, user: str) -> Path:
+        """A kubeconfig with the token of one user."""
+        entry = kubeconfig.entry(self.name, self.access.url, self.tokens[user], self.access.certificate)
+        return self.credential(f"{user.removeprefix('system:')}.kubeconfig", yaml.safe_dump(entry).encode())
+
+
+def etcd(site: Site, binaries: Binaries) -> ServerProcess:
+    """etcd on a unix socket: on a TCP port, every user of the machine could read the cluster's secrets."""
+    client, peer = f"unix://{_etcd_socket(site)}", f"unix://{site.home.directory}/etcd-peer.sock"
+    flags = {
+        "data-dir": site.home.directory / "etcd",
+        "listen-client-urls": client,
+        "advertise-client-urls": client,
+        "listen-peer-urls": peer,
+        "initial-advertise-peer-urls": peer,
+        "initial-cluster": f"default={peer}",
+        "log-level": "warn",
+    }
+    # Without fsync a crash of the machine may cost a test cluster its data; with it, each write waits for the disk.
+    command = [str(binaries.path("etcd")), *arguments(flags), "--unsafe-no-fsync"]
+    return site.process("etcd", command, probes.unix(_etcd_socket(site), "/health"))
+
+
+def _etcd_socket(site: Site) -> Path:
+    return site.home.directory / "etcd.sock"
+
+
+def kube_apiserver(
+    site: Site, binaries: Binaries, behaviour: Behaviour, runtime_config: Mapping[str, str]
+) -> ServerProcess:
+    """kube-apiserver with RBAC, the Node authorizer and NodeRestriction, as clusters have it."""
+    authority = site.authority
+    serving = authority.issue("kube-apiserver", user="kube-apiserver", hosts=["127.0.0.1", "localhost", "kubernetes"])
+    kubelet_client = authority.issue("kubelet-client", user="kube-apiserver", groups=["system:masters"])
+    accounts = authority.signing_key("service-accounts")
+    flags: dict[str, object] = {
+        "etcd-servers": f"unix://{_etcd_socket(site)}",
+        "bind-address": "127.0.0.1",
+        "advertise-address": "127.0.0.1",
+        "secure-port": site.port,
+        # The address would be published to pods, which do not reach the loopback of this machine.
+        "endpoint-reconciler-type": "none",
+        "service-cluster-ip-range": _SERVICE_CIDR,
+        "authorization-mode": "Node,RBAC",
+        "enable-admission-plugins": "NodeRestriction",
+        "client-ca-file": authority.certificate,
+        "tls-cert-file": serving.certificate,
+        "tls-private-key-file": serving.key,
+        "token-auth-file": _token_file(site),
+        "kubelet-client-certificate": kubelet_client.certificate,
+        "kubelet-client-key": kubelet_client.key,
+        "kubelet-preferred-address-types": "InternalIP,Hostname",
+        "service-account-issuer": "https://kubernetes.default.svc",
+        "service-account-key-file": accounts.certificate,
+        "service-account-signing-key-file": accounts.key,
+        # Tests start and stop watches all the time; nobody is served better by waiting for them at the end.
+        "shutdown-send-retry-after": "true",
+        **behaviour.flags(),
+    }
+    if runtime_config:
+        flags["runtime-config"] = ",".join(f"{name}={value}" for name, value in runtime_config.items())
+    command = [str(binaries.path("kube-apiserver")), *arguments(flags)]
+    ready = probes.https(site.port, "/readyz", authority.certificate, token=site.tokens[ADMIN])
+    return site.process("kube-apiserver", command, ready)
+
+
+def _token_file(site: Site) -> Path:
+    """Kubernetes' static tokens: ``token,user,uid,"group"`` a line."""
+    groups = {ADMIN: ',"system:masters"'}
+    lines = [f"{token},{user},{user}{groups.get(user, '')}\n" for user, token in site.tokens.items()]
+    return site.credential("tokens.csv", "".join(lines).encode())
+
+
+def kube_controller_manager(site: Site, binaries: Binaries, behaviour: Behaviour) -> ServerProcess:
+    """kube-controller-manager with its default controllers."""
+    port = probes.free_port()
+    flags: dict[str, object] = {
+        "kubeconfig": site.kubeconfig(CONTROLLER_MANAGER),
+        "use-service-account-credentials": str(site.knows_service_accounts).lower(),
+        "service-account-private-key-file": site.authority.signing_key("service-accounts").key,
+        # What pods get in kube-root-ca.crt.
+        "root-ca-file": site.credential("root-ca.crt", site.access.certificate or b""),
+        "kube-api-qps": _QPS,
+        "kube-api-burst": _BURST,
+        **_serving(site, "kube-controller-manager", port),
+        **behaviour.flags(),
+    }
+    command = [str(binaries.path("kube-controller-manager")), "--leader-elect=false", *arguments(flags)]
+    healthy = probes.https(port, "/healthz", site.authority.certificate)
+    return site.process("kube-controller-manager", command, healthy)
+
+
+def kube_scheduler(site: Site, binaries: Binaries, behaviour: Behaviour) -> ServerProcess:
+    """kube-scheduler with its default profile; ready when it has seen all that it watches."""
+    port = probes.free_port()
+    configuration = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "clientConnection": {"kubeconfig": str(site.kubeconfig(SCHEDULER)), "qps": _QPS, "burst": _BURST},
+        "leaderElection": {"leaderElect": False},
+    }
+    path = site.credential("kube-scheduler.yaml", yaml.safe_dump(configuration).encode())
+    flags: dict[str, object] = {"config": path, **_serving(site, "kube-scheduler", port), **behaviour.flags()}
+    command = [str(binaries.path("kube-scheduler")), *arguments(flags)]
+    return site.process("kube-scheduler", command, probes.https(port, "/readyz", site.authority.certificate))
+
+
+def _serving(site: Site, name: str, port: int) -> dict[str, object]:
+    """A health port on loopback with a certificate of the cluster; its other paths are for nobody."""
+    pair = site.authority.issue(name, user=name, hosts=["127.0.0.1", "localhost"])
+    return {
+        "bind-address": "127.0.0.1",
+        "secure-port": port,
+        "tls-cert-file": pair.certificate,
+        "tls-private-key-file": pair.key,
+    }

@@ -1,0 +1,106 @@
+"""drakit's own components, each as a slot of the process that supervises a cluster.
+
+They share that process to be quick to start, and nothing else: each has its own connection, and they meet at the HTTP
+port and at the kubelets' sockets as the real ones do. Each is imported when it is started.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from drakit_api.features import FeatureGates
+from drakit_kind.cluster import ClusterSpec
+from drakit_kind.home import ClusterHome
+from drakit_kind.slots import Access, Loop, Slot
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver import ServerConfig
+
+# A cluster is in use long before anything has lost its owner, and looking through all kinds would delay its start.
+_GARBAGE_SECONDS = 1.0
+
+
+class OurComponents:
+    """Makes them for one cluster; the API server and the kubelets share a secret, so they come from one place."""
+
+    def __init__(self, spec: ClusterSpec, home: ClusterHome) -> None:
+        self._spec = spec
+        self._home = home
+        self._kubelet_token = secrets.token_urlsafe(32)
+
+    def apiserver(self, gates: FeatureGates) -> ApiServer:
+        """The embedded API server on its SQLite file."""
+        from drakit_embedded.apiserver import ServerConfig
+
+        config = ServerConfig(
+            port=self._spec.port,
+            token=self._spec.token,
+            data_file=self._home.store,
+            gates=gates,
+            runtime_config=self._spec.runtime_config,
+            tls=self._spec.tls,
+            socket=self._home.api,
+            kubelet_token=self._kubelet_token,
+        )
+        return ApiServer(config, self._home.api)
+
+    def controllers(self, access: Access, gates: FeatureGates) -> Slot:
+        """All controllers in one loop."""
+        from drakit_embedded import controllers
+
+        connection = access.connect("controllers")
+        ready = asyncio.Event()
+        root_ca = (access.certificate or b"").decode()
+        run = partial(
+            controllers.run, connection, gates=gates, root_ca=root_ca, ready=ready, garbage_delay=_GARBAGE_SECONDS
+        )
+        return Loop("controllers", connection, run, ready)
+
+    def scheduler(self, access: Access, gates: FeatureGates) -> Slot:
+        """The scheduler around the bundled allocator."""
+        from drakit_allocator.scheduler import Scheduler
+
+        connection = access.connect("scheduler")
+        scheduler = Scheduler(connection, gates=gates)
+        return Loop("scheduler", connection, scheduler.run, scheduler.synced)
+
+    def kubelet(self, access: Access, *, client_authority: Path | None) -> Slot:
+        """Simulated kubelets; ``client_authority`` signs the client certificate of a real API server."""
+        from drakit_embedded.kubelet import KubeletSimulator, NodeSpec
+
+        nodes = [NodeSpec(name) for name in self._spec.nodes]
+        return KubeletSimulator(
+            access.connect("kubelet"),
+            nodes,
+            self._home.nodes,
+            token=self._kubelet_token,
+            client_ca_file=client_authority,
+        )
+
+
+class ApiServer:
+    """The embedded API server as a slot that knows how it is reached once it is started."""
+
+    def __init__(self, config: ServerConfig, socket: Path) -> None:
+        from drakit_embedded.apiserver import Server
+
+        self._server = Server(config)
+        self._token = config.token or ""
+        self._socket = socket
+
+    async def start(self) -> None:
+        """Start to serve."""
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """Finish the requests under way and close the store."""
+        await self._server.stop()
+
+    @property
+    def access(self) -> Access:
+        """How to reach it; inside this process the unix socket, because handshakes cost 0.3 s of a start."""
+        return Access(self._server.url, self._token, self._server.ca_certificate, self._socket)

@@ -1,0 +1,100 @@
+"""What every component of a cluster looks like to the process that supervises it, whoever wrote the component."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import ssl
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from drakit_client.connection import Connection
+
+log = logging.getLogger("drakit")
+
+
+class Slot(Protocol):
+    """One component: ours, or a real one's process."""
+
+    async def start(self) -> object:
+        """Start it and wait until it does its work."""
+
+    async def stop(self) -> None:
+        """End it in order."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """How components reach the API server: its address, or its unix ``socket``; ``certificate`` is the PEM to trust."""
+
+    url: str
+    token: str
+    certificate: bytes | None
+    socket: Path | None = None
+
+    def connect(self, component: str) -> Connection:
+        """A connection of one component's own, as ``drakit-<component>``."""
+        agent = f"drakit-{component}"
+        if self.socket is not None:
+            return Connection("http://localhost", socket=self.socket, token=self.token, user_agent=agent)
+        tls = ssl.create_default_context(cadata=self.certificate.decode()) if self.certificate else None
+        return Connection(self.url, token=self.token, tls=tls, user_agent=agent)
+
+
+class Loop:
+    """A component that is one coroutine, run until it is stopped; ``ready`` is set when it has its caches."""
+
+    def __init__(
+        self, name: str, connection: Connection, run: Callable[[], Coroutine[None, None, None]], ready: asyncio.Event
+    ) -> None:
+        self._name = name
+        self._connection = connection
+        self._run = run
+        self._ready = ready
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Run it in a task of its own."""
+        self._task = asyncio.create_task(self._guarded(), name=self._name)
+        await self._ready.wait()
+
+    async def _guarded(self) -> None:
+        try:
+            await self._run()
+        except Exception:
+            log.exception("%s failed", self._name)
+            end_cluster(f"{self._name} failed")
+
+    async def stop(self) -> None:
+        """Cancel it and close its connection."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self._connection.close()
+
+
+class Closing:
+    """A connection that outlives the component that uses it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def start(self) -> None:
+        """Nothing: it is opened by the first request."""
+
+    async def stop(self) -> None:
+        """Close it."""
+        await self._connection.close()
+
+
+def end_cluster(problem: str) -> None:
+    """End this process in order, because a component did.
+
+    Half a cluster would let tests fail for reasons that nobody finds: better none, and this in the log.
+    """
+    log.error("%s; so the cluster stops", problem.partition("\n")[0])
+    os.kill(os.getpid(), signal.SIGTERM)
