@@ -23,8 +23,14 @@ _BEGAN = time.monotonic()
 
 
 @pytest.fixture
+def node(cluster: Cluster) -> str:
+    """A node of the cluster; stories that take it have drivers of their own names, so they can share it."""
+    return cluster.spec.nodes[0]
+
+
+@pytest.fixture
 def gpus(driver: Callable[..., Driver]) -> StartGpus:
-    """``gpus("a100-40gb", nodes=["node-1"], gpus=2)``: start a driver with MIG GPUs."""
+    """``gpus("a100-40gb", nodes=[node], gpus=2)``: start a driver with MIG GPUs."""
     return lambda profile="a100-40gb", **options: Gpus(driver(profile, **options))
 
 

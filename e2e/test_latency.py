@@ -14,8 +14,8 @@ from e2e.hardware import StartGpus
 ROUNDS = 5
 
 
-def test_claim_to_running(api: Api, gpus: StartGpus, figure: Callable[[str, str], None]) -> None:
-    gpu = gpus(nodes=["node-1"])
+def test_claim_to_running(api: Api, gpus: StartGpus, figure: Callable[[str, str], None], node: str) -> None:
+    gpu = gpus(nodes=[node])
     seconds = []
     for round_ in range(ROUNDS):
         name = f"quick-{round_}"

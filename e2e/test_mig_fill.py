@@ -16,7 +16,6 @@ from drakit_kind.manifests import pod
 from e2e.hardware import StartGpus
 from e2e.ledger import Allocated, Ledger, OpenLedger
 
-NODE = "node-2"
 PROFILES = ("1g.5gb", "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb")
 WEIGHTS = (40, 5, 10, 25, 15, 5)
 BATCH = 12
@@ -25,9 +24,9 @@ TRIES = 8  # more batches than a DGX holds: 8 GPUs with at most 7 partitions eac
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_dgx_filled_at_random_is_never_over_committed(
-    api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated, seed: int
+    api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated, seed: int, node: str
 ) -> None:
-    gpu = gpus("dgx-a100", nodes=[NODE])
+    gpu = gpus("dgx-a100", nodes=[node])
     choose = random.Random(seed)
     full = False
     for batch in range(TRIES):
@@ -50,9 +49,11 @@ def test_a_dgx_filled_at_random_is_never_over_committed(
     assert ledger(gpu.name).used() == {}
 
 
-def test_churn_gives_back_what_it_took(api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated) -> None:
+def test_churn_gives_back_what_it_took(
+    api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated, node: str
+) -> None:
     """Pods come and go in random order while others wait for their places; nobody is forgotten, nothing leaks."""
-    gpu = gpus("a100-40gb", nodes=[NODE], gpus=2)
+    gpu = gpus("a100-40gb", nodes=[node], gpus=2)
     choose = random.Random(7)
     names = [f"churn-{index}" for index in range(40)]
     for name, profile in zip(names, choose.choices(PROFILES, WEIGHTS, k=len(names)), strict=True):

@@ -10,7 +10,6 @@ from drakit_kind.manifests import pod
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, Allocated, DevicesOf, OpenLedger
 
-NODE = "node-1"
 SEED_CLAIM = ("1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb")
 # 3g.20gb must lie at 4-7: at 0-3 it would leave room for one 1g only. See the picture in KEP-4815.
 LEGAL_LAYOUTS = [
@@ -20,19 +19,19 @@ LEGAL_LAYOUTS = [
 
 
 def test_the_four_partitions_of_the_kep_share_one_gpu(
-    api: Api, gpus: StartGpus, ledger: OpenLedger, devices_of: DevicesOf, all_free: AllFree
+    api: Api, gpus: StartGpus, ledger: OpenLedger, devices_of: DevicesOf, all_free: AllFree, node: str
 ) -> None:
-    gpu = gpus(nodes=[NODE], gpus=2)
+    gpu = gpus(nodes=[node], gpus=2)
     api.create(gpu.partitions("mig-devices", *SEED_CLAIM), pod("consumer", "mig-devices"))
     api.wait_running("consumer")
 
     account = ledger(gpu.name)
     account.check()
     devices = devices_of("mig-devices")
-    attributes = [account.devices[NODE, device]["attributes"] for device in devices]
+    attributes = [account.devices[node, device]["attributes"] for device in devices]
     assert [attribute["profile"]["string"] for attribute in attributes] == list(SEED_CLAIM)
     assert len({attribute["parentUUID"]["string"] for attribute in attributes}) == 1
-    assert {account.memory_slices(NODE, device) for device in devices} in LEGAL_LAYOUTS
+    assert {account.memory_slices(node, device) for device in devices} in LEGAL_LAYOUTS
 
     api.delete(PODS, "consumer")
     api.wait_gone(PODS, ["consumer"])
@@ -41,9 +40,9 @@ def test_the_four_partitions_of_the_kep_share_one_gpu(
 
 
 def test_the_container_sees_exactly_its_partitions(
-    api: Api, gpus: StartGpus, ledger: OpenLedger, devices_of: DevicesOf
+    api: Api, gpus: StartGpus, ledger: OpenLedger, devices_of: DevicesOf, node: str
 ) -> None:
-    gpu = gpus(nodes=[NODE])
+    gpu = gpus(nodes=[node])
     api.create(gpu.partitions("mig-devices", *SEED_CLAIM), pod("consumer", "mig-devices"))
     api.wait_running("consumer")
 
@@ -54,7 +53,7 @@ def test_the_container_sees_exactly_its_partitions(
     assert {environment[variable] for variable in variables.values()} == set(devices)
     assert all(environment[f"{variable}_UUID"].startswith("MIG-") for variable in variables.values())
     assert len({environment[f"{variable}_UUID"] for variable in variables.values()}) == len(devices)
-    parent = ledger(gpu.name).devices[NODE, devices[0]]["attributes"]["parentUUID"]["string"]
+    parent = ledger(gpu.name).devices[node, devices[0]]["attributes"]["parentUUID"]["string"]
     assert {environment[f"{variable}_PARENT_UUID"] for variable in variables.values()} == {parent}
     named = {
         value for name, value in environment.items() if name.startswith("GPU_DEVICE_") and value.startswith("gpu-")
@@ -64,9 +63,9 @@ def test_the_container_sees_exactly_its_partitions(
 
 @pytest.mark.parametrize("whole_first", [True, False], ids=["the GPU first", "the partition first"])
 def test_a_whole_gpu_and_its_partitions_exclude_each_other(
-    api: Api, gpus: StartGpus, ledger: OpenLedger, whole_first: bool
+    api: Api, gpus: StartGpus, ledger: OpenLedger, whole_first: bool, node: str
 ) -> None:
-    gpu = gpus(nodes=[NODE])
+    gpu = gpus(nodes=[node])
     claims = [gpu.whole("whole"), gpu.partitions("part", "1g.5gb")]
     first, second = claims if whole_first else reversed(claims)
     for claim in (first, second):
@@ -95,9 +94,9 @@ def test_a_whole_gpu_and_its_partitions_exclude_each_other(
     ids=["media extensions once", "3g + 4g leave nothing", "seven 1g", "7g is everything", "three 2g and a 1g"],
 )
 def test_what_one_gpu_holds(
-    api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated, profiles: list[str], left_over: int
+    api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated, profiles: list[str], left_over: int, node: str
 ) -> None:
-    gpu = gpus(nodes=[NODE])
+    gpu = gpus(nodes=[node])
     names = [f"part-{index}" for index in range(len(profiles))]
     for name, profile in zip(names, profiles, strict=True):
         api.create(gpu.partitions(name, profile), pod(name, name))
@@ -110,8 +109,8 @@ def test_what_one_gpu_holds(
         assert "cannot allocate all claims" in api.wait_event(name, "FailedScheduling")
 
 
-def test_every_mig_profile_of_an_a100_is_published(api: Api, gpus: StartGpus) -> None:
-    gpu = gpus(nodes=[NODE])
+def test_every_mig_profile_of_an_a100_is_published(api: Api, gpus: StartGpus, node: str) -> None:
+    gpu = gpus(nodes=[node])
     slices = api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={gpu.name}")
     devices = [device for item in slices for device in item["spec"].get("devices") or []]
     profiles = [device["attributes"].get("profile", {}).get("string", "whole") for device in devices]

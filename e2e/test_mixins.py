@@ -1,14 +1,15 @@
 """Seed 004's example layouts mean the same whether the server keeps their mixins or the driver flattens them.
 
 With the kit's gate ``DRAResourceSliceMixins`` slices are published as written (``spec.mixins``, ``includes``) and the
-scheduler applies them; without it the driver flattens and splits them for what Kubernetes 1.37 accepts.
+scheduler applies them; without it the driver flattens and splits them for what Kubernetes 1.37 accepts. Only drakit's
+own components know the gate, so one side is always an embedded cluster; the other is the cluster under test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,8 @@ CLAIMS: dict[str, list[list[str]]] = {
     "tpu-4x4": [[_CHIPS % "8"], [_CHIPS % "4"], [_CHIPS % "16"]],
 }
 WITHOUT_MIXINS = {"tpu-4x4"}
-# The host of each claim's pod: of hosts that are equally good a scheduler may take any.
-HOSTS = {"tpu-4x4": ["node-1", "node-3", "node-1"]}
+# The number of the host of each claim's pod: of hosts that are equally good a scheduler may take any.
+HOSTS = {"tpu-4x4": [1, 3, 1]}
 
 
 @dataclass
@@ -55,19 +56,24 @@ class Side:
 
 
 @pytest.fixture(scope="module")
-def sides(cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster]) -> Iterator[dict[str, Side]]:
-    """``native`` keeps mixins in its slices, ``flattened`` does not know them."""
-    with ExitStack() as stack:
-        found = {}
-        for name, on in (("native", True), ("flattened", False)):
-            cluster = start_cluster(replace(cluster_spec, name=name, gates={**cluster_spec.gates, GATE: on}))
-            found[name] = Side(cluster, stack.enter_context(Api(cluster.kubeconfig)))
-        yield found
+def native(cluster: Cluster, start_cluster: Callable[[ClusterSpec], Cluster]) -> Iterator[Side]:
+    """A cluster that keeps mixins in its slices, with nodes of the same names."""
+    keeps_mixins = start_cluster(ClusterSpec(name="native", nodes=cluster.spec.nodes, gates={GATE: True}))
+    with Api(keeps_mixins.kubeconfig) as api:
+        yield Side(keeps_mixins, api)
 
 
-def _spec(layout: str, *, native: bool) -> DriverSpec:
-    nodes = [f"node-{number}" for number in range(1, 5)] if layout.startswith("tpu") else ["node-1"]
-    return DriverSpec(profile="layout", layout=str(LAYOUTS / f"{layout}.yaml"), nodes=nodes, gates={GATE: native})
+def _spec(layout: Path, nodes: Sequence[str], *, native: bool) -> DriverSpec:
+    where = nodes[:4] if layout.name.startswith("tpu") else nodes[:1]
+    return DriverSpec(profile="layout", layout=str(layout), nodes=where, gates={GATE: native})
+
+
+def _file_for(layout: str, nodes: Sequence[str], directory: Path) -> Path:
+    """The layout with this cluster's nodes in place of node-1 to node-4."""
+    text = (LAYOUTS / f"{layout}.yaml").read_text()
+    path = directory / f"{layout}.yaml"
+    path.write_text(re.sub(r"(?<![\w-])node-(\d)\b", lambda found: nodes[int(found[1]) - 1], text))
+    return path
 
 
 def _decisions(side: Side, layout: str, driver: str) -> list[list[str] | None]:
@@ -81,7 +87,8 @@ def _decisions(side: Side, layout: str, driver: str) -> list[list[str] | None]:
         ]
         where: dict[str, Any] = {}
         if layout in HOSTS:
-            where["nodeSelector"] = {"kubernetes.io/hostname": HOSTS[layout][index]}
+            host = side.cluster.spec.nodes[HOSTS[layout][index] - 1]
+            where["nodeSelector"] = {"kubernetes.io/hostname": host}
         side.api.create(claim(name, *requests), pod(name, name, **where))
         side.api.wait(PODS, name, _decided, what="bound or unschedulable")
         allocation = side.api.get(RESOURCE_CLAIMS, name).get("status", {}).get("allocation")
@@ -101,16 +108,16 @@ def _devices(side: Side, driver: str) -> list[dict[str, Any]]:
     return [device for item in slices for device in mixins.applied(mixins.pool_of(item["spec"])).devices]
 
 
-@pytest.mark.xdist_group("mixins")  # two clusters of their own, once
+@pytest.mark.xdist_group("mixins")  # a cluster of their own, once; and the layouts' driver names, one after the other
 @pytest.mark.parametrize("layout", CLAIMS)
 def test_a_layout_means_the_same_with_mixins_and_flattened(
-    sides: dict[str, Side], figure: Callable[[str, str], None], layout: str
+    cluster: Cluster, api: Api, native: Side, figure: Callable[[str, str], None], tmp_path: Path, layout: str
 ) -> None:
-    name = driver_name(_spec(layout, native=False))
+    file = _file_for(layout, cluster.spec.nodes, tmp_path)
+    name = driver_name(_spec(file, cluster.spec.nodes, native=False))
     devices, decisions = {}, {}
-    for which, side in sides.items():
-        spec = _spec(layout, native=which == "native")
-        driver = side.cluster.driver(spec)
+    for which, side in {"native": native, "flattened": Side(cluster, api)}.items():
+        driver = side.cluster.driver(_spec(file, side.cluster.spec.nodes, native=which == "native"))
         driver.start()
         try:
             devices[which] = _devices(side, name)
@@ -127,7 +134,7 @@ def test_a_layout_means_the_same_with_mixins_and_flattened(
     assert decisions["native"] == decisions["flattened"]
     assert None in decisions["native"]  # the claims were chosen so that not all of them fit
 
-    (pool,) = pools_of(_spec(layout, native=True))
+    (pool,) = pools_of(_spec(file, cluster.spec.nodes, native=True))
     measured = sizes.pool_sizes(pool, FeatureGates())
-    native = sum(measured.with_mixins or measured.flattened)
-    figure(f"bytes in etcd of {layout}", f"{native} as written, {sum(measured.flattened)} flattened")
+    with_mixins = sum(measured.with_mixins or measured.flattened)
+    figure(f"bytes in etcd of {layout}", f"{with_mixins} as written, {sum(measured.flattened)} flattened")

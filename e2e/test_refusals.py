@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from drakit_client.errors import ApiError
-from drakit_client.resources import RESOURCE_CLAIMS
+from drakit_client.resources import NODES, RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.manifests import claim, claim_template, pod, request
 from e2e.hardware import StartGpus
 
-NODE = "node-1"
 _SUBDOMAIN = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
     "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
@@ -83,26 +82,26 @@ def test_a_bad_claim_is_refused_at_the_request(api: Api, case: str) -> None:
     assert api.find(RESOURCE_CLAIMS, "bad") is None
 
 
-def test_an_unknown_class_is_named_in_the_pods_event(api: Api, gpus: StartGpus) -> None:
-    gpus(nodes=[NODE])
+def test_an_unknown_class_is_named_in_the_pods_event(api: Api, gpus: StartGpus, node: str) -> None:
+    gpus(nodes=[node])
     api.create(claim("lost", request("gpu", "no-such-class.example.com")), pod("waiting", "lost"))
     message = api.wait_event("waiting", "FailedScheduling")
     assert "request gpu: device class no-such-class.example.com does not exist" in message
 
 
-def test_a_selector_that_fails_on_a_device_is_an_error_of_that_node(api: Api, gpus: StartGpus) -> None:
-    gpu = gpus(nodes=[NODE])
+def test_a_selector_that_fails_on_a_device_is_an_error_of_that_node(api: Api, gpus: StartGpus, node: str) -> None:
+    gpu = gpus(nodes=[node])
     selector = f"device.attributes['{gpu.name}'].nosuchattribute == 'x'"
     api.create(claim("typo", request("gpu", gpu.gpu_class, selector)), pod("waiting", "typo"))
     assert "no such key: nosuchattribute" in api.wait_event("waiting", "FailedScheduling")
 
 
-def test_a_claim_that_nothing_satisfies_says_so_for_the_node(api: Api, gpus: StartGpus) -> None:
-    gpu = gpus(nodes=[NODE])
+def test_a_claim_that_nothing_satisfies_says_so_for_the_node(api: Api, gpus: StartGpus, node: str) -> None:
+    gpu = gpus(nodes=[node])
     api.create(gpu.partitions("too-much", *["3g.20gb"] * 3), pod("waiting", "too-much"))
     message = api.wait_event("waiting", "FailedScheduling")
     assert "cannot allocate all claims" in message
-    assert message.startswith("0/5 nodes are available: ")
+    assert message.startswith(f"0/{len(api.objects(NODES))} nodes are available: ")
 
 
 def test_a_template_that_cannot_become_a_claim_is_told_at_the_pod(api: Api) -> None:
@@ -112,8 +111,8 @@ def test_a_template_that_cannot_become_a_claim_is_told_at_the_pod(api: Api) -> N
     assert 'resourceclaimtemplate.resource.k8s.io "no-such-template" not found' in message
 
 
-def test_a_pod_without_its_driver_on_the_node_says_which(api: Api, gpus: StartGpus) -> None:
-    gpu = gpus(nodes=[NODE])
+def test_a_pod_without_its_driver_on_the_node_says_which(api: Api, gpus: StartGpus, node: str) -> None:
+    gpu = gpus(nodes=[node])
     api.create(gpu.partitions("part", "1g.5gb"))
     gpu.driver.kill()
     gpu.driver.forget_registration()

@@ -13,8 +13,6 @@ from drakit_kind.manifests import pod
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, DevicesOf, OpenLedger
 
-NODE = "node-1"
-
 
 def _restarts(api: Api, name: str) -> int:
     statuses = api.get(PODS, name)["status"]["containerStatuses"]
@@ -22,9 +20,9 @@ def _restarts(api: Api, name: str) -> int:
 
 
 def test_a_driver_killed_while_preparing_finishes_after_its_restart(
-    api: Api, gpus: StartGpus, devices_of: DevicesOf, all_free: AllFree
+    api: Api, gpus: StartGpus, devices_of: DevicesOf, all_free: AllFree, node: str
 ) -> None:
-    gpu = gpus(nodes=[NODE])
+    gpu = gpus(nodes=[node])
     gpu.driver.pause()  # the kubelet's call is accepted by the socket and never answered
     api.create(gpu.partitions("part", "2g.10gb"), pod("user", "part"))
     api.wait(RESOURCE_CLAIMS, "part", lambda seen: bool(seen["status"].get("reservedFor")))
@@ -38,13 +36,13 @@ def test_a_driver_killed_while_preparing_finishes_after_its_restart(
     api.delete(PODS, "user")
     api.wait_gone(PODS, ["user"], timeout=60)
     all_free("part")
-    assert gpu.driver.cdi_files(NODE) == []
+    assert gpu.driver.cdi_files(node) == []
 
 
 def test_pods_run_on_while_their_driver_is_away_and_end_when_it_is_back(
-    api: Api, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree
+    api: Api, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree, node: str
 ) -> None:
-    gpu = gpus(nodes=[NODE])
+    gpu = gpus(nodes=[node])
     api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
     api.wait_running("user")
     uid = api.get(RESOURCE_CLAIMS, "part")["metadata"]["uid"]
@@ -58,14 +56,14 @@ def test_pods_run_on_while_their_driver_is_away_and_end_when_it_is_back(
     api.wait_gone(PODS, ["user"], timeout=60)
     all_free("part")
     assert gpu.driver.prepared(uid) == 1
-    assert gpu.driver.cdi_files(NODE) == []
+    assert gpu.driver.cdi_files(node) == []
     assert ledger(gpu.name).used() == {}
 
 
 def test_a_restarted_kubelet_wipes_the_slices_and_the_driver_brings_them_back(
-    api: Api, cluster: Cluster, gpus: StartGpus, ledger: OpenLedger
+    api: Api, cluster: Cluster, gpus: StartGpus, ledger: OpenLedger, node: str
 ) -> None:
-    gpu = gpus(nodes=[NODE])
+    gpu = gpus(nodes=[node])
     api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
     api.wait_running("user")
     uid = api.get(RESOURCE_CLAIMS, "part")["metadata"]["uid"]
@@ -97,9 +95,9 @@ def _uids(slices: list[dict[str, Any]], driver: str) -> set[str]:
 
 @pytest.mark.parametrize("component", ["apiserver", "controllers", "scheduler"])
 def test_a_restarted_component_takes_up_where_it_was(
-    api: Api, cluster: Cluster, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree, component: Component
+    api: Api, cluster: Cluster, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree, component: Component, node: str
 ) -> None:
-    gpu = gpus(nodes=[NODE])
+    gpu = gpus(nodes=[node])
     api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
     api.wait_running("user")
     kept = api.get(PODS, "user")
@@ -118,8 +116,8 @@ def test_a_restarted_component_takes_up_where_it_was(
     all_free("next")
 
 
-def test_a_driver_that_stays_away_takes_its_devices_out_of_the_cluster(api: Api, gpus: StartGpus) -> None:
-    gpu = gpus(nodes=[NODE])
+def test_a_driver_that_stays_away_takes_its_devices_out_of_the_cluster(api: Api, gpus: StartGpus, node: str) -> None:
+    gpu = gpus(nodes=[node])
     gpu.driver.kill()
     gpu.driver.forget_registration()
     api.wait_all(RESOURCE_SLICES, lambda seen: _uids(seen, gpu.name) == set(), what="wiped", timeout=90)

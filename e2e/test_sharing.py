@@ -11,8 +11,6 @@ from drakit_kind.manifests import claim_template, first_available, pod, subreque
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, DevicesOf, OpenLedger
 
-NODE = "node-1"
-
 
 def _consumers(api: Api, claim: str) -> set[str]:
     status = api.get(RESOURCE_CLAIMS, claim)["status"]
@@ -20,14 +18,14 @@ def _consumers(api: Api, claim: str) -> set[str]:
 
 
 def test_pods_that_name_the_same_claim_share_its_devices(
-    api: Api, gpus: StartGpus, devices_of: DevicesOf, all_free: AllFree
+    api: Api, gpus: StartGpus, devices_of: DevicesOf, all_free: AllFree, node: str
 ) -> None:
-    gpu = gpus(nodes=[NODE])
+    gpu = gpus(nodes=[node])
     names = ["first", "second", "third"]
     api.create(gpu.partitions("shared", "3g.20gb"), *(pod(name, "shared") for name in names))
     api.wait_running(*names)
     assert _consumers(api, "shared") == set(names)
-    assert {api.get(PODS, name)["spec"]["nodeName"] for name in names} == {NODE}
+    assert {api.get(PODS, name)["spec"]["nodeName"] for name in names} == {node}
     environments = [api.environment(name) for name in names]
     (device,) = devices_of("shared")
     assert all(device in environment.values() for environment in environments)
@@ -42,8 +40,8 @@ def test_pods_that_name_the_same_claim_share_its_devices(
     all_free("shared")
 
 
-def test_a_template_gives_each_pod_a_claim_of_its_own(api: Api, gpus: StartGpus, ledger: OpenLedger) -> None:
-    gpu = gpus(nodes=[NODE])
+def test_a_template_gives_each_pod_a_claim_of_its_own(api: Api, gpus: StartGpus, ledger: OpenLedger, node: str) -> None:
+    gpu = gpus(nodes=[node])
     names = ["first", "second"]
     api.create(
         claim_template("two-gigs", gpu.partition("2g.10gb")), *(pod(name, template="two-gigs") for name in names)
@@ -68,9 +66,9 @@ def test_a_template_gives_each_pod_a_claim_of_its_own(api: Api, gpus: StartGpus,
 
 
 def test_a_finished_pod_gives_its_devices_back(
-    api: Api, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree
+    api: Api, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree, node: str
 ) -> None:
-    gpu = gpus(nodes=[NODE])
+    gpu = gpus(nodes=[node])
     job = pod("job", "whole", restartPolicy="Never")
     job["metadata"]["annotations"] = {"drakit.dev/exit-after": "0.1s"}
     job["spec"]["containers"][0]["command"] = ["true"]
@@ -80,9 +78,9 @@ def test_a_finished_pod_gives_its_devices_back(
     assert ledger(gpu.name).used() == {}
 
 
-def test_a_pod_waits_for_a_claim_that_is_created_later(api: Api, gpus: StartGpus) -> None:
+def test_a_pod_waits_for_a_claim_that_is_created_later(api: Api, gpus: StartGpus, node: str) -> None:
     """Without a word, as kube-scheduler does not even try such a pod."""
-    gpu = gpus(nodes=[NODE])
+    gpu = gpus(nodes=[node])
     api.create(pod("early", "late"))
     api.create(gpu.partitions("there", "1g.5gb"), pod("other", "there"))
     api.wait_running("other")
@@ -92,9 +90,9 @@ def test_a_pod_waits_for_a_claim_that_is_created_later(api: Api, gpus: StartGpus
     assert api.events("early", reason="FailedScheduling") == []
 
 
-def test_the_first_alternative_that_fits_is_taken(api: Api, gpus: StartGpus, devices_of: DevicesOf) -> None:
+def test_the_first_alternative_that_fits_is_taken(api: Api, gpus: StartGpus, devices_of: DevicesOf, node: str) -> None:
     """KEP-4816: while a whole GPU is free it is taken, else a partition."""
-    gpu = gpus(nodes=[NODE], gpus=2)
+    gpu = gpus(nodes=[node], gpus=2)
     large = subrequest("large", gpu.gpu_class)
     small = subrequest("small", gpu.mig_class, f"device.attributes['{gpu.name}'].profile == '1g.5gb'")
     names = ["first", "second", "third"]
@@ -111,8 +109,8 @@ def test_the_first_alternative_that_fits_is_taken(api: Api, gpus: StartGpus, dev
     assert taken == ["gpu/large", "gpu/small", "gpu/small"]
 
 
-def test_a_claim_in_use_cannot_be_deleted_from_under_its_pod(api: Api, gpus: StartGpus) -> None:
-    gpu = gpus(nodes=[NODE])
+def test_a_claim_in_use_cannot_be_deleted_from_under_its_pod(api: Api, gpus: StartGpus, node: str) -> None:
+    gpu = gpus(nodes=[node])
     api.create(gpu.partitions("held", "1g.5gb"), pod("user", "held"))
     api.wait_running("user")
     api.delete(RESOURCE_CLAIMS, "held")
@@ -123,8 +121,8 @@ def test_a_claim_in_use_cannot_be_deleted_from_under_its_pod(api: Api, gpus: Sta
     api.wait_gone(RESOURCE_CLAIMS, ["held"])
 
 
-def test_an_allocated_claim_cannot_be_pointed_elsewhere(api: Api, gpus: StartGpus) -> None:
-    gpu = gpus(nodes=[NODE])
+def test_an_allocated_claim_cannot_be_pointed_elsewhere(api: Api, gpus: StartGpus, node: str) -> None:
+    gpu = gpus(nodes=[node])
     api.create(gpu.partitions("fixed", "1g.5gb"), pod("user", "fixed"))
     api.wait_running("user")
     claim = api.get(RESOURCE_CLAIMS, "fixed")

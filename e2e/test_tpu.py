@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from drakit_client.resources import DEPLOYMENTS, PODS, RESOURCE_CLAIMS
+from drakit_client.resources import DEPLOYMENTS, NODES, PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
+from drakit_kind.cluster import Cluster
 from drakit_kind.manifests import deployment, pod
 from e2e.hardware import StartTpus
 from e2e.ledger import DevicesOf, OpenLedger
 
-HOSTS = [f"node-{number}" for number in range(2, 6)]
 # What each device of a 4x4 pool covers, hosts numbered row by row (hardware facts, not the driver's code).
 COVERS = {
     "tpu-2x2-1": [1], "tpu-2x2-2": [2], "tpu-2x2-3": [3], "tpu-2x2-4": [4],
@@ -21,8 +21,14 @@ COVERS = {
 }  # fmt: skip
 
 
-def _hosts_of(device: str) -> set[str]:
-    return {HOSTS[number - 1] for number in COVERS[device]}
+@pytest.fixture
+def hosts(cluster: Cluster) -> list[str]:
+    """The four hosts of a 4x4 pool, in the order of their numbers."""
+    return list(cluster.spec.nodes[-4:])
+
+
+def _hosts_of(device: str, hosts: list[str]) -> set[str]:
+    return {hosts[number - 1] for number in COVERS[device]}
 
 
 def _pods_of(api: Api, app: str) -> list[dict[str, Any]]:
@@ -31,9 +37,9 @@ def _pods_of(api: Api, app: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(("chips", "replicas"), [(8, 2), (16, 4)], ids=["2x4 on two hosts", "4x4 on four hosts"])
 def test_a_deployment_spreads_over_exactly_the_hosts_of_its_slice(
-    api: Api, tpus: StartTpus, devices_of: DevicesOf, chips: int, replicas: int
+    api: Api, tpus: StartTpus, devices_of: DevicesOf, chips: int, replicas: int, hosts: list[str]
 ) -> None:
-    tpu = tpus(nodes=HOSTS)
+    tpu = tpus(nodes=hosts)
     api.create(tpu.slice_of("tpu-consumer", chips), deployment("workers", "tpu-consumer", replicas=replicas))
     api.wait(
         DEPLOYMENTS, "workers", lambda seen: seen["status"].get("availableReplicas") == replicas,
@@ -41,21 +47,23 @@ def test_a_deployment_spreads_over_exactly_the_hosts_of_its_slice(
     )  # fmt: skip
     (device,) = devices_of("tpu-consumer")
     pods = _pods_of(api, "workers")
-    assert sorted(item["spec"]["nodeName"] for item in pods) == sorted(_hosts_of(device))
+    assert sorted(item["spec"]["nodeName"] for item in pods) == sorted(_hosts_of(device, hosts))
     claim = api.get(RESOURCE_CLAIMS, "tpu-consumer")
     assert {consumer["name"] for consumer in claim["status"]["reservedFor"]} == {
         item["metadata"]["name"] for item in pods
     }
 
 
-def test_each_worker_knows_its_place_in_the_mesh(api: Api, tpus: StartTpus, devices_of: DevicesOf) -> None:
-    tpu = tpus(nodes=HOSTS)
+def test_each_worker_knows_its_place_in_the_mesh(
+    api: Api, tpus: StartTpus, devices_of: DevicesOf, hosts: list[str]
+) -> None:
+    tpu = tpus(nodes=hosts)
     api.create(tpu.slice_of("tpu-consumer", 16), deployment("workers", "tpu-consumer", replicas=4))
     api.wait_all(PODS, lambda pods: sum(item["status"].get("phase") == "Running" for item in pods) == 4, what="running")
     workers = {item["spec"]["nodeName"]: api.environment(item["metadata"]["name"]) for item in _pods_of(api, "workers")}
-    assert [int(workers[host]["TPU_WORKER_ID"]) for host in HOSTS] == [0, 1, 2, 3]
+    assert [int(workers[host]["TPU_WORKER_ID"]) for host in hosts] == [0, 1, 2, 3]
     for environment in workers.values():
-        assert environment["TPU_WORKER_HOSTNAMES"] == ",".join(HOSTS)
+        assert environment["TPU_WORKER_HOSTNAMES"] == ",".join(hosts)
         expected = {
             "TPU_TOPOLOGY": "4x4",
             "TPU_ACCELERATOR_TYPE": "v6e-16",
@@ -67,8 +75,8 @@ def test_each_worker_knows_its_place_in_the_mesh(api: Api, tpus: StartTpus, devi
         assert {name: environment[name] for name in expected} == expected
 
 
-def test_one_replica_more_than_hosts_stays_pending(api: Api, tpus: StartTpus) -> None:
-    tpu = tpus(nodes=HOSTS)
+def test_one_replica_more_than_hosts_stays_pending(api: Api, tpus: StartTpus, hosts: list[str]) -> None:
+    tpu = tpus(nodes=hosts)
     api.create(tpu.slice_of("tpu-consumer", 8), deployment("workers", "tpu-consumer", replicas=3))
     pods = api.wait_all(
         PODS,
@@ -77,7 +85,7 @@ def test_one_replica_more_than_hosts_stays_pending(api: Api, tpus: StartTpus) ->
     )
     (waiting,) = [item["metadata"]["name"] for item in pods if item["status"].get("phase") != "Running"]
     message = api.wait_event(waiting, "FailedScheduling", containing="didn't match pod anti-affinity rules")
-    assert message.startswith("0/5 nodes are available")
+    assert message.startswith(f"0/{len(api.objects(NODES))} nodes are available")
 
 
 @pytest.mark.parametrize(
@@ -104,21 +112,22 @@ def test_slices_exclude_and_coexist_as_the_picture_says(
     devices_of: DevicesOf,
     order: list[int | tuple[int, int]],
     fits: list[bool],
+    hosts: list[str],
 ) -> None:
     """``order`` has the chips of each claim, and for some the number of the host on which its pod must run."""
-    tpu = tpus(nodes=HOSTS)
+    tpu = tpus(nodes=hosts)
     covered: set[str] = set()
     for index, (wanted, fit) in enumerate(zip(order, fits, strict=True)):
         name = f"slice-{index}"
         chips, host = wanted if isinstance(wanted, tuple) else (wanted, None)
-        selector = {"kubernetes.io/hostname": HOSTS[host - 1]} if host else {}
+        selector = {"kubernetes.io/hostname": hosts[host - 1]} if host else {}
         api.create(tpu.slice_of(name, chips), pod(name, name, nodeSelector=selector))
         if not fit:
             assert "cannot allocate all claims" in api.wait_event(name, "FailedScheduling")
             continue
         api.wait_running(name)
         (device,) = devices_of(name)
-        assert not covered & _hosts_of(device)
-        covered |= _hosts_of(device)
-        assert api.get(PODS, name)["spec"]["nodeName"] in _hosts_of(device)
+        assert not covered & _hosts_of(device, hosts)
+        covered |= _hosts_of(device, hosts)
+        assert api.get(PODS, name)["spec"]["nodeName"] in _hosts_of(device, hosts)
     ledger(tpu.name).check()

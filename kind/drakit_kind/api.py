@@ -35,10 +35,14 @@ def _exists(seen: Object) -> bool:
 
 
 class Api:
-    """Blocking access to one cluster. ``namespace`` is where namespaced objects go that do not name their own."""
+    """Blocking access to one cluster. ``namespace`` is where namespaced objects go that do not name their own.
 
-    def __init__(self, kubeconfig: Path, namespace: str = "default") -> None:
+    ``patience`` multiplies the bounds of all waits: containers take longer to start than simulated ones.
+    """
+
+    def __init__(self, kubeconfig: Path, namespace: str = "default", *, patience: float = 1.0) -> None:
         self.namespace = namespace
+        self._patience = patience
         self._kubeconfig = kubeconfig
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="drakit-api", daemon=True)
@@ -168,6 +172,7 @@ class Api:
         what: str,
     ) -> Object | None:
         last: list[Object | None] = [None]
+        timeout *= self._patience
 
         async def follow() -> Object | None:
             async with asyncio.timeout(timeout):
@@ -231,6 +236,7 @@ class Api:
     ) -> list[Object]:
         """Watch a whole collection until ``condition(objects)`` holds; returns the objects."""
         seen: list[Object] = []
+        timeout *= self._patience
 
         async def follow() -> list[Object]:
             changed = asyncio.Event()
@@ -282,6 +288,7 @@ class Api:
 
     def wait_event(self, name: str, reason: str, *, containing: str = "", timeout: float = 30.0) -> str:
         """Wait for an event about an object; returns its message."""
+        timeout *= self._patience
 
         async def follow() -> str:
             async with asyncio.timeout(timeout):

@@ -73,6 +73,11 @@ class ClusterSpec:
         """The minor version that a component behaves like, e.g. "1.36"."""
         return self.emulated_version or minor_version(self.version_of(component))
 
+    @property
+    def patience(self) -> float:
+        """How much longer than in an embedded cluster things may take: processes to start, containers to end."""
+        return 4.0 if "kubelet" in self.real else 2.0 if self.real else 1.0
+
 
 def minor_version(version: str) -> str:
     """ "1.37" of "1.37.1"; raises ``ClusterError`` for what is no version."""

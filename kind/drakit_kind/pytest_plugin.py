@@ -102,7 +102,7 @@ def cluster(cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cl
 def _session_api(cluster: Cluster) -> Iterator[Api]:
     from drakit_kind.api import Api
 
-    with Api(cluster.kubeconfig) as api:
+    with Api(cluster.kubeconfig, patience=cluster.spec.patience) as api:
         yield api
 
 
@@ -125,7 +125,7 @@ def api(cluster: Cluster, namespace: str) -> Iterator[Api]:
     """The Kubernetes API in this test's namespace: blocking calls and waits on plain objects."""
     from drakit_kind.api import Api
 
-    with Api(cluster.kubeconfig, namespace) as api:
+    with Api(cluster.kubeconfig, namespace, patience=cluster.spec.patience) as api:
         yield api
 
 
