@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -15,6 +14,7 @@ from drakit_kind.backends import LOCAL, Local, real_components
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError, ClusterSpec, DriverSpec
 from drakit_kind.home import ClusterHome, base_directory, checked_name
 from drakit_kind.kubeconfig import KubeconfigError
+from drakit_kind.readable_errors import readable_errors
 
 if TYPE_CHECKING:
     from drakit_kind.local import LocalCluster
@@ -151,7 +151,7 @@ def up(
     from drakit_kind import kubeconfig
     from drakit_kind.local import LocalCluster
 
-    with _readable_errors():
+    with readable_errors():
         node_names = [f"node-{number}" for number in range(1, nodes + 1)]
         wanted = [_driver_spec(text, node_names) for text in drivers] or _default_drivers(node_names)
         home = _home(name, data_dir)
@@ -194,7 +194,7 @@ def status(name: str, data_dir: Path | None) -> None:
     """Show whether a cluster runs, and its nodes, drivers, slices and claims."""
     from drakit_kind.status import summary
 
-    with _readable_errors():
+    with readable_errors():
         click.echo(summary(_running(name, data_dir)))
 
 
@@ -205,7 +205,7 @@ def down(name: str, data_dir: Path | None) -> None:
     """Stop a cluster and remove it from the kubeconfig. Its objects are gone, unless it was started with --data-dir."""
     from drakit_kind.local import LocalCluster
 
-    with _readable_errors():
+    with readable_errors():
         home = _home(name, data_dir)
         spec = home.read_spec()
         if spec is None:
@@ -236,7 +236,7 @@ def _forget(path: Path, name: str) -> str | None:
 @click.argument("component", required=False)
 def logs(name: str, data_dir: Path | None, component: str | None) -> None:
     """Print the log of a cluster, or of one COMPONENT of it, also after it ended by itself."""
-    with _readable_errors():
+    with readable_errors():
         home = _home(name, data_dir)
         if not home.log.exists():
             raise ClusterError(f"there is no cluster {name}{_others()}")
@@ -266,7 +266,7 @@ def restart(
     """Restart one COMPONENT on the same data, possibly with other gates or as another version."""
     from drakit_api.features import parse_gates
 
-    with _readable_errors():
+    with readable_errors():
         gates = None if feature_gates is None else parse_gates(feature_gates)
         _running(name, data_dir).restart(component, version=version, gates=gates, emulated_version=emulated_version)
     click.echo(f"{component} of cluster {name} is restarted")
@@ -317,15 +317,3 @@ def _driver_spec(text: str, nodes: list[str]) -> DriverSpec:
 
 def _short(nodes: Sequence[str]) -> str:
     return ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} ... {nodes[-1]} ({len(nodes)} nodes)"
-
-
-@contextlib.contextmanager
-def _readable_errors() -> Iterator[None]:
-    """What a user can mend is one line on stderr and exit status 1, not a traceback."""
-    try:
-        yield
-    except (ClusterError, KubeconfigError, ValueError) as error:
-        raise click.ClickException(str(error)) from error
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        raise click.ClickException(f"{where}{error.strerror or error}") from error
