@@ -12,6 +12,11 @@ import click
 # name -> (module, click command in it, the line that `drakit --help` shows without importing the module)
 _COMMANDS = {
     "cluster": ("drakit_kind.commands", "cluster", "Start, inspect and stop test clusters."),
+    "kubernetes": (
+        "drakit_kind.kubernetes.commands",
+        "kubernetes",
+        "Build and find the real binaries of a Kubernetes version.",
+    ),
     "demo": ("drakit_kind.demo", "demo", "Run MIG and TPU claims in a cluster and draw who got which device."),
     "driver": ("drakit_driver.cli", "driver", "The fake DRA driver: print its slices, or run it on nodes."),
     "scheduler": ("drakit_allocator.cli", "scheduler", "Run the bundled scheduler against any API server."),

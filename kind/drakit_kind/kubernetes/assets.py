@@ -1,0 +1,138 @@
+"""Finding the real binaries of a Kubernetes version, without building or downloading anything.
+
+A directory that the user names comes first, name by name, then what ``drakit kubernetes build`` built. What does not
+belong to a Kubernetes version (etcd, containerd, CNI plugins, ...) is taken from the newest one that is built.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.kubernetes.cache import CacheEntry, host_platform
+from drakit_kind.kubernetes.mains import NAMES
+from drakit_kind.kubernetes.releases import (
+    Release,
+    checked_name,
+    checked_version,
+    is_of_kubernetes,
+    pinned_releases,
+)
+
+DIRECTORY_VARIABLE = "DRAKIT_KUBERNETES_DIR"
+
+# Those whose --version is that of the Kubernetes release.
+_TELL_VERSION = ("kube-apiserver", "kubelet", "kube-controller-manager", "kube-scheduler", "kube-proxy")
+_VERSION_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Assets:
+    """Where the binaries of one version are looked for: ``own`` directories, then, for what fits all, ``newest``."""
+
+    version: str
+    own: tuple[Path, ...]
+    newest: tuple[Path, ...]
+
+    def path(self, name: str) -> Path:
+        """The absolute path of a binary.
+
+        Raises ``ClusterError`` that says where it was looked for and how to get it.
+        """
+        found = self.find(name)
+        if found is None:
+            places = "".join(f"\n  {place}" for place in self._places(name))
+            raise ClusterError(
+                f"there is no {name} of Kubernetes {self.version}; {self._remedy(name)}; it was looked for in{places}"
+            )
+        return found
+
+    def find(self, name: str) -> Path | None:
+        """The absolute path of a binary, or None. Raises ``ClusterError`` for an unknown name or a file without x."""
+        for place in self._places(checked_name(name)):
+            candidate = place / name
+            if candidate.is_file():
+                if not os.access(candidate, os.X_OK):
+                    raise ClusterError(f"{candidate} is not executable; `chmod +x` it")
+                return candidate
+        return None
+
+    def found(self) -> dict[str, Path]:
+        """All binaries that are there, by name."""
+        found = {name: self.find(name) for name in NAMES}
+        return {name: path for name, path in found.items() if path is not None}
+
+    def _places(self, name: str) -> Iterator[Path]:
+        yield from self.own
+        if not is_of_kubernetes(name):
+            yield from self.newest
+
+    def _remedy(self, name: str) -> str:
+        builds = [release.version for release in pinned_releases() if name in release.names]
+        version = self.version if self.version in builds else builds[0]
+        if is_of_kubernetes(name) and version != self.version:
+            return f"drakit builds {', '.join(builds)} only, so name a directory that has it in ${DIRECTORY_VARIABLE}"
+        return f"`drakit kubernetes build {version} --only {name}` builds it"
+
+
+def find_assets(version: str, directory: Path | None = None) -> Assets:
+    """The places of a version's binaries; what is not there is an error only when it is asked for.
+
+    ``directory`` (default: ``$DRAKIT_KUBERNETES_DIR``) has them below a directory of the version's name, with or
+    without ``bin``, or directly, as a release download (``kubernetes/server/bin``) and envtest do. Raises
+    ``ClusterError`` if it does not exist, or if it has those of another version.
+    """
+    version = checked_version(version)
+    if directory is None and (named := os.environ.get(DIRECTORY_VARIABLE)):
+        directory = Path(named)
+    releases = pinned_releases()
+    own = [] if directory is None else _in_directory(directory.absolute(), version)
+    own += [_built(release) for release in releases if release.version == version]
+    newest = [_built(release) for release in releases if release.version != version]
+    return Assets(version, tuple(own), tuple(newest))
+
+
+def _built(release: Release) -> Path:
+    return CacheEntry.of(release).binaries
+
+
+def _in_directory(directory: Path, version: str) -> list[Path]:
+    if not directory.is_dir():
+        raise ClusterError(f"{directory} is no directory; it was to hold the binaries of Kubernetes {version}")
+    # setup-envtest names its directories 1.37.1-linux-amd64.
+    names = (version, f"v{version}", "-".join((version, *host_platform())))
+    below = [path for name in names for path in (directory / name / "bin", directory / name) if path.is_dir()]
+    if below:
+        return below
+    direct = [path for path in (directory / "bin", directory) if any((path / name).is_file() for name in NAMES)]
+    for path in direct:
+        _check_version(path, version)
+    return direct or [directory]
+
+
+def _check_version(place: Path, version: str) -> None:
+    teller = next((place / name for name in _TELL_VERSION if (place / name).is_file()), None)
+    if teller is not None and (actual := _version_of(teller)) != version:
+        raise ClusterError(
+            f"{teller} is Kubernetes {actual}, not {version}; put each version's binaries in a directory of its name: "
+            f"{place / version}"
+        )
+
+
+def _version_of(executable: Path) -> str:
+    """What a component's ``--version`` says, e.g. ``1.37.1`` of ``Kubernetes v1.37.1``."""
+    try:
+        said = subprocess.run(
+            [executable, "--version"], capture_output=True, text=True, check=False, timeout=_VERSION_SECONDS
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ClusterError(f"{executable} does not tell its version: {error}") from error
+    found = re.search(r"^Kubernetes v(\S+)", said.stdout)
+    if found is None:
+        raise ClusterError(f"{executable} does not tell its version: {(said.stdout + said.stderr).strip()[:200]}")
+    return found[1]

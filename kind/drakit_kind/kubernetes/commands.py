@@ -1,0 +1,142 @@
+"""``drakit kubernetes``: get the real binaries, and see which ones a cluster would use."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.kubernetes import build as building
+from drakit_kind.kubernetes.assets import DIRECTORY_VARIABLE, find_assets
+from drakit_kind.kubernetes.cache import CacheEntry, cache_directory
+from drakit_kind.kubernetes.progress import BuildProgress, mib
+from drakit_kind.kubernetes.releases import Release, checked_name, pinned_release, pinned_releases
+from drakit_kind.readable_errors import readable_errors
+
+_cache = click.option(
+    "--cache",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar="DRAKIT_CACHE",
+    show_envvar=True,
+    help="Where built binaries are kept.  [default: drakit in $XDG_CACHE_HOME or ~/.cache]",
+)
+_directory = click.option(
+    "--directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    envvar=DIRECTORY_VARIABLE,
+    show_envvar=True,
+    help="A directory with binaries of your own, which come first.",
+)
+
+
+@click.group()
+def kubernetes() -> None:
+    """Build and find the real binaries of a Kubernetes version.
+
+    Clusters of real components (`--cluster binaries`, `--cluster kind`) take their binaries from a directory that you
+    name, or from a build: drakit pins each version as a Go module, and your Go (no container, no root) builds it.
+
+    \b
+    drakit kubernetes list                       what can be built, and what is
+    drakit kubernetes build 1.37.1               all of it; 10 to 15 minutes on two cores, once
+    drakit kubernetes build 1.36.3 --only kubelet
+    $(drakit kubernetes where 1.37.1 kubectl) version
+
+    \b
+    A release download, or what setup-envtest fetched, does as well:
+    export DRAKIT_KUBERNETES_DIR=~/kubernetes/server/bin     one version
+    export DRAKIT_KUBERNETES_DIR=~/versions                  1.37.1/, 1.36.3/, ... each with its binaries
+    """
+
+
+@kubernetes.command()
+@click.argument("version")
+@click.option("--only", multiple=True, metavar="NAME", help="Build this binary only; may be repeated.  [default: all]")
+@_cache
+def build(version: str, only: tuple[str, ...], cache: Path | None) -> None:
+    """Build the binaries of a Kubernetes VERSION with the `go` in PATH, as far as they are not built yet.
+
+    Modules come from where your Go takes them (GOPROXY). Ctrl-C at any time: what is built by then is kept, and the
+    same command continues from it. Expect 1 GB of modules, 4 GB of Go's build cache and 0.5 to 0.8 GB of binaries a
+    version.
+    """
+    with readable_errors():
+        release = pinned_release(version)
+        names = [checked_name(name) for name in only] or release.names
+        entry = CacheEntry.of(release, cache)
+        _end_in_order_on_signals()
+        try:
+            with BuildProgress() as progress:
+                built = building.build(release, names, entry, progress)
+        except KeyboardInterrupt:
+            click.echo("stopped; what is built so far is kept, and the same command continues from it", err=True)
+            sys.exit(130)
+    click.echo(_summary(release, entry, built))
+
+
+def _summary(release: Release, entry: CacheEntry, built: list[str]) -> str:
+    here = sum(entry.has(name) for name in release.names)
+    state = "is built" if here == len(release.names) else f"has {here} of {len(release.names)} binaries built"
+    news = "" if built else ", nothing was to be done"
+    return f"Kubernetes {release.version} {state}{news}: {entry.binaries} ({mib(entry.size())})"
+
+
+def _end_in_order_on_signals() -> None:
+    """SIGTERM and a closed terminal end a build as Ctrl-C does, so that no compiler goes on without us."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and means it
+            signal.signal(number, interrupt)
+
+
+@kubernetes.command(name="list")
+@_cache
+def list_versions(cache: Path | None) -> None:
+    """Show the versions that can be built, and what is built of each."""
+    with readable_errors():
+        releases = pinned_releases()
+        entries = [CacheEntry.of(release, cache) for release in releases]
+        for release, entry in zip(releases, entries, strict=True):
+            here = sum(entry.has(name) for name in release.names)
+            where = f"{mib(entry.size()):>11}  {entry.binaries}" if here else "     -       not built"
+            click.echo(f"{release.version:<10} {here:>2} of {len(release.names):<2} {where}")
+        if others := _others(cache or cache_directory(), entries):
+            size = sum(entry.size() for entry in others)
+            click.echo(f"of other versions of drakit, {mib(size)}, yours to remove:")
+            for entry in others:
+                click.echo(f"  {entry.directory}")
+
+
+def _others(cache: Path, entries: list[CacheEntry]) -> list[CacheEntry]:
+    """What lies in the cache and no pinned module asks for."""
+    known = {entry.directory for entry in entries}
+    return [CacheEntry(path) for path in sorted((cache / "kubernetes").glob("*")) if path not in known]
+
+
+@kubernetes.command()
+@click.argument("version")
+@click.argument("name", required=False)
+@_directory
+def where(version: str, name: str | None, directory: Path | None) -> None:
+    """Print the path of the binary NAME that clusters of VERSION use, or of all of them."""
+    with readable_errors():
+        assets = find_assets(version, directory)
+        if name is not None:
+            click.echo(assets.path(name))
+            return
+        found = assets.found()
+        if not found:
+            raise ClusterError(f"there are no binaries of Kubernetes {assets.version}; {_advice(assets.version)}")
+        for known, path in found.items():
+            click.echo(f"{known:<24} {path}")
+
+
+def _advice(version: str) -> str:
+    return f"build them with `drakit kubernetes build {version}`, or name their directory in ${DIRECTORY_VARIABLE}"

@@ -1,0 +1,70 @@
+"""How a build looks while it runs: a line for each binary, and on a terminal a live one below for the current one."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+_MIB = 1 << 20
+
+
+def mib(size: int) -> str:
+    """Bytes as a reader wants them."""
+    return f"{size / _MIB:.1f} MiB"
+
+
+class BuildProgress:
+    """Tells a user how a build goes on; to be used in a ``with`` block."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(soft_wrap=True, highlight=False)
+        self._live = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            TextColumn("{task.fields[said]}", style="dim"),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+        )
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._live.stop()
+
+    def waiting(self, process: int) -> None:
+        """Another process builds the same; this one waits for it."""
+        self._say(f"process {process} is building this already; waiting for it")
+        self._show(f"waiting for process {process}")
+
+    def started(self, name: str, number: int, of: int) -> None:
+        """A binary is being built, the ``number``-th ``of`` those that are missing."""
+        if not self._console.is_terminal:
+            self._say(f"building {name} ({number} of {of})")
+        self._show(f"{name} ({number} of {of})")
+
+    def said(self, line: str) -> None:
+        """A line of Go's output; only downloads are worth a look, the rest is in the log."""
+        if self._task is not None:
+            self._live.update(self._task, said=line if line.startswith("go: downloading") else "")
+
+    def finished(self, name: str, seconds: float, size: int) -> None:
+        """A binary is there; ``size`` in bytes."""
+        self._say(f"{name:<24} {seconds:6.1f} s {mib(size):>11}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False)
+
+    def _show(self, description: str) -> None:
+        if self._task is not None:
+            self._live.remove_task(self._task)
+        self._task = self._live.add_task(description, said="")
