@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -28,7 +28,7 @@ from drakit_kind.manifests import IMAGE
 # What kind's nodes and containerd 2.4 are configured with; any name would do that both sides agree on.
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
 
-_NAME = re.compile(r"(?P<repository>[a-z0-9][a-z0-9._:/-]*[a-z0-9]):(?P<tag>[\w][\w.-]{0,127})")
+_NAME = re.compile(r"(?P<repository>[a-z0-9]([a-z0-9._:/-]*[a-z0-9])?):(?P<tag>[\w][\w.-]{0,127})")
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _EPOCH = "1970-01-01T00:00:00Z"
 _PAUSE_USER = "65535:65535"
@@ -52,6 +52,21 @@ class Entry:
 Layer = Sequence[Entry] | Path
 
 
+@dataclass(frozen=True)
+class Image:
+    """One image: its names (``repository:tag``), its layers (at least one), and how its containers start."""
+
+    names: Sequence[str]
+    layers: Sequence[Layer]
+    entrypoint: Sequence[str] = ()
+    command: Sequence[str] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    user: str = ""
+    working_directory: str = ""
+    stop_signal: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
 def write_archive(
     file: Path,
     names: Sequence[str],
@@ -62,44 +77,61 @@ def write_archive(
     env: Mapping[str, str] | None = None,
     user: str = "",
     working_directory: str = "",
+    stop_signal: str = "",
     labels: Mapping[str, str] | None = None,
 ) -> str:
-    """Write one image of at least one layer under ``names`` (``repository:tag``) to ``file``, all of it or nothing.
+    """Write one image; see ``Image`` and ``write_images``. Returns its ID."""
+    image = Image(names, layers, entrypoint, command, env or {}, user, working_directory, stop_signal, labels or {})
+    return write_images(file, [image])[0]
 
-    Returns its ID (``sha256:...``), which ``docker inspect`` shows as ``Id`` after loading it. Raises ``ClusterError``
-    for a name that is none.
+
+def write_images(file: Path, images: Sequence[Image]) -> list[str]:
+    """Write images to one archive, all of it or nothing.
+
+    Returns their IDs (``sha256:...``), which ``docker inspect`` shows as ``Id`` after loading them. Raises
+    ``ClusterError`` for a name that is none.
     """
-    repositories = [_split(name) for name in names]
+    tags: dict[str, dict[str, str]] = {}
+    configs: dict[str, bytes] = {}
+    manifest: list[dict[str, Any]] = []
     with ExitStack() as stack:
-        opened = [stack.enter_context(_open_layer(layer)) for layer in layers]
-        digests = [_digest(stream) for stream in opened]
-        settings = {
-            "Entrypoint": list(entrypoint) or None,
-            "Cmd": list(command) or None,
-            "Env": [f"{name}={value}" for name, value in (env or {}).items()] or None,
-            "User": user or None,
-            "WorkingDir": working_directory or None,
-            "Labels": dict(labels) if labels else None,
+        layers: dict[str, IO[bytes]] = {}
+        for image in images:
+            repositories = [_split(name) for name in image.names]
+            opened = [stack.enter_context(_open_layer(layer)) for layer in image.layers]
+            digests = [_digest(stream) for stream in opened]
+            config = _config(image, digests)
+            identity = hashlib.sha256(config).hexdigest()
+            configs[f"{identity}.json"] = config
+            paths = [f"{digest}/layer.tar" for digest in digests]
+            layers |= zip(paths, opened, strict=True)
+            manifest.append({"Config": f"{identity}.json", "RepoTags": list(image.names), "Layers": paths})
+            for repository, tag in repositories:
+                tags.setdefault(repository, {})[tag] = digests[-1]
+        # kind takes the names from whichever of these two comes first, and of a manifest it reads one image only.
+        _write(file, {"repositories": _json(tags), **configs, "manifest.json": _json(manifest)}, layers)
+    return [f"sha256:{entry['Config'].removesuffix('.json')}" for entry in manifest]
+
+
+def _config(image: Image, digests: Sequence[str]) -> bytes:
+    settings = {
+        "Entrypoint": list(image.entrypoint),
+        "Cmd": list(image.command),
+        "Env": [f"{name}={value}" for name, value in image.env.items()],
+        "User": image.user,
+        "WorkingDir": image.working_directory,
+        "StopSignal": image.stop_signal,
+        "Labels": dict(image.labels),
+    }
+    return _json(
+        {
+            "architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()),
+            "os": "linux",
+            "created": _EPOCH,
+            "config": {name: value for name, value in settings.items() if value},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]},
         }
-        config = _json(
-            {
-                "architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()),
-                "os": "linux",
-                "created": _EPOCH,
-                "config": {name: value for name, value in settings.items() if value is not None},
-                "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}" for digest in digests]},
-            }
-        )
-        identity = hashlib.sha256(config).hexdigest()
-        tags: dict[str, dict[str, str]] = {}
-        for repository, tag in repositories:
-            tags.setdefault(repository, {})[tag] = digests[-1]
-        paths = [f"{digest}/layer.tar" for digest in digests]
-        manifest = [{"Config": f"{identity}.json", "RepoTags": list(names), "Layers": paths}]
-        # kind takes the names from whichever of these two comes first, and of a manifest it reads only one image.
-        documents = {"repositories": _json(tags), f"{identity}.json": config, "manifest.json": _json(manifest)}
-        _write(file, documents, dict(zip(paths, opened, strict=True)))
-    return f"sha256:{identity}"
+    )
 
 
 def busybox_archive(file: Path, binary: Path, *, name: str = IMAGE) -> str:

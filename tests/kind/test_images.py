@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.images import Entry, busybox_archive, pause_archive, write_archive
+from drakit_kind.images import Entry, Image, busybox_archive, pause_archive, write_archive, write_images
 
 
 def _documents(archive: Path) -> dict[str, bytes]:
@@ -105,6 +105,7 @@ def test_settings_of_containers(tmp_path: Path) -> None:
         env={"PATH": "/bin"},
         user="65532:65532",
         working_directory="/a",
+        stop_signal="SIGRTMIN+3",
         labels={"built.from": "abc"},
     )
     assert _config(tmp_path / "image.tar")["config"] == {
@@ -112,6 +113,7 @@ def test_settings_of_containers(tmp_path: Path) -> None:
         "Env": ["PATH=/bin"],
         "User": "65532:65532",
         "WorkingDir": "/a",
+        "StopSignal": "SIGRTMIN+3",
         "Labels": {"built.from": "abc"},
     }
 
@@ -157,3 +159,16 @@ def test_an_archive_that_fails_leaves_the_earlier_one(tmp_path: Path) -> None:
 def test_what_is_no_busybox_is_named_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match=r"false does not list its applets.*busybox-static"):
         busybox_archive(tmp_path / "image.tar", _binary(tmp_path / "false", "#!/bin/sh\nexit 1\n"))
+
+
+def test_several_images_in_one_archive_share_their_layers(tmp_path: Path) -> None:
+    base = [Entry(path="etc/passwd", contents=b"root")]
+    images = [Image(["a:1"], [base, [Entry(path="a")]]), Image(["b:1", "c:2"], [base, [Entry(path="b")]])]
+    identities = write_images(tmp_path / "images.tar", images)
+    documents = _documents(tmp_path / "images.tar")
+    manifest = json.loads(documents["manifest.json"])
+    assert [entry["RepoTags"] for entry in manifest] == [["a:1"], ["b:1", "c:2"]]
+    assert [entry["Config"] for entry in manifest] == [f"{each.removeprefix('sha256:')}.json" for each in identities]
+    assert manifest[0]["Layers"][0] == manifest[1]["Layers"][0]
+    assert sum(name.endswith("/layer.tar") for name in documents) == 3
+    assert set(json.loads(documents["repositories"])) == {"a", "b", "c"}

@@ -1,0 +1,51 @@
+"""``drakit kind``: the images of kind clusters, where there is no registry to take them from."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from drakit_kind.readable_errors import readable_errors
+
+
+@click.group()
+def kind() -> None:
+    """Make the images of kind clusters on this machine, without any image registry.
+
+    \b
+    drakit kind node-image 1.37.1      a node image from local binaries and Debian packages
+    drakit kind driver-image           the image with driver and scheduler
+
+    Both need a Docker daemon. Tests with `--cluster kind` make what they miss by themselves.
+    """
+
+
+@kind.command()
+@click.argument("version")
+@click.option("--image", metavar="NAME", help="Name of the image.  [default: localhost/drakit-node:vVERSION]")
+@click.option(
+    "--base",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="TAR",
+    help="A Debian root with systemd as a tar file.  [default: made by debootstrap, which needs root]",
+)
+def node_image(version: str, image: str | None, base: Path | None) -> None:
+    """Make the kind node image of a Kubernetes VERSION from local binaries.
+
+    The binaries are those of `drakit kubernetes`, the rest comes from Debian's package archive and kind's Go module.
+    The image works with `kind create cluster --image` and needs no other; it has no CoreDNS.
+    """
+    from drakit_kind.kind import node_image
+    from drakit_kind.kubernetes.assets import find_assets
+
+    with readable_errors():
+        node_image.build(find_assets(version), clocked_report(), name=image, base=base)
+
+
+def clocked_report() -> Callable[[str], None]:
+    """What prints each step of something long, with the time since its beginning."""
+    began = time.monotonic()
+    return lambda text: click.echo(f"{time.monotonic() - began:6.1f} s  {text}")

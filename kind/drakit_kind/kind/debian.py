@@ -1,0 +1,220 @@
+"""A Debian root as a tar file, and single packages of it as image layers.
+
+Images are usually made from other images; without a registry there are none, but Debian's package archive has all that
+a node, kube-proxy and Python need. debootstrap runs once: what each image takes is cut out of the same root.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.kind.docker import output
+
+Report = Callable[[str], None]
+
+# systemd of a newer Debian refuses hosts with cgroup v1.
+SUITE = "bookworm"
+MIRROR = "http://deb.debian.org/debian"
+# What kind's own base image installs, as far as a DRA cluster uses it (no network file systems, no fuse), and Python
+# for drakit's image. dbus: through it runc asks systemd for cgroups.
+PACKAGES = (
+    "systemd", "systemd-sysv", "dbus", "conntrack", "iptables", "nftables", "iproute2", "ethtool", "util-linux",
+    "mount", "kmod", "libseccomp2", "runc", "ca-certificates", "jq", "procps", "python3",
+)  # fmt: skip
+
+_DEBOOTSTRAP_SECONDS = 1200.0
+_UMOUNT_SECONDS = 30.0
+_LEFT_OUT = re.compile(
+    r"(dev|proc|sys|run|tmp|boot|home|media|mnt|srv)/.+"
+    r"|usr/share/(doc|man|info|locale|lintian|bug)/.+"
+    r"|var/(cache|log|tmp)/.+|var/lib/apt/lists/.+"
+)
+_DEPENDENCY = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+_VIRTUAL_TOP = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
+
+
+def root_tar(cache: Path, report: Report, *, mirror: str = MIRROR) -> Path:
+    """The root with ``PACKAGES`` as a tar file in ``cache``; made by debootstrap the first time, which takes minutes.
+
+    Raises ``ClusterError`` where it cannot be made. Nothing of an unfinished one stays.
+    """
+    recipe = msgspec.json.encode([SUITE, PACKAGES, _LEFT_OUT.pattern])
+    directory = cache / "debian"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = directory / f"{SUITE}-{hashlib.sha256(recipe).hexdigest()[:12]}.tar"
+    if file.exists():
+        return file
+    with _locked(directory / "lock"):
+        if not file.exists():
+            _make(file, report, mirror)
+    return file
+
+
+def _make(file: Path, report: Report, mirror: str) -> None:
+    if os.geteuid() != 0:
+        raise ClusterError(
+            "only root can make a Debian root with debootstrap; run this as root, or give one as a tar file with --base"
+        )
+    if shutil.which("debootstrap") is None:
+        raise ClusterError(
+            "there is no debootstrap to make a Debian root with; install it (Debian: `apt-get install debootstrap`), "
+            "or give a root as a tar file with --base"
+        )
+    root = file.with_suffix(".root")
+    scratch = file.with_suffix(".part")
+    _remove(root)
+    report(f"Debian {SUITE}: installing {len(PACKAGES)} packages and what they need, once, with debootstrap")
+    try:
+        _debootstrap(root, mirror, file.with_suffix(".log"))
+        report("Debian root: packing")
+        with tarfile.open(scratch, "w", format=tarfile.PAX_FORMAT) as tar:
+            tar.add(root, arcname=".", filter=_kept)
+        scratch.rename(file)
+    finally:
+        _remove(root)
+        scratch.unlink(missing_ok=True)
+
+
+def _debootstrap(root: Path, mirror: str, log: Path) -> None:
+    command = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(root), mirror]
+    with log.open("w") as file:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True)
+        try:
+            status = process.wait(_DEBOOTSTRAP_SECONDS)
+        except BaseException as error:
+            # The whole session: what debootstrap has started works on in the root otherwise.
+            os.killpg(process.pid, 9)
+            process.wait()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise ClusterError(f"debootstrap did not end within {error.timeout:.0f} s; see {log}") from None
+            raise
+    if status:
+        last = log.read_text(errors="replace").splitlines()[-3:]
+        raise ClusterError(f"debootstrap failed with status {status}: {' / '.join(last)}; all of it is in {log}")
+
+
+def _remove(root: Path) -> None:
+    """Remove a root; what is mounted in one that was interrupted belongs to the machine and must not be emptied."""
+    for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
+        target = Path(line.split()[1].replace("\\040", " "))
+        if target.is_relative_to(root):
+            output(["umount", "--lazy", str(target)], timeout=_UMOUNT_SECONDS)
+    if root.exists():
+        shutil.rmtree(root)
+
+
+def _kept(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    name = member.name.removeprefix("./")
+    if _LEFT_OUT.fullmatch(name) or member.ischr() or member.isblk():
+        return None
+    member.uname = member.gname = ""
+    return member
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """One process at a time; the kernel gives the lock back however a process ends."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+@dataclass
+class PackageFiles:
+    """Single packages of a root, with all that they depend on, as layers of images."""
+
+    root: Path
+    _members: dict[str, tarfile.TarInfo] = field(default_factory=dict)
+
+    def write_layer(self, stream: IO[bytes], packages: Iterable[str]) -> list[str]:
+        """Write the files of these packages and their dependencies as a tar; returns the names of all of them."""
+        with tarfile.open(self.root) as tar:
+            self._members = {member.name.removeprefix("./"): member for member in tar if member.name != "."}
+            chosen = _closure(self._read(tar, "var/lib/dpkg/status"), packages)
+            paths = {name for name in _VIRTUAL_TOP if name in self._members}
+            for package in chosen:
+                paths |= self._paths_of(tar, package)
+            with tarfile.open(fileobj=stream, mode="w", format=tarfile.PAX_FORMAT) as layer:
+                for path in sorted(paths):
+                    self._copy(tar, layer, path)
+        return chosen
+
+    def _read(self, tar: tarfile.TarFile, path: str) -> str:
+        member = self._members.get(path)
+        stream = tar.extractfile(member) if member else None
+        if stream is None:
+            raise ClusterError(f"{self.root} has no {path}; it is no Debian root as debootstrap makes them")
+        return stream.read().decode()
+
+    def _paths_of(self, tar: tarfile.TarFile, package: str) -> set[str]:
+        lists = (f"var/lib/dpkg/info/{package}.list", *(f"var/lib/dpkg/info/{package}:{arch}.list" for arch in _ARCHES))
+        found = next((name for name in lists if name in self._members), lists[0])
+        paths = {self._resolved(line.lstrip("/")) for line in self._read(tar, found).splitlines() if line != "/."}
+        paths |= {_compiled(path) for path in paths if path.endswith(".py")}
+        return {path for path in paths if path in self._members}
+
+    def _resolved(self, path: str) -> str:
+        """Packages still say /lib and /bin, which are links to below /usr."""
+        first, _, rest = path.partition("/")
+        top = self._members.get(first)
+        return f"{top.linkname}/{rest}" if top and top.issym() and rest else path
+
+    def _copy(self, tar: tarfile.TarFile, layer: tarfile.TarFile, path: str) -> None:
+        member = self._members[path]
+        if member.islnk():
+            # The first of two names may belong to another package.
+            member = self._members[member.linkname.removeprefix("./")]
+        info = tarfile.TarInfo(path)
+        info.mode, info.uid, info.gid, info.type = member.mode, member.uid, member.gid, member.type
+        info.linkname, info.size = member.linkname, member.size
+        if member.isreg():
+            info.mtime = member.mtime  # the package's own; compiled Python is bound to it
+        layer.addfile(info, tar.extractfile(member) if member.isreg() else None)
+
+
+def _compiled(path: str) -> str:
+    """Where Debian puts the compiled form of a module, which is in no package."""
+    directory, _, name = path.rpartition("/")
+    return f"{directory}/__pycache__/{name.removesuffix('.py')}.{_PYTHON_TAG}.pyc"
+
+
+# Python of the suite.
+_PYTHON_TAG = "cpython-311"
+_ARCHES = ("amd64", "arm64")
+# Packages depend on what installs and configures them; an image's layer is never changed again.
+_INSTALLERS = {"dpkg", "debconf", "debconf-2.0"}
+
+
+def _closure(status: str, packages: Iterable[str]) -> list[str]:
+    """These packages with what they depend on, from dpkg's database; alternatives as far as they are installed."""
+    needs: dict[str, set[str]] = {}
+    for paragraph in status.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in paragraph.splitlines() if re.match(r"\S+: ", line))
+        if "Package" in fields:
+            wanted = f"{fields.get('Pre-Depends', '')},{fields.get('Depends', '')}"
+            names = (_DEPENDENCY.match(part.strip()) for part in re.split(r"[,|]", wanted))
+            needs[fields["Package"]] = {name[0] for name in names if name}
+    chosen: set[str] = set()
+    todo = list(packages)
+    while todo:
+        name = todo.pop()
+        if name in needs and name not in chosen:
+            chosen.add(name)
+            todo += needs[name] - _INSTALLERS
+        elif name not in needs and name in packages:
+            raise ClusterError(f"the Debian root has no package {name}; give one that has it")
+    return sorted(chosen)

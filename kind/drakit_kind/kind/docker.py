@@ -1,0 +1,100 @@
+"""The docker command, each call bounded and each failure one readable line.
+
+kind itself works through the same command, so whatever daemon that reaches (a local one, $DOCKER_HOST, a context) is
+the one that matters; a library with an opinion of its own could reach another.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+from drakit_kind.cluster import ClusterError
+
+_CALL_SECONDS = 60.0
+_LOAD_SECONDS = 300.0
+
+
+def docker(*arguments: str, timeout: float = _CALL_SECONDS, stdin: IO[bytes] | bytes | None = None) -> str:
+    """Run one docker command and return what it prints; ``ClusterError`` with docker's own last line if it fails."""
+    return output(["docker", *arguments], timeout=timeout, stdin=stdin)
+
+
+def output(
+    command: Sequence[str],
+    *,
+    timeout: float,
+    stdin: IO[bytes] | bytes | None = None,
+    environment: Mapping[str, str] | None = None,
+    directory: str | None = None,
+) -> str:
+    """Run a command to its end and return its stdout; its stderr, or the time it took, becomes a ``ClusterError``."""
+    shown = " ".join(command[:4])
+    try:
+        done = subprocess.run(
+            list(command),
+            input=stdin if isinstance(stdin, bytes) else None,
+            stdin=None if isinstance(stdin, bytes) else stdin or subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout,
+            env=environment,
+            cwd=directory,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise ClusterError(f"there is no {command[0]!r} in PATH; install it") from None
+    except subprocess.TimeoutExpired:
+        raise ClusterError(f"`{shown} ...` did not end within {timeout:.0f} s") from None
+    if done.returncode:
+        text = (done.stderr or done.stdout).decode(errors="replace").strip()
+        raise ClusterError(f"`{shown} ...` failed with status {done.returncode}: {_last_lines(text)}")
+    return done.stdout.decode(errors="replace")
+
+
+def _last_lines(text: str) -> str:
+    return " / ".join(text.splitlines()[-3:]) or "it printed nothing"
+
+
+def check_daemon() -> None:
+    """Raise ``ClusterError`` with the way out if no daemon answers."""
+    try:
+        docker("version", "--format", "{{.Server.Version}}")
+    except ClusterError as error:
+        raise ClusterError(
+            f"no Docker daemon answers ({error}); start one (in a source tree on Debian, as root: `.ci/docker start`)"
+        ) from None
+
+
+def image_labels(name: str) -> Mapping[str, str] | None:
+    """The labels of an image, or None if the daemon does not have it."""
+    import msgspec
+
+    try:
+        text = docker("image", "inspect", "--format", "{{json .Config.Labels}}", name)
+    except ClusterError as error:
+        if "No such image" in str(error):
+            return None
+        raise
+    return msgspec.json.decode(text, type=dict[str, str] | None) or {}
+
+
+def load(archive: Path) -> None:
+    """Give an archive of ``drakit_kind.images`` to the daemon."""
+    docker("load", "--quiet", "--input", str(archive), timeout=_LOAD_SECONDS)
+
+
+def remove_containers(*filters: str) -> None:
+    """Remove every container, running or not, that all of these filters of ``docker ps`` find."""
+    arguments = [word for each in filters for word in ("--filter", each)]
+    if found := docker("ps", "--all", "--quiet", *arguments).split():
+        docker("rm", "--force", "--volumes", *found)
+
+
+def exec_in(
+    container: str, *command: str, timeout: float = _CALL_SECONDS, stdin: IO[bytes] | bytes | None = None
+) -> str:
+    """Run a command in a container (a node) and return what it prints."""
+    interactive = [] if stdin is None else ["--interactive"]
+    return docker("exec", *interactive, container, *command, timeout=timeout, stdin=stdin)

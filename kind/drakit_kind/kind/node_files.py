@@ -1,0 +1,154 @@
+"""What stands in a node besides Debian: kind's own files, the container runtime, and the few things we do differently.
+
+Differently, because kind's network, storage and DNS are images that only a registry has, and because the machine may
+be one with cgroup v1, or one whose root lacks CAP_SYS_RESOURCE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.images import Entry
+from drakit_kind.kind.docker import output
+from drakit_kind.kind.kind_module import KindModule
+from drakit_kind.kubernetes.assets import Assets
+
+_RUNTIME = ("containerd", "containerd-shim-runc-v2", "ctr")
+_CNI_PLUGINS = ("bridge", "host-local", "loopback", "portmap", "ptp")
+_UNITS = ("containerd", "kubelet", "undo-mount-hacks", "drakit-network")
+_SPEC_SECONDS = 30.0
+
+# Nothing else would tell a node which addresses its pods get. Its kubelet's identity may read its own node.
+_NETWORK_SCRIPT = b"""\
+#!/bin/bash
+# The pod network of this node: a range of its own, as kube-controller-manager gives it out. Pods reach every node and
+# Service; what they send leaves the node with its address, so that no other node needs to know the range.
+set -euo pipefail
+kubeconfig=/etc/kubernetes/kubelet.conf
+config=/etc/cni/net.d/10-drakit.conflist
+until [[ -f $kubeconfig ]] && range=$(kubectl --kubeconfig "$kubeconfig" get node "$(hostname)" \\
+    --output 'jsonpath={.spec.podCIDR}' 2>/dev/null) && [[ -n $range ]]; do
+    sleep 0.3
+done
+mkdir -p "${config%/*}"
+cat >"$config.part" <<END
+{
+  "cniVersion": "1.0.0",
+  "name": "drakit",
+  "plugins": [
+    {
+      "type": "ptp",
+      "ipMasq": true,
+      "ipam": {
+        "type": "host-local",
+        "dataDir": "/run/cni-ipam-state",
+        "ranges": [[{"subnet": "$range"}]],
+        "routes": [{"dst": "0.0.0.0/0"}]
+      }
+    },
+    {"type": "portmap", "capabilities": {"portMappings": true}}
+  ]
+}
+END
+mv "$config.part" "$config"
+"""
+_NETWORK_UNIT = b"""\
+[Unit]
+Description=Pod network of this node
+After=containerd.service
+
+[Service]
+ExecStart=/usr/local/bin/drakit-network
+Restart=on-failure
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+# kind creates these objects in each new cluster, from files in the node.
+MANIFESTS = {
+    "kind/manifests/default-cni.yaml": b"""\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: drakit-network
+  namespace: kube-system
+data:
+  about: each node of this image sets up its own pod network (drakit-network.service)
+""",
+    "kind/manifests/default-storage.yaml": b"""\
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata:
+  name: standard
+  annotations:
+    storageclass.kubernetes.io/is-default-class: "true"
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+""",
+}
+
+# Units that make no sense in a container, or start what only machines need; kind removes them too.
+_WITHOUT_UNITS = {f"usr/lib/systemd/system/{name}.target.wants" for name in ("multi-user", "local-fs", "basic")}
+
+
+def entries(module: KindModule, assets: Assets) -> Iterator[Entry]:
+    """The layer above the Debian root. Raises ``ClusterError`` for a binary that is missing."""
+    for entry in module.entries():
+        yield _changed(entry)
+    for name in _RUNTIME:
+        yield Entry(path=f"usr/local/bin/{name}", contents=assets.path(name))
+    for name in _CNI_PLUGINS:
+        yield Entry(path=f"opt/cni/bin/{name}", contents=assets.path(name))
+    yield Entry(path="etc/containerd/cri-base.json", contents=_base_spec(assets.path("ctr")), mode=0o644)
+    yield Entry(path="usr/local/bin/drakit-network", contents=_NETWORK_SCRIPT)
+    yield Entry(path="etc/systemd/system/drakit-network.service", contents=_NETWORK_UNIT, mode=0o644)
+    for unit in _UNITS:
+        yield Entry(path=f"etc/systemd/system/multi-user.target.wants/{unit}.service", link=f"../{unit}.service")
+    # It would register handlers in the kernel, for the whole machine.
+    yield Entry(path="etc/systemd/system/systemd-binfmt.service", link="/dev/null")
+    yield Entry(path="etc/systemd/journald.conf.d/kind.conf", contents=b"[Journal]\nReadKMsg=no\n", mode=0o644)
+    yield Entry(path="etc/kubernetes/manifests")
+
+
+def belongs_in_node(path: str) -> bool:
+    """Whether a path of the Debian root is wanted in a node."""
+    directory, _, name = path.rpartition("/")
+    if directory == "usr/lib/systemd/system/sysinit.target.wants":
+        return name != "systemd-tmpfiles-setup.service"
+    if directory == "usr/lib/systemd/system/sockets.target.wants":
+        return not any(word in name for word in ("udev", "initctl"))
+    if directory.startswith("etc/systemd/system/") and directory.endswith(".wants"):
+        return False
+    return directory not in _WITHOUT_UNITS
+
+
+def _changed(entry: Entry) -> Entry:
+    if entry.path == "etc/default/kubelet":
+        return _rewritten(entry, b"KUBELET_EXTRA_ARGS=", b"KUBELET_EXTRA_ARGS=--fail-cgroupv1=false ")
+    if entry.path == "etc/containerd/config.toml":
+        return _rewritten(entry, b"restrict_oom_score_adj = false", b"restrict_oom_score_adj = true")
+    return entry
+
+
+def _rewritten(entry: Entry, old: bytes, new: bytes) -> Entry:
+    assert isinstance(entry.contents, Path)
+    text = entry.contents.read_bytes()
+    if text.count(old) != 1:
+        raise ClusterError(f"{entry.contents} is not as drakit knows it: it was to hold {old.decode()!r} once")
+    return replace(entry, contents=text.replace(old, new))
+
+
+def _base_spec(ctr: Path) -> bytes:
+    """What containers of a node start from: containerd's own, with kind's hook and without limits, as kind has it."""
+    spec: dict[str, Any] = msgspec.json.decode(output([str(ctr), "oci", "spec"], timeout=_SPEC_SECONDS))
+    spec["process"].pop("rlimits", None)
+    hooks = spec.setdefault("hooks", {}).setdefault("createContainer", [])
+    hooks.append({"path": "/kind/bin/mount-product-files.sh"})
+    return msgspec.json.format(msgspec.json.encode(spec))

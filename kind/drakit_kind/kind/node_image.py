@@ -1,0 +1,154 @@
+"""A kind node image of any Kubernetes version, made of local binaries and a Debian root: no registry is asked.
+
+What kind does with a downloaded release and its published base image, it does here with what we give it; only the
+manifests of its network and storage, whose images nobody has here, are replaced afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from drakit_kind import images
+from drakit_kind.cluster import ClusterError
+from drakit_kind.images import Entry, Image, write_images, write_layer
+from drakit_kind.kind import component_images, debian, node_files
+from drakit_kind.kind.debian import Report
+from drakit_kind.kind.docker import check_daemon, docker, image_labels, load, output, remove_containers
+from drakit_kind.kind.kind_module import KindModule, kind_module, kind_version
+from drakit_kind.kubernetes.assets import Assets
+from drakit_kind.kubernetes.cache import cache_directory
+
+# A registry name that no one else can own: kind tries to pull what it builds from.
+_REPOSITORY = "localhost/drakit-node"
+INPUTS_LABEL = "drakit.inputs"
+_BINARIES = (
+    "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubeadm", "kubelet", "kubectl",
+    "etcd", "pause", "containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap",
+    "ptp", "kind",
+)  # fmt: skip
+_BUILD_SECONDS = 900.0
+_COPY_SECONDS = 120.0
+
+
+def default_name(version: str) -> str:
+    """The image that clusters of this version use where no other is named."""
+    return f"{_REPOSITORY}:v{version}"
+
+
+def is_ours(image: str) -> bool:
+    """Whether the daemon has this image and it was made here."""
+    return INPUTS_LABEL in (image_labels(image) or {})
+
+
+def build(assets: Assets, report: Report, *, name: str | None = None, base: Path | None = None) -> str:
+    """Make the node image of ``assets.version``, unless it was made from the same already; returns its name.
+
+    ``base`` is a Debian root as a tar file, instead of one that debootstrap makes. Raises ``ClusterError`` that names
+    what is missing and the way out. Whenever it is interrupted, nothing unfinished stays, and the next call continues
+    with what is cached.
+    """
+    check_daemon()
+    binaries = [assets.path(each) for each in _BINARIES]  # before anything that takes long
+    module = kind_module(kind_version(assets.path("kind")))
+    root = base or debian.root_tar(cache_directory(), report)
+    inputs = _digest([root, *binaries, *_recipe()], module.version)
+    name = name or default_name(assets.version)
+    if (image_labels(name) or {}).get(INPUTS_LABEL) == inputs:
+        report(f"{name} is there already, made from the same")
+        return name
+    with _scratch() as scratch:
+        base_name = f"{_REPOSITORY}-base:{inputs[:12]}"
+        with _only_while_building(base_name):
+            report("base image: Debian with systemd, containerd and kind's own files")
+            _load_base(base_name, root, module, assets, scratch, inputs)
+            report("component images: kube-apiserver and the others, as kubeadm expects them")
+            server = scratch / "kubernetes-server.tar.gz"
+            component_images.write_server_tar(server, assets, module, root, scratch)
+            report("kind build node-image")
+            _kind_build(assets.path("kind"), server, base_name, scratch)
+            _replace_manifests(f"{base_name}-built", name)
+    report(f"{name} is ready")
+    return name
+
+
+def _recipe() -> list[Path]:
+    """The code that decides what comes out of the same binaries."""
+    modules = (node_files, component_images, debian, images)
+    return [Path(__file__), *(Path(module.__file__ or "") for module in modules)]
+
+
+def _digest(files: list[Path], *texts: str) -> str:
+    summary = hashlib.sha256("\n".join(texts).encode())
+    for path in files:
+        with path.open("rb") as file:
+            summary.update(hashlib.file_digest(file, "sha256").digest())
+    return summary.hexdigest()
+
+
+@contextmanager
+def _scratch() -> Iterator[Path]:
+    """Beside the cache, which has room for a gigabyte when /tmp may not."""
+    directory = cache_directory() / "kind"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with tempfile.TemporaryDirectory(prefix="node-image-", dir=directory) as scratch:
+        yield Path(scratch)
+
+
+@contextmanager
+def _only_while_building(base_name: str) -> Iterator[None]:
+    """Take away the images and containers of the build, also when it fails or is interrupted."""
+    built = f"{base_name}-built"
+    try:
+        yield
+    finally:
+        for image in (built, base_name):
+            if image_labels(image) is not None:
+                remove_containers(f"ancestor={image}")
+                with suppress(ClusterError):  # what another image is made from stays, without this name
+                    docker("rmi", image)
+
+
+def _load_base(name: str, root: Path, module: KindModule, assets: Assets, scratch: Path, inputs: str) -> None:
+    node_root = scratch / "root.layer"
+    with tarfile.open(root) as source, tarfile.open(node_root, "w", format=tarfile.PAX_FORMAT) as kept:
+        for member in source:
+            if node_files.belongs_in_node(member.name.removeprefix("./")):
+                kept.addfile(member, source.extractfile(member) if member.isreg() else None)
+    image = Image(
+        [name],
+        [node_root, list(node_files.entries(module, assets))],
+        entrypoint=["/usr/local/bin/entrypoint", "/sbin/init"],
+        env={"container": "docker", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+        stop_signal="SIGRTMIN+3",
+        labels={INPUTS_LABEL: inputs},
+    )
+    archive = scratch / "base.tar"
+    write_images(archive, [image])
+    load(archive)
+    node_root.unlink()
+    archive.unlink()
+
+
+def _kind_build(kind: Path, server: Path, base_name: str, scratch: Path) -> None:
+    command = [str(kind), "build", "node-image", "--type", "file", str(server)]
+    command += ["--base-image", base_name, "--image", f"{base_name}-built"]
+    # kind unpacks the release below TMPDIR and leaves it there.
+    output(command, timeout=_BUILD_SECONDS, environment={**os.environ, "TMPDIR": str(scratch)})
+
+
+def _replace_manifests(built: str, name: str) -> None:
+    layer = io.BytesIO()
+    write_layer(layer, [Entry(path=path, contents=text, mode=0o644) for path, text in node_files.MANIFESTS.items()])
+    container = docker("create", built).strip()
+    try:
+        docker("cp", "-", f"{container}:/", stdin=layer.getvalue(), timeout=_COPY_SECONDS)
+        docker("commit", container, name, timeout=_COPY_SECONDS)
+    finally:
+        docker("rm", "--force", "--volumes", container)
