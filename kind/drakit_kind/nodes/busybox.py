@@ -1,0 +1,99 @@
+"""Finding the one program that the containers of tests run: a busybox that is linked statically.
+
+A container has nothing but its image, and the image is made here, so the program must not need libraries.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.kubernetes.cache import cache_directory
+
+log = logging.getLogger(__name__)
+
+VARIABLE = "DRAKIT_BUSYBOX"
+_PACKAGE = "busybox-static"
+_DOWNLOAD_SECONDS = 120.0
+_PT_INTERP = 3  # elf.h: the program header that names a dynamic loader
+
+
+def find_busybox() -> Path:
+    """A static busybox: ``$DRAKIT_BUSYBOX``, the one in PATH, else Debian's, downloaded once into drakit's cache.
+
+    Raises ``ClusterError`` that says how to get one.
+    """
+    if named := os.environ.get(VARIABLE):
+        path = Path(named).absolute()
+        if not is_static(path):
+            raise ClusterError(f"{VARIABLE}={path} is no statically linked program of this machine")
+        return path
+    in_path = shutil.which("busybox")
+    if in_path is not None and is_static(Path(in_path)):
+        return Path(in_path)
+    cached = cache_directory() / "busybox"
+    if not cached.exists():
+        _download(cached)
+    return cached
+
+
+def is_static(path: Path) -> bool:
+    """Whether a file is an ELF program (64 bit, little endian) that needs no dynamic loader."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(64)
+            if len(header) < 64 or header[:6] != b"\x7fELF\x02\x01":
+                return False
+            (offset,) = struct.unpack_from("<Q", header, 32)
+            size, count = struct.unpack_from("<HH", header, 54)
+            file.seek(offset)
+            table = file.read(size * count)
+    except OSError:
+        return False
+    kinds = [struct.unpack_from("<I", table, index * size)[0] for index in range(count)]
+    return _PT_INTERP not in kinds
+
+
+def _download(target: Path) -> None:
+    apt, dpkg = shutil.which("apt-get"), shutil.which("dpkg-deb")
+    if apt is None or dpkg is None:
+        raise ClusterError(_remedy("there is none in PATH"))
+    log.info("downloading %s of this Debian for the containers of tests", _PACKAGE)
+    with tempfile.TemporaryDirectory(prefix="drakit-busybox-") as name:
+        directory = Path(name)
+        # apt downloads as a user of its own, who is to write here.
+        directory.chmod(0o755)
+        _run([apt, "download", "-o", "APT::Sandbox::User=root", _PACKAGE], directory)
+        for archive in directory.glob("*.deb"):
+            _run([dpkg, "-x", str(archive), "unpacked"], directory)
+        found = [path for path in directory.glob("unpacked/**/busybox") if is_static(path)]
+        if not found:
+            raise ClusterError(_remedy(f"{_PACKAGE} does not contain one"))
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        scratch = target.with_name(f"busybox.{os.getpid()}")
+        shutil.copy(found[0], scratch)
+        scratch.replace(target)
+
+
+def _run(command: list[str], directory: Path) -> None:
+    try:
+        done = subprocess.run(
+            command, cwd=directory, capture_output=True, text=True, timeout=_DOWNLOAD_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ClusterError(_remedy(str(error))) from error
+    if done.returncode:
+        raise ClusterError(_remedy(f"`{' '.join(command)}` says: {(done.stderr or done.stdout).strip()}"))
+
+
+def _remedy(problem: str) -> str:
+    return (
+        f"containers need a statically linked busybox: {problem}; install Debian's {_PACKAGE}, "
+        f"or name such a program in ${VARIABLE}"
+    )

@@ -1,0 +1,58 @@
+"""How a kubelet shows the API server who it is, and others who may use it."""
+
+from __future__ import annotations
+
+import base64
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from drakit_kind import kubeconfig
+from drakit_kind.control_plane.authority import Authority, KeyPair
+from drakit_kind.slots import Access
+
+_GROUP = "system:nodes"
+
+
+class NodeCredentials:
+    """The kubeconfigs and certificates of a cluster's nodes.
+
+    ``knows_users``: the API server tells users apart, as kube-apiserver does: then each kubelet is
+    ``system:node:<name>`` by certificate, which the Node authorizer and NodeRestriction want. Otherwise all have the
+    cluster's one token.
+    """
+
+    def __init__(self, access: Access, authority: Authority, *, knows_users: bool) -> None:
+        self._access = access
+        self._authority = authority
+        self._knows_users = knows_users
+
+    @property
+    def client_ca(self) -> Path:
+        """Who has a certificate of this authority may ask kubelets for logs and run commands."""
+        return self._authority.certificate
+
+    def kubeconfig(self, node: str, path: Path) -> Path:
+        """Write the kubeconfig of a node's kubelet to ``path`` (0600)."""
+        config = kubeconfig.entry("node", self._access.url, self._access.token, self._access.certificate)
+        if self._knows_users:
+            pair = self._authority.issue(f"node-{node}", user=f"system:node:{node}", groups=[_GROUP])
+            config["users"][0]["user"] = _certificate(pair)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            yaml.safe_dump(config, file)
+        return path
+
+    def serving(self, node: str, address: str) -> KeyPair:
+        """What a node's kubelet serves https with."""
+        user, hosts = f"system:node:{node}", [address, node]
+        return self._authority.issue(f"kubelet-{node}", user=user, groups=[_GROUP], hosts=hosts)
+
+
+def _certificate(pair: KeyPair) -> dict[str, Any]:
+    return {
+        "client-certificate-data": base64.b64encode(pair.certificate.read_bytes()).decode(),
+        "client-key-data": base64.b64encode(pair.key.read_bytes()).decode(),
+    }

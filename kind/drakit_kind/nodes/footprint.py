@@ -1,0 +1,129 @@
+"""What of drakit is on this machine at a moment, so that a test can compare before and after.
+
+Looks at the machine itself, not at what drakit has written down: what was forgotten there must not be forgotten here.
+It knows the places that kubelets, containerd and CNI are known to leave things in, and takes from shared ones, such as
+the list of processes, only what can be drakit's.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.nodes.cgroups import hierarchies
+from drakit_kind.nodes.leftovers import MARK, RECORDS
+from drakit_kind.nodes.mounts import mounts
+from drakit_kind.nodes.namespaces import COVERED, SETTINGS
+from drakit_kind.nodes.tools import tool
+
+_OURS = "drakit-"
+# The bridge plugin of CNI names interfaces so; Docker's have one digit less.
+_INTERFACE = re.compile(rf"{_OURS}.*|veth[0-9a-f]{{8}}")
+_CGROUP = re.compile(rf"/{_OURS}[0-9a-f]+(/|$)", re.MULTILINE)
+_RULE = re.compile(r"KUBE-|CNI-|drakit")
+# Where these programs put things when nobody tells them otherwise.
+_DEFAULTS = (
+    "/etc/cdi",
+    "/etc/cni",
+    "/etc/kubernetes",
+    "/opt/cni",
+    "/opt/containerd",
+    "/run/cdi",
+    "/run/nri",
+    "/usr/libexec/kubernetes",
+    "/var/lib/containerd",
+    "/var/log/pods",
+)
+_SETTINGS = (*SETTINGS, "net/ipv4/ip_forward")
+_SECONDS = 10.0
+_PAUSE = 0.1
+
+
+def footprint(home: Path | None = None) -> frozenset[str]:
+    """One line for each thing; ``home`` is a cluster's directory, for processes and mounts that only it tells apart."""
+    return frozenset(
+        [
+            *_processes(home),
+            *_mounts(home),
+            *_control_groups(),
+            *_network(),
+            *_packet_filter(),
+            *_files(),
+            *_settings(),
+        ]
+    )
+
+
+def left_behind(before: Iterable[str], home: Path | None = None, *, seconds: float = 20.0) -> list[str]:
+    """What is there and was not ``before``, once there is nothing, or after so many seconds."""
+    known, deadline = frozenset(before), time.monotonic() + seconds
+    while (more := footprint(home) - known) and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
+    return sorted(more)
+
+
+def _processes(home: Path | None) -> Iterator[str]:
+    for directory in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended while we looked
+            arguments = (directory / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            # One that ended and that nobody has asked for has no command line.
+            if arguments[0] and (_is_drakit(arguments, home) or _CGROUP.search((directory / "cgroup").read_text())):
+                yield f"process {directory.name} {' '.join(arguments[:4])}"
+
+
+def _is_drakit(arguments: list[str], home: Path | None) -> bool:
+    pairs = zip(arguments, arguments[1:], strict=False)
+    module = any(option == "-m" and name.startswith("drakit") for option, name in pairs)
+    return module or (home is not None and any(str(home) in argument for argument in arguments))
+
+
+def _mounts(home: Path | None) -> Iterator[str]:
+    below = [*COVERED, *([home.resolve()] if home is not None else [])]
+    for mount in mounts():
+        if any(mount.point.is_relative_to(place) for place in below):
+            yield f"mount {mount.point} {mount.kind}"
+
+
+def _control_groups() -> Iterator[str]:
+    for hierarchy in hierarchies():
+        for group in hierarchy.mount.glob(f"{_OURS}*"):
+            yield f"control group {group}"
+
+
+def _network() -> Iterator[str]:
+    for interface in Path("/sys/class/net").iterdir():
+        if _INTERFACE.fullmatch(interface.name):
+            yield f"interface {interface.name}"
+    for namespace in Path("/run/netns").glob("cni-*"):
+        yield f"network namespace {namespace}"
+
+
+def _packet_filter() -> Iterator[str]:
+    for program, *arguments in (("iptables-save",), ("ip6tables-save",), ("nft", "list", "ruleset")):
+        try:
+            command = [tool(program), *arguments]
+        except ClusterError:
+            continue  # without the program nothing of drakit has made rules with it
+        listed = subprocess.run(command, capture_output=True, timeout=_SECONDS, check=False).stdout.decode()
+        yield from (f"{program}: {line.strip()}" for line in listed.splitlines() if _RULE.search(line))
+
+
+def _files() -> Iterator[str]:
+    yield from (f"file {path}" for path in (RECORDS, *RECORDS.glob("*")) if path.exists())
+    for directory in COVERED:
+        with suppress(OSError):
+            content = list(directory.iterdir())
+            if not content or directory / MARK in content:
+                yield f"directory {directory}"
+    yield from (f"directory {name}" for name in _DEFAULTS if Path(name).exists())
+
+
+def _settings() -> Iterator[str]:
+    for setting in _SETTINGS:
+        with suppress(OSError):
+            yield f"setting {setting} = {Path('/proc/sys', setting).read_text().strip()}"

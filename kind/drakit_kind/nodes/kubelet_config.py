@@ -1,0 +1,112 @@
+"""The configuration of one kubelet, for any version from 1.34 on.
+
+After k8s.io/kubelet/config/v1beta1 (types.go); every field here exists in all of these versions. What is not said is
+the kubelet's own default: the closer to an ordinary node, the better a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from drakit_api.features import FeatureGates
+from drakit_kind.cluster import minor_version
+
+PORT = 10250
+HEALTH_PORT = 10248
+
+
+@dataclass(frozen=True, kw_only=True)
+class KubeletSettings:
+    """What differs between the kubelets of one machine.
+
+    ``certificate`` and ``key`` are what it serves https with; None lets it sign one itself. ``client_ca`` has signed
+    the certificates of those who may ask for logs and run commands; None lets the API server decide about tokens.
+    """
+
+    address: str
+    cgroup_root: str
+    containerd_socket: Path
+    directory: Path
+    client_ca: Path | None
+    certificate: Path | None = None
+    key: Path | None = None
+    gates: Mapping[str, bool] = field(default_factory=dict)
+
+
+def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
+    """A KubeletConfiguration."""
+    x509 = settings.client_ca is not None
+    config: dict[str, Any] = {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "address": settings.address,
+        "port": PORT,
+        "readOnlyPort": 0,
+        "healthzBindAddress": settings.address,
+        "healthzPort": HEALTH_PORT,
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": not x509},
+            "x509": {"clientCAFile": str(settings.client_ca)} if x509 else {},
+        },
+        # A certificate of the cluster's authority is all that is asked for, as components are all that have one.
+        "authorization": {"mode": "AlwaysAllow" if x509 else "Webhook"},
+        "containerRuntimeEndpoint": f"unix://{settings.containerd_socket}",
+        "cgroupDriver": "cgroupfs",
+        "cgroupRoot": settings.cgroup_root,
+        "enforceNodeAllocatable": [],
+        # Since 1.35 a kubelet refuses machines with cgroup v1 otherwise.
+        "failCgroupV1": False,
+        "failSwapOn": False,
+        # The machine's packet filter is not a node's.
+        "makeIPTablesUtilChains": False,
+        # What a kubelet without CAP_SYS_RESOURCE can set; the default is lower than its parent's.
+        "oomScoreAdj": 0,
+        "podLogsDir": str(settings.directory / "pod-logs"),
+        "volumePluginDir": str(settings.directory / "volume-plugins"),
+        # Pods reach this machine only: a name server would not be reached either.
+        "resolvConf": "",
+        # How soon a failed preparation is retried, among others; the default is a minute.
+        "syncFrequency": "5s",
+        # A full disk of a developer's machine is no reason to evict the pods of a test.
+        "evictionHard": dict.fromkeys(
+            ("imagefs.available", "imagefs.inodesFree", "nodefs.available", "nodefs.inodesFree"), "0%"
+        ),
+        "imageGCHighThresholdPercent": 100,
+    }
+    if settings.certificate is not None:
+        config |= {"tlsCertFile": str(settings.certificate), "tlsPrivateKeyFile": str(settings.key)}
+    if settings.gates:
+        config["featureGates"] = dict(settings.gates)
+    return config
+
+
+def kubelet_arguments(
+    node: str, address: str, *, config: Path, kubeconfig: Path, root: Path, certificates: Path
+) -> list[str]:
+    """What cannot be said in the configuration."""
+    flags = {
+        "config": config,
+        "kubeconfig": kubeconfig,
+        "root-dir": root,
+        "cert-dir": certificates,
+        "hostname-override": node,
+        "node-ip": address,
+    }
+    return [f"--{name}={value}" for name, value in flags.items()]
+
+
+def known_gates(version: str, gates: Mapping[str, bool]) -> tuple[dict[str, bool], list[str]]:
+    """The gates of a cluster that a kubelet of this version knows, and the names of the DRA gates that it does not.
+
+    A kubelet ends at its start if it is told of a gate that a later version brought ("unrecognized feature gate"). Who
+    switches such a gate on in a cluster with older nodes leaves it out there, as this does. What else Kubernetes
+    refuses, such as a locked gate, the kubelet refuses itself.
+    """
+    at_version = {gate.name for gate in FeatureGates(minor_version(version)).known()}
+    at_newest = {gate.name for gate in FeatureGates().known()}
+    unknown = sorted(gates.keys() & at_newest - at_version)
+    return {name: on for name, on in gates.items() if name not in unknown}, unknown

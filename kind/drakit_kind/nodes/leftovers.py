@@ -1,0 +1,226 @@
+"""What a cluster's nodes do to the machine is written down before it is done, so that anybody can undo it.
+
+A journal for each cluster, one JSON object a line, in a directory that, as most of what it describes, does not survive
+the machine. Whoever has a lock on a journal may use or undo it: the cluster's process for as long as it lives, then its
+guard, and after a crash of both the next cluster. Undoing goes backwards, takes what is gone already for undone, and
+forgets the journal only when nothing is left.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import logging
+import os
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.nodes import network
+from drakit_kind.nodes.cgroups import ControlGroup, hierarchies
+
+log = logging.getLogger(__name__)
+
+RECORDS = Path("/run/drakit")
+_SUFFIX = ".journal"
+# In a directory of the machine that was made for a cluster: what it is and who may remove it.
+MARK = ".made-by-drakit"
+_WAIT_SECONDS = 60.0  # for another process that is undoing the same
+_PAUSE = 0.05
+
+Effect = dict[str, Any]
+Undo = Callable[[Effect], None]
+
+
+class Journal:
+    """The effects of one cluster, locked by this process until it is closed."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self.path = path
+        self._file = file
+
+    @property
+    def identity(self) -> str:
+        """Six hexadecimal digits that the names of all effects of this cluster contain."""
+        return self.path.name.removesuffix(_SUFFIX)
+
+    @classmethod
+    def create(cls, home: Path, records: Path = RECORDS) -> Journal:
+        """A new one for the cluster whose files are in ``home``."""
+        with machine_lock(records):
+            path = records / f"{secrets.token_hex(3)}{_SUFFIX}"
+            file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600), "r+b")
+            fcntl.flock(file, fcntl.LOCK_EX)
+            journal = cls(path, file)
+            journal.write({"effect": "cluster", "home": str(home.absolute())})
+            return journal
+
+    @classmethod
+    def take(cls, path: Path, *, seconds: float = 0.0) -> Journal | None:
+        """An existing one, once nobody else has it; None if somebody has it for longer, or if it was undone."""
+        deadline = time.monotonic() + seconds
+        try:
+            file = path.open("r+b")
+        except FileNotFoundError:
+            return None
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() < deadline:
+                    time.sleep(_PAUSE)
+                    continue
+                file.close()
+                return None
+            if os.fstat(file.fileno()).st_nlink == 0:  # whoever had it is done with it
+                file.close()
+                return None
+            return cls(path, file)
+
+    def write(self, effect: Effect) -> None:
+        """Add an effect that is about to happen; on disk when this returns."""
+        self._file.write(msgspec.json.encode(effect) + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+    def effects(self) -> list[Effect]:
+        """All that was written, oldest first. A line that was cut off by a crash announced nothing that happened."""
+        lines = self.path.read_bytes().split(b"\n")
+        return [msgspec.json.decode(line) for line in lines[:-1]]
+
+    def undo(self, undo: Mapping[str, Undo] | None = None) -> None:
+        """Undo everything, newest first, then forget it. ``ClusterError`` names all that could not be undone."""
+        with machine_lock(self.path.parent):
+            how = default_undo(alone=_others(self.path) == []) if undo is None else undo
+            problems = []
+            for effect in reversed(self.effects()):
+                try:
+                    how[effect["effect"]](effect)
+                except (ClusterError, OSError) as error:
+                    problems.append(str(error))
+            if problems:
+                raise ClusterError(
+                    "not everything that this cluster's nodes did to the machine could be undone; "
+                    "`drakit cluster down` tries again:" + "".join(f"\n  {problem}" for problem in problems)
+                )
+            self.path.unlink()
+            self.close()
+
+    def close(self) -> None:
+        """Leave it to others."""
+        self._file.close()
+
+
+def undo_dead(home: Path | None = None, records: Path = RECORDS) -> list[str]:
+    """Undo what clusters left that ended without doing so; the identities of those that were found.
+
+    With ``home`` only that of the cluster whose files are there, and it is waited for if its guard is at it already.
+    """
+    undone = []
+    for path in _journals(records):
+        if home is not None and _home(path) != home.absolute():
+            continue
+        journal = Journal.take(path, seconds=_WAIT_SECONDS if home is not None else 0.0)
+        if journal is not None:
+            try:
+                journal.undo()
+                undone.append(journal.identity)
+                log.info("undid what the nodes of an earlier cluster %s had left", journal.identity)
+            finally:
+                journal.close()
+    return undone
+
+
+@contextmanager
+def machine_lock(records: Path = RECORDS) -> Iterator[None]:
+    """Keep other clusters of this machine from what they share: the records, free networks, made directories.
+
+    The lock's file and directory are removed by the last cluster, so that nothing is left of drakit.
+    """
+    with _locked_file(records) as file:
+        yield
+        if not _journals(records):
+            with suppress(OSError):
+                (records / "lock").unlink()
+                records.rmdir()
+        del file
+
+
+@contextmanager
+def _locked_file(records: Path) -> Iterator[IO[str]]:
+    while True:
+        records.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            descriptor = os.open(records / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+        except FileNotFoundError:  # the last cluster removed the directory just now
+            continue
+        with os.fdopen(descriptor, "r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            if os.fstat(file.fileno()).st_nlink == 0:
+                continue
+            yield file
+            return
+
+
+def make_directory(journal: Journal, path: Path) -> None:
+    """A directory of the machine that has to be there, to be removed by the last cluster that wanted it."""
+    if path.is_dir() and not (path / MARK).exists():
+        return
+    journal.write({"effect": "directory", "path": str(path)})
+    path.mkdir(exist_ok=True)
+    (path / MARK).write_text(
+        "An empty directory over which drakit's nodes mount their own; removed with the last one.\n"
+    )
+
+
+def default_undo(*, alone: bool) -> dict[str, Undo]:
+    """How each effect is undone; ``alone``: no other cluster has nodes on this machine."""
+    return {
+        "cluster": _leave,
+        "cgroup": _undo_cgroup,
+        "bridge": lambda effect: network.delete_bridge(effect["name"]),
+        "directory": _undo_directory if alone else _leave,
+    }
+
+
+def _leave(effect: Effect) -> None:
+    """Nothing to do, or not yet."""
+
+
+def _undo_cgroup(effect: Effect) -> None:
+    group = ControlGroup(effect["name"], hierarchies())
+    group.kill()
+    group.remove()
+
+
+def _undo_directory(effect: Effect) -> None:
+    path = Path(effect["path"])
+    mark = path / MARK
+    if mark.exists():
+        mark.unlink()
+        with suppress(OSError):  # somebody else uses it by now
+            path.rmdir()
+
+
+def _journals(records: Path) -> list[Path]:
+    try:
+        return sorted(path for path in records.iterdir() if path.name.endswith(_SUFFIX))
+    except (FileNotFoundError, PermissionError):  # the latter is another user's, who may not have nodes anyway
+        return []
+
+
+def _others(mine: Path) -> Sequence[Path]:
+    return [path for path in _journals(mine.parent) if path != mine]
+
+
+def _home(path: Path) -> Path | None:
+    try:
+        first = path.read_bytes().split(b"\n", 1)[0]
+        return Path(msgspec.json.decode(first)["home"])
+    except (OSError, msgspec.DecodeError, KeyError):
+        return None

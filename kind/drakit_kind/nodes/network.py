@@ -1,0 +1,92 @@
+"""The network of one cluster: a bridge that only this machine reaches, with an address for each node and each pod.
+
+A bridge rather than a dummy interface, which not every kernel has. Nodes are addresses of the bridge itself, so all
+kubelets have port 10250 without a conflict, and pods are connected to it. Nothing is forwarded or translated: no
+packet filter rule, no route of another interface.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from ipaddress import IPv4Address, IPv4Network
+from pathlib import Path
+
+import msgspec
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.nodes.tools import run
+
+_PREFIX = 20
+# The addresses 1 to 255 of the subnet are nodes, the others pods.
+MOST_NODES = 255
+# Private networks (RFC 1918) where they are rarely used, then the one for benchmarks (RFC 2544).
+_CANDIDATES = ("10.213.0.0/16", "172.29.0.0/16", "192.168.208.0/20", "198.18.0.0/15")
+_SECONDS = 10.0
+_PAUSE = 0.05
+
+
+def free_subnet(used: Iterable[IPv4Network]) -> IPv4Network:
+    """The first candidate that overlaps none of ``used``; raises ``ClusterError`` if all do."""
+    taken = list(used)
+    for candidate in map(IPv4Network, _CANDIDATES):
+        for subnet in candidate.subnets(new_prefix=_PREFIX):
+            if not any(subnet.overlaps(other) for other in taken):
+                return subnet
+    raise ClusterError(f"no private network is free for nodes: {', '.join(_CANDIDATES)} are all in use")
+
+
+def used_networks() -> list[IPv4Network]:
+    """What this machine's addresses and routes cover, the default route aside."""
+    listed = run("ip", "-json", "-4", "route", "show", "table", "all")
+    routes = msgspec.json.decode(listed or b"[]")
+    return [IPv4Network(route["dst"], strict=False) for route in routes if route.get("dst", "default") != "default"]
+
+
+def node_address(subnet: IPv4Network, index: int) -> str:
+    """The address of a node, counted from 0."""
+    return str(subnet[1 + index])
+
+
+def pod_addresses(subnet: IPv4Network) -> tuple[IPv4Address, IPv4Address]:
+    """The first and the last address of pods."""
+    return subnet[MOST_NODES + 1], subnet[-2]
+
+
+def create_bridge(name: str, subnet: IPv4Network, addresses: Sequence[str]) -> None:
+    """The interface with the addresses of all nodes; up."""
+    run("ip", "link", "add", "name", name, "type", "bridge")
+    # Nobody needs an IPv6 address here, and it would answer for one.
+    run("ip", "link", "set", "dev", name, "addrgenmode", "none")
+    for address in addresses:
+        run("ip", "address", "add", f"{address}/{subnet.prefixlen}", "dev", name)
+    run("ip", "link", "set", "dev", name, "up")
+
+
+def delete_bridge(name: str) -> None:
+    """Remove the interface if there is one, once the pods' interfaces are gone from it.
+
+    Those go with the pods' network namespaces, shortly after the last process of a pod.
+    """
+    if not exists(name):
+        return
+    deadline = time.monotonic() + _SECONDS
+    while (ports := ports_of(name)) and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
+    for interface in (*ports, name):
+        try:
+            run("ip", "link", "delete", interface)
+        except ClusterError:
+            if exists(interface):  # not gone by itself meanwhile
+                raise
+
+
+def exists(name: str) -> bool:
+    """Whether there is an interface of this name."""
+    return Path("/sys/class/net", name).exists()
+
+
+def ports_of(bridge: str) -> list[str]:
+    """The interfaces that are connected to a bridge."""
+    directory = Path("/sys/class/net", bridge, "brif")
+    return sorted(port.name for port in directory.iterdir()) if directory.exists() else []

@@ -1,0 +1,180 @@
+"""The nodes of one cluster, in the slot where simulated ones would be."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError
+from drakit_client.resources import NODES
+from drakit_kind import images
+from drakit_kind.cluster import ClusterError
+from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.control_plane.programs import Binaries
+from drakit_kind.home import ClusterHome
+from drakit_kind.nodes import network, requirements
+from drakit_kind.nodes.busybox import find_busybox
+from drakit_kind.nodes.containerd_config import network_config
+from drakit_kind.nodes.credentials import NodeCredentials
+from drakit_kind.nodes.kubelet_config import known_gates
+from drakit_kind.nodes.node import Node, Place
+from drakit_kind.nodes.premises import Premises
+from drakit_kind.spawn import log_tail
+
+log = logging.getLogger(__name__)
+
+# Node names become directories and control groups; kubelets themselves refuse anything else.
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
+_READY_SECONDS = 60.0
+_READY_PAUSE = 0.1
+
+
+class RealNodes:
+    """Nodes ``names`` of the cluster in ``home``; needs root, see ``requirements``.
+
+    ``behaviour`` says which kubelet, with which gates; ``binaries`` gives the programs of a version. ``connect`` opens
+    a connection that may read nodes. ``ended`` is told when a program of a node ends by itself.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        home: ClusterHome,
+        behaviour: Behaviour,
+        *,
+        binaries: Callable[[str], Binaries],
+        credentials: NodeCredentials,
+        connect: Callable[[], Connection],
+        ended: Callable[[str], None],
+    ) -> None:
+        _check(names)
+        self._names = list(names)
+        self._home = home
+        self._behaviour = behaviour
+        self._binaries = binaries
+        self._credentials = credentials
+        self._connect = connect
+        self._ended = ended
+        self._premises = Premises(home)
+        self._nodes: list[Node] = []
+
+    async def start(self) -> None:
+        """Start all nodes; returns when they are Ready. When it fails or is cancelled, nothing of them is left."""
+        binaries = self._binaries(self._behaviour.version)
+        await asyncio.to_thread(requirements.check_machine, binaries, self._home.directory)
+        try:
+            await self._premises.take(len(self._names))
+            archives = await asyncio.to_thread(_images, binaries, self._directory)
+            pods = network_config(self._premises.bridge, self._premises.subnet, self._allocations())
+            self._nodes = [
+                Node(place, self._credentials, self._ended) for place in self._places(self._premises.addresses)
+            ]
+            await asyncio.gather(*(node.start_containerd(binaries, pods, archives) for node in self._nodes))
+            await self._start_kubelets(self._nodes, self._behaviour)
+        except BaseException:
+            await self.stop()
+            raise
+
+    async def stop(self) -> None:
+        """End all nodes with everything on them; the machine is as it was before them."""
+        nodes, self._nodes = self._nodes, []
+        stopped = await asyncio.gather(*(node.stop() for node in nodes), return_exceptions=True)
+        await self._premises.leave()
+        for problem in stopped:
+            if isinstance(problem, BaseException):
+                raise problem
+
+    async def restart_kubelets(self, behaviour: Behaviour, names: Iterable[str] | None = None) -> None:
+        """Restart the kubelets of some nodes or of all, as another version or with other gates; containers go on."""
+        chosen = [node for node in self._nodes if names is None or node.name in names]
+        await asyncio.gather(*(node.stop_kubelet() for node in chosen))
+        await self._start_kubelets(chosen, behaviour)
+
+    async def _start_kubelets(self, nodes: Sequence[Node], behaviour: Behaviour) -> None:
+        binaries = self._binaries(behaviour.version)
+        gates, unknown = known_gates(behaviour.version, behaviour.gates)
+        if unknown:
+            log.info("kubelet %s does not know %s yet: left out", behaviour.version, ", ".join(unknown))
+        began = datetime.now(UTC).replace(microsecond=0)
+        await asyncio.gather(*(node.start_kubelet(binaries, gates) for node in nodes))
+        await self._until_ready([node.name for node in nodes], began)
+
+    @property
+    def _directory(self) -> Path:
+        """What all nodes of the cluster have in common."""
+        return self._home.directory / "nodes"
+
+    def _places(self, addresses: Sequence[str]) -> list[Place]:
+        group, nodes = self._premises.group, self._home.nodes
+        log_file = self._home.component_log
+        return [
+            Place(name=name, root=nodes / name, address=address, group=group.child(name), log=log_file)
+            for name, address in zip(self._names, addresses, strict=True)
+        ]
+
+    def _allocations(self) -> Path:
+        """Which pod has which address; nothing of it holds after a restart, as no pod's network does."""
+        directory = self._directory / "addresses"
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True, mode=0o700)
+        return directory
+
+    async def _until_ready(self, names: Sequence[str], began: datetime) -> None:
+        """Wait until the kubelets that were started say that their nodes are Ready; what earlier ones said is old."""
+        deadline = time.monotonic() + _READY_SECONDS
+        waiting = list(names)
+        async with self._connect() as connection:
+            while waiting:
+                waiting = [name for name in waiting if not _ready_since(await _node(connection, name), began)]
+                if waiting and time.monotonic() > deadline:
+                    file = self._home.component_log(f"kubelet-{waiting[0]}")
+                    raise ClusterError(
+                        f"nodes {', '.join(waiting)} are not Ready after {_READY_SECONDS:.0f} s; "
+                        f"the end of {file}:{log_tail(file)}"
+                    )
+                await asyncio.sleep(_READY_PAUSE if waiting else 0)
+
+
+def _check(names: Sequence[str]) -> None:
+    for name in names:
+        if not _NAME.fullmatch(name) or ".." in name:
+            raise ClusterError(f"node name {name!r}: write lower case letters, digits, '-' and '.', at most 63 of them")
+    if len(names) > network.MOST_NODES:
+        raise ClusterError(f"{len(names)} real nodes are too many for one machine: at most {network.MOST_NODES}")
+
+
+def _images(binaries: Binaries, directory: Path) -> list[Path]:
+    """Archives of the images that every node has: that of pod sandboxes, and that of test containers."""
+    directory.mkdir(exist_ok=True, mode=0o700)
+    pause, busybox = directory / "pause.tar", directory / "busybox.tar"
+    images.pause_archive(pause, binaries.path("pause"))
+    images.busybox_archive(busybox, find_busybox())
+    return [pause, busybox]
+
+
+async def _node(connection: Connection, name: str) -> Mapping[str, Any] | None:
+    try:
+        return await connection.get(NODES, name)
+    except (ApiError, aiohttp.ClientError, TimeoutError):
+        return None  # not registered yet, or the API server is just being restarted
+
+
+def _ready_since(node: Mapping[str, Any] | None, began: datetime) -> bool:
+    """Whether a Node is Ready by a report of its kubelet that is not older than ``began`` (whole seconds)."""
+    conditions = node["status"].get("conditions", ()) if node else ()
+    return any(
+        condition["type"] == "Ready"
+        and condition["status"] == "True"
+        and datetime.fromisoformat(condition["lastHeartbeatTime"]) >= began
+        for condition in conditions
+    )

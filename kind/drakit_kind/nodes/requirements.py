@@ -1,0 +1,87 @@
+"""What a machine needs so that real nodes can run on it, checked before anything is done to it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.control_plane.programs import Binaries
+from drakit_kind.nodes import busybox, cgroups
+from drakit_kind.nodes.tools import TOOLS, run, tool
+
+BINARIES = ("kubelet", "containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "pause")
+_CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_NET_ADMIN": 12, "CAP_SYS_CHROOT": 18, "CAP_MKNOD": 27}
+
+
+def check_machine(binaries: Binaries, home: Path) -> None:
+    """Raise one ``ClusterError`` that lists everything that is missing, each with the way out.
+
+    ``home`` is where the cluster's files will be; it may not exist yet.
+    """
+    if sys.platform != "linux":
+        raise ClusterError("real nodes run on Linux only; here, use simulated ones, or a kind cluster")
+    if os.geteuid() != 0:
+        raise ClusterError(
+            "real nodes need root, for mounts, control groups and interfaces: use sudo, or simulated nodes"
+        )
+    problems = [*_tools(), *_rights(), *_control_groups(), *_file_system(home), *_binaries(binaries)]
+    if problems:
+        raise ClusterError("this machine lacks what real nodes need:" + "".join(f"\n- {each}" for each in problems))
+
+
+def _tools() -> Iterable[str]:
+    for name in TOOLS:
+        try:
+            tool(name)
+        except ClusterError as error:
+            yield str(error)
+
+
+def _rights() -> Iterable[str]:
+    lines = dict(line.split(":\t", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":\t" in line)
+    held = int(lines["CapEff"], 16)
+    lacking = [name for name, bit in _CAPABILITIES.items() if not held >> bit & 1]
+    if lacking:
+        yield f"root is without {', '.join(lacking)} here; in a container, run that with --privileged"
+        return
+    try:
+        run("unshare", "--mount", "true")
+    except ClusterError as error:
+        yield f"no mount namespace can be made: {error}; in a container, run that with --privileged"
+    if not os.access("/dev/kmsg", os.R_OK):
+        yield "kubelets read /dev/kmsg, which is not there; in a container, run that with --privileged"
+
+
+def _control_groups() -> Iterable[str]:
+    found = cgroups.hierarchies()
+    if not found:
+        yield "no control groups are mounted below /sys/fs/cgroup; mount cgroup2 there"
+        return
+    if missing := cgroups.missing(found):
+        yield f"there is no control group controller {', '.join(missing)}; is it in the kernel's option cgroup_disable?"
+    closed = [str(each.mount) for each in found if not os.access(each.mount, os.W_OK)]
+    if closed:
+        yield f"control groups cannot be made in {', '.join(closed)}; in a container, use --privileged"
+
+
+def _file_system(home: Path) -> Iterable[str]:
+    existing = home.absolute()
+    while not existing.exists():
+        existing = existing.parent
+    if os.statvfs(existing).f_flag & os.ST_NOEXEC:
+        yield f"{home} is on a file system from which nothing can be run (noexec); choose another with DRAKIT_HOME"
+
+
+def _binaries(binaries: Binaries) -> Iterable[str]:
+    for name in BINARIES:
+        try:
+            binaries.path(name)
+        except ClusterError as error:
+            yield str(error)
+    try:
+        busybox.find_busybox()
+    except ClusterError as error:
+        yield str(error)

@@ -1,0 +1,49 @@
+"""Programs of the machine that real nodes use."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from drakit_kind.cluster import ClusterError
+
+# Each with the Debian package that has it.
+TOOLS = {
+    "runc": "runc",
+    "ip": "iproute2",
+    "mount": "mount",
+    "umount": "mount",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+    "cat": "coreutils",
+}
+_SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
+_SECONDS = 30.0
+
+
+def tool(name: str) -> str:
+    """The absolute path of one of the machine's programs; raises ``ClusterError`` with the package that has it."""
+    found = shutil.which(name, path=search_path())
+    if found is None:
+        raise ClusterError(f"there is no `{name}` in PATH; install {TOOLS.get(name, name)} (so it is called in Debian)")
+    return str(Path(found).absolute())
+
+
+def search_path() -> str:
+    """``$PATH`` with the directories of administrators, which it lacks in cron jobs and after ``su``."""
+    given = os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin").split(os.pathsep)
+    return os.pathsep.join([*given, *(path for path in _SBIN if path not in given)])
+
+
+def run(name: str, *arguments: str) -> bytes:
+    """What a tool prints; raises ``ClusterError`` with what it complains about."""
+    try:
+        done = subprocess.run([tool(name), *arguments], capture_output=True, timeout=_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ClusterError(f"`{name} {' '.join(arguments)}` failed: {error}") from error
+    if done.returncode:
+        complaint = done.stderr.decode(errors="replace").strip()
+        raise ClusterError(f"`{name} {' '.join(arguments)}` failed: {complaint}")
+    return done.stdout
