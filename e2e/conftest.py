@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from drakit_client.resources import RESOURCE_CLAIMS
+from drakit_client.resources import DEVICE_CLASSES, RESOURCE_CLAIMS
+from drakit_kind import manifests
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, Driver
+from drakit_kind.pytest_plugin import end_pods
 from e2e.hardware import Gpus, StartGpus, StartTpus, Tpus
 from e2e.ledger import AllFree, Allocated, DevicesOf, Ledger, OpenLedger, results
+from e2e.subject import Subject
 
 _FIGURES: dict[str, str] = {}
 _BEGAN = time.monotonic()
@@ -38,6 +41,21 @@ def gpus(driver: Callable[..., Driver]) -> StartGpus:
 def tpus(driver: Callable[..., Driver]) -> StartTpus:
     """``tpus("tpu-v6e-4x4", nodes=[...])``: start a driver with a TPU pool."""
     return lambda profile="tpu-v6e-4x4", **options: Tpus(driver(profile, **options))
+
+
+@pytest.fixture
+def subject(request: pytest.FixtureRequest, api: Api) -> Iterator[Subject]:
+    """The driver under judgement: ``--subject-driver``, or one of ours with MIG GPUs on a node."""
+    name, ours = request.config.getoption("--subject-driver"), None
+    if name is None:
+        start: StartGpus = request.getfixturevalue("gpus")
+        ours = start(nodes=[request.getfixturevalue("node")]).driver
+        name = ours.name
+    device_class = f"{api.namespace}.any-device"
+    api.create(manifests.device_class(device_class, f"device.driver == '{name}'"))
+    yield Subject(name, device_class, api, ours)
+    end_pods(api)
+    api.delete(DEVICE_CLASSES, device_class)
 
 
 @pytest.fixture

@@ -6,10 +6,17 @@ import statistics
 import time
 from collections.abc import Callable
 
+import pytest
+
 from drakit_client.resources import PODS
 from drakit_kind.api import Api
 from drakit_kind.manifests import pod
 from e2e.hardware import StartGpus
+
+pytestmark = pytest.mark.capability(
+    "latency: from claim to running pod",
+    source="drakit",
+)
 
 ROUNDS = 5
 

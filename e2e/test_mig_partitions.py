@@ -10,6 +10,12 @@ from drakit_kind.manifests import pod
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, Allocated, DevicesOf, OpenLedger
 
+pytestmark = pytest.mark.capability(
+    "partitionable devices: MIG",
+    source="KEP-4815",
+    gates=["DRAPartitionableDevices"],
+)
+
 SEED_CLAIM = ("1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb")
 # 3g.20gb must lie at 4-7: at 0-3 it would leave room for one 1g only. See the picture in KEP-4815.
 LEGAL_LAYOUTS = [

@@ -23,6 +23,12 @@ from drakit_kind.cluster import Cluster, ClusterSpec, DriverSpec
 from drakit_kind.drivers import driver_name, pools_of
 from drakit_kind.manifests import claim, pod, request
 
+pytestmark = pytest.mark.capability(
+    "partitionable devices: mixins",
+    source="KEP-4815 (seed 004), KEP-5234",
+    gates=["DRAPartitionableDevices"],
+)
+
 LAYOUTS = Path(__file__).parents[1] / "driver" / "examples" / "layouts"
 GATE = "DRAResourceSliceMixins"
 

@@ -14,6 +14,11 @@ from drakit_kind.api import Api
 from drakit_kind.manifests import claim, claim_template, pod, request
 from e2e.hardware import StartGpus
 
+pytestmark = pytest.mark.capability(
+    "errors where their user looks",
+    source="KEP-4381, KEP-4815",
+)
+
 _SUBDOMAIN = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
     "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "

@@ -13,6 +13,11 @@ from drakit_kind.manifests import pod
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, DevicesOf, OpenLedger
 
+pytestmark = pytest.mark.capability(
+    "restarts of drivers and components",
+    source="KEP-4381",
+)
+
 
 def _restarts(api: Api, name: str) -> int:
     statuses = api.get(PODS, name)["status"]["containerStatuses"]

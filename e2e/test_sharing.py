@@ -11,6 +11,11 @@ from drakit_kind.manifests import claim_template, first_available, pod, subreque
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, DevicesOf, OpenLedger
 
+pytestmark = pytest.mark.capability(
+    "claims: shared, from templates, prioritized",
+    source="KEP-4381, KEP-4816",
+)
+
 
 def _consumers(api: Api, claim: str) -> set[str]:
     status = api.get(RESOURCE_CLAIMS, claim)["status"]

@@ -13,6 +13,12 @@ from drakit_kind.manifests import deployment, pod
 from e2e.hardware import StartTpus
 from e2e.ledger import DevicesOf, OpenLedger
 
+pytestmark = pytest.mark.capability(
+    "partitionable devices: multi-host TPU",
+    source="KEP-4815",
+    gates=["DRAPartitionableDevices"],
+)
+
 # What each device of a 4x4 pool covers, hosts numbered row by row (hardware facts, not the driver's code).
 COVERS = {
     "tpu-2x2-1": [1], "tpu-2x2-2": [2], "tpu-2x2-3": [3], "tpu-2x2-4": [4],

@@ -23,6 +23,7 @@ from drakit_client.resources import BY_KIND, EVENTS, PODS, Resource
 T = TypeVar("T")
 Condition = Callable[[Object], bool]
 
+ALL_NAMESPACES = "*"
 _CALL_SECONDS = 60.0
 
 
@@ -66,7 +67,9 @@ class Api:
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
 
     def _in(self, resource: Resource, namespace: str | None) -> str | None:
-        return (namespace or self.namespace) if resource.namespaced else None
+        if namespace == ALL_NAMESPACES or not resource.namespaced:
+            return None
+        return namespace or self.namespace
 
     def create(self, *objects: Object) -> Object:
         """Create objects in order; returns the last one as stored."""
@@ -95,7 +98,7 @@ class Api:
     def objects(
         self, resource: Resource, namespace: str | None = None, *, label_selector: str = "", field_selector: str = ""
     ) -> list[Object]:
-        """All objects of a collection (of this namespace)."""
+        """All objects of a collection, of this namespace or of ``ALL_NAMESPACES``."""
         listed = self._run(
             self._connection.list(
                 resource,

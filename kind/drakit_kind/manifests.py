@@ -62,6 +62,16 @@ def _claim_spec(requests: Sequence[Object], match_attribute: str | None, devices
     return {"devices": spec}
 
 
+def device_class(name: str, *expressions: str) -> Object:
+    """A DeviceClass of the devices for which all expressions are true."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": "DeviceClass",
+        "metadata": {"name": name},
+        "spec": _selectors(expressions),
+    }
+
+
 def pod_spec(claim: str | None = None, *, template: str | None = None, **fields: Any) -> Object:
     """One container that uses one claim, by name or from a template; ``fields`` are added to the spec.
 

@@ -50,7 +50,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help=f"nodes of the `cluster` fixture (default: {_DEFAULT_NODES})",
     )
     group.addoption("--emulated-version", metavar="V", help="Kubernetes 1.34 to 1.37 (default: the version's own)")
+    group.addoption(
+        "--subject-driver",
+        metavar="NAME",
+        help="DRA driver that stories about any driver judge (default: one of drakit's, started for each)",
+    )
     group.addoption("--feature-gates", default="", metavar="A=true,B=false", help="feature gates of all components")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Markers of the suite; `drakit conformance` sorts by them."""
+    config.addinivalue_line(
+        "markers", "capability(name, source, gates=()): what a story shows, the seed or KEP it is from, its gates"
+    )
+    config.addinivalue_line("markers", "any_driver: a story about any DRA driver, see --subject-driver")
 
 
 @pytest.fixture(scope="session")
@@ -154,12 +167,13 @@ def driver(cluster: Cluster, api: Api) -> Iterator[Callable[..., Driver]]:
 
     yield start
     if started:
-        _end_pods(api)
+        end_pods(api)
     for running in reversed(started):
         running.stop()
 
 
-def _end_pods(api: Api) -> None:
+def end_pods(api: Api) -> None:
+    """Delete all pods of the namespace and wait until they are gone, by force where their driver does not answer."""
     from drakit_client.resources import DEPLOYMENTS, PODS, REPLICA_SETS
     from drakit_kind.api import WaitTimeout
 

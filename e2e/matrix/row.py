@@ -1,0 +1,97 @@
+"""What a row of the matrix is: a cluster, the changes that are made to it phase by phase, and the story it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from drakit_kind.cluster import KUBERNETES_VERSION, Component
+from e2e.matrix.stage import Stage
+
+# Runs up to its first ``yield`` in the first phase, up to the next in the second, and ends in the last one.
+Story = Callable[[Stage], Iterator[None]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A restart of one component: with ``gates`` beside those of the row, or as another version.
+
+    What is not said is as the row has it.
+    """
+
+    component: Component
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    version: str | None = None
+
+    def __str__(self) -> str:
+        what = [f"{gate} {'on' if on else 'off'}" for gate, on in self.gates.items()]
+        what += [self.version] if self.version else []
+        return f"{self.component} {', '.join(what) or 'as at first'}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Phase:
+    """A time in which the cluster stays as it is, after these changes; the first phase has none."""
+
+    name: str
+    changes: Sequence[Change] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NotYet:
+    """What drakit's own components lack for a row, and which issue is to bring it. Those of Kubernetes must pass."""
+
+    reason: str
+    issue: int | None = None
+
+    def __str__(self) -> str:
+        return self.reason + (f" (issue {self.issue})" if self.issue else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One line of the matrix.
+
+    ``source`` says who asks for it: a KEP, a part of Kubernetes. ``containers``: where the components are Kubernetes'
+    own, the kubelet has to be too, which takes root. ``own_gate``: the row switches a gate that only drakit's own
+    components have, so there is nothing to run on those of Kubernetes.
+    """
+
+    name: str
+    feature: str
+    source: str
+    story: Story
+    phases: Sequence[Phase] = (Phase(name="only"),)
+    version: str = KUBERNETES_VERSION
+    versions: Mapping[Component, str] = field(default_factory=dict)
+    emulated_version: str | None = None
+    gates: Mapping[str, bool] = field(default_factory=dict)
+    runtime_config: Mapping[str, str] = field(default_factory=dict)
+    containers: bool = False
+    own_gate: bool = False
+    not_yet: NotYet | None = None
+
+
+def play(row: Row, stage: Stage) -> None:
+    """Tell the row's story on a cluster that was started as the row says."""
+    story = row.story(stage)
+    for phase in row.phases:
+        try:
+            for change in phase.changes:
+                gates = {**row.gates, **change.gates}
+                stage.cluster.restart(change.component, version=change.version, gates=gates)
+            stage.check_survivors()
+            ended = _ends(story)
+        except BaseException as error:
+            error.add_note(f"in phase {phase.name!r} of row {row.name!r}")
+            raise
+        assert ended == (phase is row.phases[-1]), f"{row.name}: the story has not as many phases as the row"
+
+
+def _ends(story: Iterator[None]) -> bool:
+    """Go on with a story up to its next phase; whether there is none."""
+    try:
+        next(story)
+    except StopIteration:
+        return True
+    return False

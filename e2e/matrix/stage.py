@@ -1,0 +1,168 @@
+"""What a story of the matrix works with: a cluster, drivers on its node, and pods that must outlive every change.
+
+Pods that a story started with ``runs`` are watched by the stage: after every change of the cluster each of them must be
+the same pod, still running, without a restart, on the same devices.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from drakit_client.errors import ApiError
+from drakit_client.resources import PODS, RESOURCE_CLAIMS, SERVICE_ACCOUNTS
+from drakit_kind import manifests
+from drakit_kind.api import Api
+from drakit_kind.cluster import Cluster, Driver, DriverSpec
+from e2e.hardware import Gpus
+from e2e.ledger import results
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Survivor:
+    """What must not change of a pod that runs: its uid, how often its containers started, its claim's devices."""
+
+    uid: str
+    restarts: int
+    claims: dict[str, list[str]]
+
+
+class Stage:
+    """One cluster for the time of one story. ``directory`` takes the layouts of its drivers."""
+
+    def __init__(self, cluster: Cluster, directory: Path) -> None:
+        self.cluster = cluster
+        self.node = cluster.spec.nodes[0]
+        self.api = Api(cluster.kubeconfig, patience=cluster.spec.patience)
+        self._directory = directory
+        self._drivers: list[Driver] = []
+        self._survivors: dict[str, Survivor] = {}
+        # kube-apiserver refuses pods of a namespace that has no default service account yet.
+        self.api.wait(SERVICE_ACCOUNTS, "default")
+
+    # Drivers.
+
+    def driver(self, profile: str, **options: Any) -> Driver:
+        """Start a driver on the node, of a profile of ``drakit driver profiles``."""
+        driver = self.cluster.driver(DriverSpec(profile=profile, nodes=[self.node], **options))
+        driver.start()
+        self._drivers.append(driver)
+        return driver
+
+    def gpus(self, count: int = 1, **options: Any) -> Gpus:
+        """Start a driver of A100s with all their partitions."""
+        return Gpus(self.driver("a100-40gb", gpus=count, **options))
+
+    def layout(self, text: str, **options: Any) -> Driver:
+        """Start a driver of the devices in a layout; its class has the driver's name."""
+        path = self._directory / f"layout-{len(self._drivers)}.yaml"
+        path.write_text(text)
+        return self.driver("layout", layout=str(path), **options)
+
+    # Pods and claims.
+
+    def runs(self, claim: Object) -> list[str]:
+        """Create a claim and a pod of the same name, wait until it runs; the devices that it got."""
+        self.creates(claim)
+        return self.started(claim["metadata"]["name"])
+
+    def creates(self, claim: Object) -> None:
+        """Create a claim and a pod of the same name that uses it."""
+        name = claim["metadata"]["name"]
+        self.api.create(claim, manifests.pod(name, name))
+
+    def started(self, name: str) -> list[str]:
+        """Wait until a pod runs; from now on it must survive. The devices that it got, in order."""
+        (pod,) = self.api.wait_running(name)
+        self._survivors[name] = survivor = self._look(pod)
+        return [device for devices in survivor.claims.values() for device in devices]
+
+    def waits(self, claim: Object, why: str) -> None:
+        """Create a claim and a pod that cannot be scheduled, with a message that matches ``why``."""
+        self.creates(claim)
+        self.unschedulable(claim["metadata"]["name"], why)
+
+    def unschedulable(self, name: str, why: str) -> None:
+        """Wait until a pod is known to be unschedulable, with a message that matches ``why``."""
+
+        def told(pod: Object) -> bool:
+            conditions = (pod.get("status") or {}).get("conditions") or []
+            return any(
+                condition.get("reason") == "Unschedulable" and re.search(why, condition.get("message", ""))
+                for condition in conditions
+            )
+
+        self.api.wait(PODS, name, told, what=f"unschedulable because of {why!r}")
+
+    def ends(self, *names: str) -> None:
+        """Delete pods and wait until they are gone and what they used is given back."""
+        used = {claim for name in names for claim in self._claims_of(self.api.get(PODS, name))}
+        for name in names:
+            self.api.delete(PODS, name)
+            self._survivors.pop(name, None)
+        self.api.wait_gone(PODS, names)
+        for claim in used:
+            self._wait_deallocated(claim)
+
+    def refused(self, obj: Object) -> str:
+        """Try to create an object that the API server must refuse; what it says."""
+        try:
+            self.api.create(obj)
+        except ApiError as error:
+            return str(error)
+        raise AssertionError(f"{obj['kind']} {obj['metadata']['name']} was accepted")
+
+    def results(self, claim: str) -> list[Object]:
+        """The allocated devices of a claim as its status has them."""
+        return results(self.api.get(RESOURCE_CLAIMS, claim))
+
+    def check_survivors(self) -> None:
+        """Every pod that ran still does, undisturbed."""
+        now = {name: self._look(self.api.get(PODS, name)) for name in self._survivors}
+        assert now == self._survivors
+
+    def close(self) -> None:
+        """End all pods; nothing of them may be left, neither on the node nor in the claims."""
+        self.check_survivors()
+        names = [pod["metadata"]["name"] for pod in self.api.objects(PODS)]
+        self.ends(*names)
+        left = {driver.name: files for driver in self._drivers if (files := driver.cdi_files(self.node))}
+        assert left == {}
+
+    def abandon(self) -> None:
+        """Stop what the stage started, whatever state it is in."""
+        for driver in self._drivers:
+            driver.kill()
+        with contextlib.suppress(OSError):
+            self.api.close()
+
+    def _look(self, pod: Object) -> Survivor:
+        assert pod["status"]["phase"] == "Running", f"pod {pod['metadata']['name']} is {pod['status']['phase']}"
+        restarts = sum(status["restartCount"] for status in pod["status"]["containerStatuses"])
+        claims = {claim: [result["device"] for result in self.results(claim)] for claim in self._claims_of(pod)}
+        return Survivor(pod["metadata"]["uid"], restarts, claims)
+
+    def _claims_of(self, pod: Object) -> list[str]:
+        """Names of a pod's claims, also of those that were generated for it."""
+        generated = {
+            status["name"]: status.get("resourceClaimName")
+            for status in (pod.get("status") or {}).get("resourceClaimStatuses") or []
+        }
+        references = pod["spec"].get("resourceClaims") or []
+        names = [each.get("resourceClaimName") or generated.get(each["name"]) for each in references]
+        return [name for name in names if name]
+
+    def _wait_deallocated(self, claim: str) -> None:
+        """A generated claim goes with its pod; one with a name of its own stays, without devices."""
+        if self.api.find(RESOURCE_CLAIMS, claim) is None:
+            return
+        self.api.wait_all(
+            RESOURCE_CLAIMS,
+            lambda claims: not any(results(each) for each in claims if each["metadata"]["name"] == claim),
+            what=f"without the devices of {claim}",
+        )

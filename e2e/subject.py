@@ -1,0 +1,69 @@
+"""The driver that is judged: ours unless the run names somebody else's, and what any driver's claims look like."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from drakit_client.resources import RESOURCE_CLAIMS, RESOURCE_SLICES
+from drakit_kind import manifests
+from drakit_kind.api import ALL_NAMESPACES, Api
+from drakit_kind.cluster import Driver
+from e2e.ledger import results
+
+Object = dict[str, Any]
+# (pool, device)
+DeviceId = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A DRA driver by its name, with a device class of the test's own that selects all its devices.
+
+    ``driver`` is there if the test can kill and start it, which it cannot with somebody else's.
+    """
+
+    name: str
+    device_class: str
+    api: Api
+    driver: Driver | None = None
+
+    def claim(self, name: str, *, count: int = 1) -> Object:
+        """A claim for any devices of this driver."""
+        return manifests.claim(name, manifests.request("any", self.device_class, count=count))
+
+    def template(self, name: str) -> Object:
+        """A template of such claims."""
+        return manifests.claim_template(name, manifests.request("any", self.device_class))
+
+    def slices(self) -> list[Object]:
+        """What it publishes now."""
+        return self.api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={self.name}")
+
+    def pools(self) -> Mapping[str, list[Object]]:
+        """Its slices by pool."""
+        pools: dict[str, list[Object]] = {}
+        for item in self.slices():
+            pools.setdefault(item["spec"]["pool"]["name"], []).append(item)
+        return pools
+
+    def devices(self) -> dict[DeviceId, Object]:
+        """All its devices."""
+        return {
+            (pool, device["name"]): device
+            for pool, slices in self.pools().items()
+            for item in slices
+            for device in item["spec"].get("devices") or []
+        }
+
+    def held(self) -> dict[DeviceId, list[str]]:
+        """Its allocated devices with the claims, ``namespace/name``, of the whole cluster that have them."""
+        holders: dict[DeviceId, list[str]] = {}
+        for claim in self.api.objects(RESOURCE_CLAIMS, ALL_NAMESPACES):
+            for result in results(claim):
+                if result["driver"] == self.name:
+                    metadata = claim["metadata"]
+                    device = (result["pool"], result["device"])
+                    holders.setdefault(device, []).append(f"{metadata['namespace']}/{metadata['name']}")
+        return holders
