@@ -77,7 +77,7 @@ class Assets:
         version = self.version if self.version in builds else builds[0]
         if is_of_kubernetes(name) and version != self.version:
             return f"drakit builds {', '.join(builds)} only, so name a directory that has it in ${DIRECTORY_VARIABLE}"
-        return f"`drakit kubernetes build {version} --only {name}` builds it"
+        return f"`drakit kubernetes build {version}` builds it with all the others (`--only {name}`: it alone)"
 
 
 def find_assets(version: str, directory: Path | None = None) -> Assets:

@@ -79,14 +79,15 @@ def test_a_component_is_never_taken_from_another_version(cache: Path) -> None:
     with pytest.raises(ClusterError) as missing:
         find_assets("1.36.3").path("kubelet")
     assert str(missing.value) == (
-        "there is no kubelet of Kubernetes 1.36.3; `drakit kubernetes build 1.36.3 --only kubelet` builds it; "
+        "there is no kubelet of Kubernetes 1.36.3; `drakit kubernetes build 1.36.3` builds it with all the others "
+        "(`--only kubelet`: it alone); "
         f"it was looked for in\n  {CacheEntry.of(pinned_release('1.36.3')).binaries}"
     )
 
 
 def test_the_error_for_what_serves_all_versions_names_the_version_that_builds_it(cache: Path) -> None:
     with pytest.raises(
-        ClusterError, match=r"no etcd of Kubernetes 1\.36\.3; `drakit kubernetes build 1\.37\.1 --only etcd`"
+        ClusterError, match=r"no etcd of Kubernetes 1\.36\.3; `drakit kubernetes build 1\.37\.1` builds it"
     ):
         find_assets("1.36.3").path("etcd")
 
@@ -183,7 +184,7 @@ def test_the_command_prints_one_path_for_scripts_and_all_for_readers(drakit: Dra
     nothing = drakit("kubernetes", "where", "1.33.2", "kubelet", code=1).stderr
     assert nothing.startswith("Error: there is no kubelet of Kubernetes 1.33.2; drakit builds 1.37.1, ")
     assert drakit("kubernetes", "where", "1.37.1", "kubectl", code=1).stderr.startswith(
-        "Error: there is no kubectl of Kubernetes 1.37.1; `drakit kubernetes build 1.37.1 --only kubectl` builds it"
+        "Error: there is no kubectl of Kubernetes 1.37.1; `drakit kubernetes build 1.37.1` builds it with all the others"
     )
 
 
