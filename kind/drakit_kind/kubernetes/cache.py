@@ -23,7 +23,7 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 def cache_directory() -> Path:
     """``$DRAKIT_CACHE``, else ``drakit`` in the user's cache directory."""
     if named := os.environ.get("DRAKIT_CACHE"):
-        return Path(named)
+        return Path(named).absolute()
     cache = os.environ.get("XDG_CACHE_HOME", "")
     # The XDG specification: a relative path in this variable is to be ignored.
     return (Path(cache) if cache.startswith("/") else Path.home() / ".cache") / "drakit"

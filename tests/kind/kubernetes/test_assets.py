@@ -184,7 +184,7 @@ def test_the_command_prints_one_path_for_scripts_and_all_for_readers(drakit: Dra
     nothing = drakit("kubernetes", "where", "1.33.2", "kubelet", code=1).stderr
     assert nothing.startswith("Error: there is no kubelet of Kubernetes 1.33.2; drakit builds 1.37.1, ")
     assert drakit("kubernetes", "where", "1.37.1", "kubectl", code=1).stderr.startswith(
-        "Error: there is no kubectl of Kubernetes 1.37.1; `drakit kubernetes build 1.37.1` builds it with all the others"
+        "Error: there is no kubectl of Kubernetes 1.37.1; `drakit kubernetes build 1.37.1` builds it with all"
     )
 
 
