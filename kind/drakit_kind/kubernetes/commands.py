@@ -107,7 +107,7 @@ def list_versions(cache: Path | None) -> None:
             here = sum(entry.has(name) for name in release.names)
             where = f"{mib(entry.size()):>11}  {entry.binaries}" if here else "     -       not built"
             click.echo(f"{release.version:<10} {here:>2} of {len(release.names):<2} {where}")
-        if others := _others(cache or cache_directory(), entries):
+        if others := _others((cache or cache_directory()).absolute(), entries):
             size = sum(entry.size() for entry in others)
             click.echo(f"of other versions of drakit, {mib(size)}, yours to remove:")
             for entry in others:

@@ -33,11 +33,12 @@ class Go:
 
 def find_go(minimum: str, purpose: str) -> Go:
     """The ``go`` in PATH. Raises ``ClusterError`` if there is none, or none of at least ``minimum`` (``1.26.6``)."""
-    found = shutil.which("go")
-    if found is None:
+    in_path = shutil.which("go")
+    if in_path is None:
         raise ClusterError(
             f"{purpose} needs Go {minimum} or later, and there is no `go` in PATH; install it from https://go.dev/dl"
         )
+    found = Path(in_path).absolute()  # PATH may have relative directories, and builds run elsewhere
     asked = subprocess.run(
         [found, "env", "GOVERSION"],
         cwd="/",
@@ -54,7 +55,7 @@ def find_go(minimum: str, purpose: str) -> Go:
             f"{purpose} needs Go {minimum} or later, and {found} is {version}; install a newer one from "
             "https://go.dev/dl (drakit does not let Go download another Go by itself)"
         )
-    return Go(Path(found), version)
+    return Go(found, version)
 
 
 def _numbers(version: str) -> tuple[int, ...]:

@@ -188,10 +188,14 @@ def test_the_command_prints_one_path_for_scripts_and_all_for_readers(drakit: Dra
     )
 
 
-def test_the_list_shows_what_is_built_and_what_may_be_removed(drakit: Drakit, cache: Path) -> None:
+def test_the_list_shows_what_is_built_and_what_may_be_removed(
+    drakit: Drakit, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     built = _built("1.36.3", "kubelet")
     old = _put(cache / "kubernetes" / "1.36.2-linux-amd64-0123456789ab" / "bin", "kubelet").parent
     lines = drakit("kubernetes", "list").stdout.splitlines()
     assert lines[0].split() == ["1.37.1", "0", "of", "19", "-", "not", "built"]
     assert lines[1].split() == ["1.36.3", "1", "of", "7", "0.0", "MiB", str(built)]
+    monkeypatch.chdir(cache.parent)
+    assert drakit("kubernetes", "list", "--cache", cache.name).stdout.splitlines() == lines
     assert lines[-2:] == ["of other versions of drakit, 0.0 MiB, yours to remove:", f"  {old}"]

@@ -188,6 +188,14 @@ def test_any_newer_go_will_do(go: FakeGo, release: Release, cache: Path, version
     assert build(release, ["kubelet"], CacheEntry.of(release), Told()) == ["kubelet"]
 
 
+def test_path_may_name_go_relatively(
+    go: FakeGo, release: Release, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(go.state)
+    monkeypatch.setenv("PATH", f"bin:{os.environ['PATH']}")
+    assert build(release, ["kubelet"], CacheEntry.of(release), Told()) == ["kubelet"]
+
+
 def test_without_go_the_error_says_which_one_to_install(
     release: Release, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
