@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,9 @@ from e2e.hardware import Gpus
 from e2e.ledger import results
 
 Object = dict[str, Any]
+
+# How often a driver's log is looked at; nothing tells when it grows.
+_LOOK_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,16 @@ class Stage:
         path = self._directory / f"layout-{len(self._drivers)}.yaml"
         path.write_text(text)
         return self.driver("layout", layout=str(path), **options)
+
+    def told(self, driver: Driver, text: str, *, timeout: float = 60.0) -> str:
+        """Wait until a driver has printed a line with a text; the line."""
+        deadline = time.monotonic() + timeout
+        while time.monotonic() < deadline:
+            for line in reversed(driver.logs().splitlines()):
+                if text in line:
+                    return line
+            time.sleep(_LOOK_SECONDS)
+        raise AssertionError(f"driver {driver.name} did not say {text!r} within {timeout:.0f} s:\n{driver.logs()}")
 
     # Pods and claims.
 

@@ -1,0 +1,72 @@
+"""DRAPartitionableDevices (KEP-4815): partitions while parts of the control plane know nothing of counters.
+
+A driver must survive a rollback: what it publishes loses its counters on the way, it has to say so, and to publish
+them again once they are kept. What is prepared by then cannot be taken twice: the driver is the last who knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from drakit_client.resources import PODS, RESOURCE_SLICES
+from drakit_kind.manifests import Object, claim, request
+from e2e.hardware import Gpus
+from e2e.ledger import Ledger
+from e2e.matrix.stage import Stage
+
+# The scheduler does not look at such devices, so all that it can say is that nothing fits.
+_NOTHING_FITS = "cannot allocate all claims"
+_PLAIN_DRIVER = "plain.example.com"
+_PLAIN = f"""
+driver: {_PLAIN_DRIVER}
+devices: [{{name: plain-0}}, {{name: plain-1}}]
+"""
+
+
+def _slices(stage: Stage, driver: str) -> list[Object]:
+    return stage.api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={driver}")
+
+
+def _has_counters(slices: list[Object], driver: str) -> bool:
+    return any(each["spec"].get("sharedCounters") for each in slices if each["spec"]["driver"] == driver)
+
+
+def _one(gpu: Gpus, name: str, profile: str) -> Object:
+    return gpu.partitions(name, profile, same_gpu=False)
+
+
+def rollout(stage: Stage) -> Iterator[None]:
+    """On; off in the scheduler; off in the API server too, and the kubelet wipes the slices; on everywhere."""
+    gpu = stage.gpus()
+    stage.layout(_PLAIN)
+    stage.runs(_one(gpu, "half", "3g.20gb"))
+    stage.runs(_one(gpu, "small", "1g.5gb"))
+    stage.waits(_one(gpu, "too-large", "4g.20gb"), _NOTHING_FITS)
+    published = Ledger(stage.api, gpu.name).devices
+    yield
+
+    stage.waits(_one(gpu, "uncounted", "1g.5gb"), _NOTHING_FITS)
+    assert stage.runs(claim("plain", request("device", _PLAIN_DRIVER))) == ["plain-0"]
+    assert Ledger(stage.api, gpu.name).devices == published
+    yield
+
+    told = f"pool {stage.node}: the API server dropped spec.devices[].consumesCounters"
+    line = stage.told(gpu.driver, told)
+    assert "spec.sharedCounters" in line
+    assert line.endswith("disabled features there: DRAPartitionableDevices")
+    assert not _has_counters(_slices(stage, gpu.name), gpu.name)
+    # Nobody counts any more: what does not fit beside "half" and "small" is given out, and only the driver says no.
+    stage.api.wait(PODS, "too-large", lambda seen: bool(seen["spec"].get("nodeName")), what="bound", timeout=60)
+    stage.api.wait_event("too-large", "FailedPrepareDynamicResources", containing="is over-committed")
+    stage.ends("too-large", "uncounted")
+    yield
+
+    stage.told(gpu.driver, f"pool {stage.node}: the API server keeps all fields now")
+    stage.api.wait_all(
+        RESOURCE_SLICES, lambda seen: _has_counters(seen, gpu.name), what="published with counters again"
+    )
+    assert Ledger(stage.api, gpu.name).devices == published
+    stage.waits(_one(gpu, "still-too-large", "4g.20gb"), _NOTHING_FITS)
+    Ledger(stage.api, gpu.name).check()
+    stage.ends("half")
+    stage.started("still-too-large")
