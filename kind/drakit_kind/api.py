@@ -145,6 +145,12 @@ class Api:
         found.sort(key=lambda event: (event.get("lastTimestamp") or "", int(event["metadata"]["resourceVersion"])))
         return [f"{event['reason']}: {event['message']}" for event in found]
 
+    def all_events(self, namespace: str | None = None) -> list[tuple[str, str]]:
+        """Of every object in the namespace: its name and ``Reason: message``, oldest first."""
+        found = self.objects(EVENTS, namespace)
+        found.sort(key=lambda event: int(event["metadata"]["resourceVersion"]))
+        return [(event["involvedObject"]["name"], f"{event['reason']}: {event['message']}") for event in found]
+
     def wait(
         self,
         resource: Resource,

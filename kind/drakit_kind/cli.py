@@ -17,6 +17,11 @@ _COMMANDS = {
         "kubernetes",
         "Build and find the real binaries of a Kubernetes version.",
     ),
+    "conformance": (
+        "drakit_kind.conformance.command",
+        "conformance",
+        "Run the suite, or judge somebody else's driver, and write JUnit XML and an HTML page.",
+    ),
     "demo": ("drakit_kind.demo", "demo", "Run MIG and TPU claims in a cluster and draw who got which device."),
     "driver": ("drakit_driver.cli", "driver", "The fake DRA driver: print its slices, or run it on nodes."),
     "scheduler": ("drakit_allocator.cli", "scheduler", "Run the bundled scheduler against any API server."),

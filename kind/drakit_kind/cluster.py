@@ -64,6 +64,7 @@ class ClusterSpec:
     token: str | None = None
     # kubectl and client-go send no bearer token over plain HTTP.
     tls: bool = True
+    waits_times: float | None = None
 
     def version_of(self, component: Component) -> str:
         """The Kubernetes version of one component, e.g. "1.37.1"."""
@@ -75,7 +76,12 @@ class ClusterSpec:
 
     @property
     def patience(self) -> float:
-        """How much longer than in an embedded cluster things may take: processes to start, containers to end."""
+        """How much longer than in an embedded cluster things may take: processes to start, containers to end.
+
+        ``waits_times`` where it is set.
+        """
+        if self.waits_times is not None:
+            return self.waits_times
         return 4.0 if "kubelet" in self.real else 2.0 if self.real else 1.0
 
 

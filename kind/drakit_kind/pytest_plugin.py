@@ -10,7 +10,7 @@ import contextlib
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from drakit_kind.cluster import Cluster, ClusterSpec, Driver
 
 _DEFAULT_NODES = 5
+_DRIVERS: pytest.StashKey[list[Driver]] = pytest.StashKey()
 # Longer than a simulated kubelet takes to end pods, and than a container that ignores SIGTERM.
 _GRACE_SECONDS = 40.0
 
@@ -51,6 +52,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--emulated-version", metavar="V", help="Kubernetes 1.34 to 1.37 (default: the version's own)")
     group.addoption(
+        "--cluster-kubeconfig",
+        metavar="FILE",
+        type=Path,
+        help="use the cluster of this kubeconfig, which stays as it is, instead of starting one",
+    )
+    group.addoption(
         "--subject-driver",
         metavar="NAME",
         help="DRA driver that stories about any driver judge (default: one of drakit's, started for each)",
@@ -64,6 +71,38 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "capability(name, source, gates=()): what a story shows, the seed or KEP it is from, its gates"
     )
     config.addinivalue_line("markers", "any_driver: a story about any DRA driver, see --subject-driver")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a story about a feature that is off in this run."""
+    marker = item.get_closest_marker("capability")
+    if marker is None or item.config.getoption("--cluster-kubeconfig") is not None:
+        return
+    from drakit_kind.features_off import missing_gate
+
+    option = item.config.getoption
+    missing = missing_gate(
+        marker.kwargs.get("gates", ()),
+        option("--emulated-version") or option("--kubernetes-version"),
+        option("--feature-gates"),
+    )
+    if missing:
+        pytest.skip(missing)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add what was going on to the report of a test that failed, while its cluster still has it."""
+    report = yield
+    used = getattr(item, "funcargs", {})
+    if report.when == "call" and report.failed and "api" in used:
+        from drakit_kind.evidence import gather
+
+        drivers = item.stash.get(_DRIVERS, [])
+        report.sections += gather(used["api"], used["cluster"], drivers)
+    return report
 
 
 @pytest.fixture(scope="session")
@@ -106,8 +145,15 @@ def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterS
 
 
 @pytest.fixture(scope="session")
-def cluster(cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster]) -> Cluster:
+def cluster(
+    request: pytest.FixtureRequest, cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster]
+) -> Cluster:
     """One cluster for the whole session (for each worker of pytest-xdist), without drivers."""
+    kubeconfig: Path | None = request.config.getoption("--cluster-kubeconfig")
+    if kubeconfig is not None:
+        from drakit_kind.foreign import ForeignCluster
+
+        return ForeignCluster(kubeconfig)
     return start_cluster(cluster_spec)
 
 
@@ -143,7 +189,7 @@ def api(cluster: Cluster, namespace: str) -> Iterator[Api]:
 
 
 @pytest.fixture
-def driver(cluster: Cluster, api: Api) -> Iterator[Callable[..., Driver]]:
+def driver(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterator[Callable[..., Driver]]:
     """Start a driver: ``driver("a100-40gb", nodes=["node-1"], gpus=8)``; stopped after the test.
 
     Its DRA driver name belongs to this test (``<namespace>.gpu.nvidia.com``), so that parallel tests do not take each
@@ -153,7 +199,7 @@ def driver(cluster: Cluster, api: Api) -> Iterator[Callable[..., Driver]]:
     from drakit_kind.cluster import DriverSpec
     from drakit_kind.drivers import driver_name
 
-    started: list[Driver] = []
+    started = request.node.stash.setdefault(_DRIVERS, [])
 
     def start(profile: str, **options: object) -> Driver:
         options.setdefault("nodes", list(cluster.spec.nodes))

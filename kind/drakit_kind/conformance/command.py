@@ -1,0 +1,190 @@
+"""``drakit conformance``: run the suite and write down what it showed."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree
+
+import click
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.readable_errors import readable_errors
+
+if TYPE_CHECKING:
+    from drakit_kind.conformance.runs import Configuration, Run
+
+_NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
+
+
+@click.command()
+@click.option(
+    "--cluster",
+    "backend",
+    type=click.Choice(["embedded", "binaries", "kind"]),
+    help="What to run it on.  [default: embedded]",
+)
+@click.option(
+    "--kubernetes-version", "versions", multiple=True, metavar="V", help="Kubernetes version; may be repeated."
+)
+@click.option(
+    "--feature-gates",
+    "gates",
+    multiple=True,
+    metavar="A=true,B=false",
+    help="Feature gates; may be repeated, each is a run.",
+)
+@click.option(
+    "--driver",
+    "drivers",
+    multiple=True,
+    metavar="NAME",
+    help="Judge this DRA driver, which runs in the cluster of --kubeconfig.",
+)
+@click.option(
+    "--kubeconfig",
+    type=click.Path(dir_okay=False, exists=True, path_type=Path),
+    help="Judge drivers of this cluster.  [default of --driver: $KUBECONFIG or ~/.kube/config]",
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("conformance"),
+    show_default=True,
+    help="Directory for junit.xml and index.html.",
+)
+@click.option(
+    "--jobs", default="auto", show_default=True, metavar="N", help="Stories at a time, each with a cluster of its own."
+)
+@click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
+def conformance(
+    backend: str | None,
+    versions: tuple[str, ...],
+    gates: tuple[str, ...],
+    drivers: tuple[str, ...],
+    kubeconfig: Path | None,
+    output: Path,
+    jobs: str,
+    pytest_options: tuple[str, ...],
+) -> None:
+    """Run the end-to-end suite and write JUnit XML and one HTML page: capability by version and gates.
+
+    Without --driver and --kubeconfig it runs on clusters that it starts. With them it leaves the cluster as it is,
+    but for namespaces of its own, and runs the stories that hold for any driver: its pools are sound, its devices can
+    be allocated, shared, used by pods and given back.
+
+    Exit status: 0 all passed, 1 something failed, 2 it could not be run.
+
+    \b
+    drakit conformance
+    drakit conformance --cluster binaries --kubernetes-version 1.36.3 --kubernetes-version 1.37.1
+    drakit conformance --feature-gates '' --feature-gates DRAConsumableCapacity=false
+    drakit conformance --driver gpu.example.com                  # somebody else's, in the current context
+    drakit conformance -- -k tpu                                 # options of pytest after --
+    """
+    with _not_run(), readable_errors():
+        _require_pytest()
+        if (drivers or kubeconfig) and (backend or versions or gates):
+            raise ClusterError(
+                "--cluster, --kubernetes-version and --feature-gates are for clusters that are started here; "
+                "--driver and --kubeconfig judge one that runs"
+            )
+        configurations = _foreign(drivers, kubeconfig) if drivers or kubeconfig else _own(backend, versions, gates)
+        runs = _run_all(configurations, output, jobs, pytest_options)
+    _write(output, runs)
+    for run in runs:
+        _tell(run)
+    click.echo(f"{output / 'index.html'}\n{output / 'junit.xml'}")
+    sys.exit(2 if any(run.problem for run in runs) else 0 if all(run.passed for run in runs) else 1)
+
+
+class _NotRun(click.ClickException):
+    """Exit status 1 is for stories that failed."""
+
+    exit_code = 2
+
+
+@contextlib.contextmanager
+def _not_run() -> Iterator[None]:
+    try:
+        yield
+    except click.ClickException as error:
+        raise _NotRun(error.message) from error
+
+
+def _require_pytest() -> None:
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ClusterError(f"{', '.join(missing)} not installed: pip install 'drakit[conformance]'")
+
+
+def _own(backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...]) -> list[Configuration]:
+    from drakit_api.features import parse_gates
+    from drakit_kind.conformance.runs import Configuration
+
+    return [
+        Configuration(backend=backend or "embedded", version=version, gates=parse_gates(text))
+        for version, text in product(versions or (None,), gates or ("",))
+    ]
+
+
+def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configuration]:
+    """One for each driver; without names, for each that publishes slices in the cluster."""
+    from drakit_client.resources import RESOURCE_SLICES
+    from drakit_kind.api import Api
+    from drakit_kind.conformance.runs import Configuration
+    from drakit_kind.kubeconfig import default_path
+
+    path = kubeconfig or default_path()
+    with Api(path) as api:
+        publishing = {item["spec"]["driver"] for item in api.objects(RESOURCE_SLICES)}
+    if missing := sorted(set(drivers) - publishing):
+        there = ", ".join(sorted(publishing)) or "none"
+        raise ClusterError(
+            f"driver {missing[0]} publishes no ResourceSlice in the cluster of {path}; there are: {there}"
+        )
+    if not publishing:
+        raise ClusterError(f"no driver publishes a ResourceSlice in the cluster of {path}")
+    return [Configuration(kubeconfig=path, driver=name) for name in drivers or sorted(publishing)]
+
+
+def _run_all(configurations: list[Configuration], output: Path, jobs: str, options: tuple[str, ...]) -> list[Run]:
+    from drakit_kind.conformance.runs import run
+
+    runs = []
+    for number, configuration in enumerate(configurations, start=1):
+        click.secho(f"{number} of {len(configurations)}: {configuration.label}", bold=True)
+        runs.append(run(configuration, output / f"run-{number}", jobs=jobs, extra=options))
+    return runs
+
+
+def _write(output: Path, runs: list[Run]) -> None:
+    from drakit_kind.conformance import page
+
+    command = " ".join(["drakit", *sys.argv[1:]])
+    page.write(output / "index.html", runs, title="DRA conformance", command=command, when=datetime.now(UTC))
+    merged = ElementTree.Element("testsuites", name="drakit conformance")
+    for number, _ in enumerate(runs, start=1):
+        part = output / f"run-{number}" / "junit.xml"
+        if part.exists():
+            # Written by pytest a moment ago, in a directory of ours.
+            merged.extend(ElementTree.parse(part).getroot())  # noqa: S314
+    ElementTree.ElementTree(merged).write(output / "junit.xml", encoding="utf-8", xml_declaration=True)
+
+
+def _tell(run: Run) -> None:
+    outcomes = [record.outcome for record in run.records]
+    counted = ", ".join(
+        f"{outcomes.count(each)} {each}" for each in ("passed", "failed", "skipped") if each in outcomes
+    )
+    text = f"{run.configuration.label}: {run.problem or counted}"
+    click.secho(text, fg="green" if run.passed else "red")
+    for record in run.records:
+        if record.outcome == "failed":
+            click.echo(f"  {record.capability}: {record.title}")

@@ -1,0 +1,78 @@
+"""The HTML page of a conformance run: what works where, and for each failure all that one needs to understand it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import jinja2
+
+from drakit_kind.conformance.records import Record
+from drakit_kind.conformance.runs import Run
+
+_TEMPLATE = Path(__file__).parent / "page.html.jinja"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One capability in one configuration."""
+
+    passed: int
+    failed: int
+    skipped: int
+
+    @property
+    def verdict(self) -> str:
+        """The class of the cell: ``failed``, ``passed``, ``skipped`` (nothing was run) or ``absent``."""
+        if self.failed:
+            return "failed"
+        return "passed" if self.passed else "skipped" if self.skipped else "absent"
+
+    @property
+    def text(self) -> str:
+        """As ``11 of 12``; how many of them were not run is said too."""
+        done = self.passed + self.failed
+        shown = f"{self.passed} of {done}" if done else ""
+        left = f"{self.skipped} not run" if self.skipped else ""
+        return ", ".join(part for part in (shown, left) if part)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One capability with the seed or KEP that it comes from and the gates that it needs."""
+
+    capability: str
+    sources: list[str]
+    gates: list[str]
+    cells: list[Cell]
+
+
+def write(file: Path, runs: Sequence[Run], *, title: str, command: str, when: datetime) -> None:
+    """One self-contained page."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    template = environment.from_string(_TEMPLATE.read_text())
+    file.write_text(template.render(runs=runs, rows=rows(runs), title=title, command=command, when=when))
+
+
+def rows(runs: Sequence[Run]) -> list[Row]:
+    """Capabilities by name, with a cell for each run."""
+    every = [record for run in runs for record in run.records]
+    return [_row(name, runs) for name in sorted({record.capability for record in every})]
+
+
+def _row(capability: str, runs: Sequence[Run]) -> Row:
+    of_run = [[record for record in run.records if record.capability == capability] for run in runs]
+    every = [record for records in of_run for record in records]
+    return Row(
+        capability,
+        sorted({record.source for record in every if record.source}),
+        sorted({gate for record in every for gate in record.gates}),
+        [_cell(records) for records in of_run],
+    )
+
+
+def _cell(records: Sequence[Record]) -> Cell:
+    outcomes = [record.outcome for record in records]
+    return Cell(outcomes.count("passed"), outcomes.count("failed"), outcomes.count("skipped"))

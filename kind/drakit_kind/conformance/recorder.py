@@ -1,0 +1,78 @@
+"""A pytest plugin that writes down what each story showed: ``-p drakit_kind.conformance.recorder --record FILE``.
+
+Workers of pytest-xdist send their reports to one process, which writes; what the markers say travels with the reports.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from drakit_kind.conformance.records import Outcome, Record
+
+_UNSORTED = "other"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where to write."""
+    parser.addoption("--record", metavar="FILE", type=Path, help="write a JSON line for each story")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Record in the process that sees all reports."""
+    file = config.getoption("--record")
+    if file is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Recorder(file), "drakit-recorder")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each story's reports, and its JUnit entry, what its marker says."""
+    for item in items:
+        marker = item.get_closest_marker("capability")
+        if marker is not None:
+            name, source, gates = _described(*marker.args, **marker.kwargs)
+            item.user_properties += [("capability", name), ("source", source), ("gates", ",".join(gates))]
+
+
+def _described(name: str, source: str, gates: list[str] | None = None) -> tuple[str, str, list[str]]:
+    return name, source, list(gates or ())
+
+
+class Recorder:
+    """Appends a record when a story has ended: after its call, or after the setup that kept it from being called."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        file.write_bytes(b"")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """One phase of one story is over."""
+        if report.when == "call" or report.outcome != "passed":
+            line = msgspec.json.encode(_record(report))
+            with self._file.open("ab") as file:
+                file.write(line + b"\n")
+
+
+def _record(report: pytest.TestReport) -> Record:
+    said: dict[str, Any] = dict(report.user_properties)
+    outcome: Outcome = report.outcome
+    return Record(
+        test=report.nodeid,
+        capability=said.get("capability", _UNSORTED),
+        source=said.get("source", ""),
+        gates=[gate for gate in said.get("gates", "").split(",") if gate],
+        outcome=outcome,
+        seconds=report.duration,
+        reason=_reason(report) if outcome == "skipped" else "",
+        details=report.longreprtext if outcome == "failed" else "",
+        evidence=[(title, text) for title, text in report.sections if text.strip()] if outcome == "failed" else [],
+    )
+
+
+def _reason(report: pytest.TestReport) -> str:
+    if isinstance(report.longrepr, tuple):  # file, line, message
+        return str(report.longrepr[2]).removeprefix("Skipped: ")
+    return report.longreprtext
