@@ -7,6 +7,7 @@ the list of processes, only what can be drakit's.
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import time
@@ -45,7 +46,11 @@ _PAUSE = 0.1
 
 
 def footprint(home: Path | None = None) -> frozenset[str]:
-    """One line for each thing; ``home`` is a cluster's directory, for processes and mounts that only it tells apart."""
+    """One line for each thing.
+
+    With ``home``, a cluster's directory or one above, the processes are those of nodes and those that mention it;
+    otherwise all of drakit's, whatever they do.
+    """
     return frozenset(
         [
             *_processes(home),
@@ -77,9 +82,11 @@ def _processes(home: Path | None) -> Iterator[str]:
 
 
 def _is_drakit(arguments: list[str], home: Path | None) -> bool:
-    pairs = zip(arguments, arguments[1:], strict=False)
-    module = any(option == "-m" and name.startswith("drakit") for option, name in pairs)
-    return module or (home is not None and any(str(home) in argument for argument in arguments))
+    pairs = itertools.pairwise(arguments)
+    modules = [name for option, name in pairs if option == "-m" and name.startswith("drakit")]
+    if home is None:
+        return bool(modules)
+    return modules == ["drakit_kind.nodes.guard"] or any(str(home) in argument for argument in arguments)
 
 
 def _mounts(home: Path | None) -> Iterator[str]:

@@ -67,7 +67,10 @@ def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
         "oomScoreAdj": 0,
         "podLogsDir": str(settings.directory / "pod-logs"),
         "volumePluginDir": str(settings.directory / "volume-plugins"),
-        # Pods reach this machine only: a name server would not be reached either.
+        # Without a name server, each pod would get a warning. Where this machine runs none, looking up a name fails at
+        # once, as the address is its own.
+        "clusterDNS": [settings.address],
+        "clusterDomain": "cluster.local",
         "resolvConf": "",
         # How soon a failed preparation is retried, among others; the default is a minute.
         "syncFrequency": "5s",
