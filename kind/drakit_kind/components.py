@@ -24,7 +24,7 @@ from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.drivers import pools_of
 from drakit_kind.home import ClusterHome
 from drakit_kind.ours import ApiServer, OurComponents
-from drakit_kind.slots import Access, Closing, Slot
+from drakit_kind.slots import Access, Closing, RestartingAlone, Slot
 
 if TYPE_CHECKING:
     from drakit_kind.control_plane.control_plane import ControlPlane
@@ -83,17 +83,24 @@ class Components:
         changed = {field: value for field, value in asked.items() if value is not None}
         behaviour = replace(Behaviour.of(self._spec, component), **changed)
         self._checked(component, behaviour)
-        before, self._behaviour[component] = self._behaviour[component], behaviour
-        await self._slots[component].stop()
+        before = self._behaviour[component]
         try:
-            await self._start_component(component)
+            await self._restart_component(component, behaviour)
         except ClusterError:
             # A real component refuses gates when it starts, and that must not cost a running one.
-            self._behaviour[component] = before
-            await self._start_component(component)
+            await self._restart_component(component, before)
             raise
         log.info("%s restarted", component)
         return {}
+
+    async def _restart_component(self, component: Component, behaviour: Behaviour) -> None:
+        self._behaviour[component] = behaviour
+        slot = self._slots[component]
+        if isinstance(slot, RestartingAlone):
+            await slot.restart(behaviour)
+            return
+        await slot.stop()
+        await self._start_component(component)
 
     def _checked(self, component: Component, behaviour: Behaviour) -> None:
         """Raise, before anything is stopped, for what can be known by then."""
@@ -160,6 +167,8 @@ class Components:
 
     def _kubelet(self) -> Slot:
         real_server = "apiserver" in self._spec.real
+        if "kubelet" in self._spec.real:
+            return self._real.nodes(self._reach, self._behaviour["kubelet"])
         return self._ours.kubelet(
             self._reach, client_authority=self._real.authority.certificate if real_server else None
         )

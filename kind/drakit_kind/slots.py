@@ -10,9 +10,12 @@ import ssl
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from drakit_client.connection import Connection
+
+if TYPE_CHECKING:
+    from drakit_kind.control_plane.flags import Behaviour
 
 log = logging.getLogger("drakit")
 
@@ -25,6 +28,14 @@ class Slot(Protocol):
 
     async def stop(self) -> None:
         """End it in order."""
+
+
+@runtime_checkable
+class RestartingAlone(Protocol):
+    """A slot in which one program can be restarted while others go on: containers outlive their kubelet."""
+
+    async def restart(self, behaviour: Behaviour) -> None:
+        """Restart it as another version or with other gates."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from drakit_kind.cluster import ClusterSpec
 from drakit_kind.control_plane import programs
@@ -13,6 +14,9 @@ from drakit_kind.control_plane.programs import ADMIN, CONTROLLER_MANAGER, SCHEDU
 from drakit_kind.home import ClusterHome
 from drakit_kind.process import ServerProcess
 from drakit_kind.slots import Access, end_cluster
+
+if TYPE_CHECKING:
+    from drakit_kind.nodes.real_nodes import RealNodes
 
 _USERS = (CONTROLLER_MANAGER, SCHEDULER)
 
@@ -50,6 +54,21 @@ class ControlPlane:
     def scheduler(self, access: Access, behaviour: Behaviour) -> ServerProcess:
         """kube-scheduler, also on our API server."""
         return programs.kube_scheduler(self._site(access), self._binaries(behaviour.version), behaviour)
+
+    def nodes(self, access: Access, behaviour: Behaviour) -> RealNodes:
+        """Real kubelets with containers, also on our API server."""
+        from drakit_kind.nodes.credentials import NodeCredentials
+        from drakit_kind.nodes.real_nodes import RealNodes
+
+        return RealNodes(
+            self._spec.nodes,
+            self._home,
+            behaviour,
+            binaries=self._binaries,
+            credentials=NodeCredentials(access, self.authority, knows_users=access.socket is None),
+            connect=lambda: access.connect("nodes"),
+            ended=end_cluster,
+        )
 
     def _site(self, access: Access) -> Site:
         # Ours knows one user only, and signs its certificate itself.

@@ -94,7 +94,7 @@ class RealNodes:
             if isinstance(problem, BaseException):
                 raise problem
 
-    async def restart_kubelets(self, behaviour: Behaviour, names: Iterable[str] | None = None) -> None:
+    async def restart(self, behaviour: Behaviour, names: Iterable[str] | None = None) -> None:
         """Restart the kubelets of some nodes or of all, as another version or with other gates; containers go on."""
         chosen = [node for node in self._nodes if names is None or node.name in names]
         await asyncio.gather(*(node.stop_kubelet() for node in chosen))
