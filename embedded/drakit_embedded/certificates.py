@@ -23,6 +23,14 @@ def given(cert_file: Path, key_file: Path) -> tuple[ssl.SSLContext, bytes]:
     return context, cert_file.read_bytes()
 
 
+def of_client(cert_file: Path, key_file: Path) -> ssl.SSLContext:
+    """A client context that shows a certificate to whoever answers, without verifying theirs. Raises ``OSError``."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.load_cert_chain(cert_file, key_file)
+    return context
+
+
 def self_signed(host: str, keep: Path | None) -> tuple[ssl.SSLContext, bytes]:
     """The same with a certificate of our own; ``keep`` is where it is, or will be, kept. Raises ``OSError``."""
     context = _context()

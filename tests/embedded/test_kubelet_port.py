@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 
 import aiohttp
@@ -16,6 +18,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError
+from drakit_client.resources import NODES, PODS
+from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_embedded.apiserver.logs import is_local
 from drakit_embedded.kubelet.logs import LogServer
 
 TOKEN = "of-the-logs"
@@ -121,6 +128,36 @@ async def test_without_an_authority_certificates_count_for_nothing(authority: Au
         assert await ask(port, certificate=authority.client()) == 401
     finally:
         await server.stop()
+
+
+@pytest.mark.parametrize(("shown", "code"), [(True, 404), (False, 401)])
+async def test_the_api_server_gets_in_with_its_certificate(
+    port: int, authority: Authority, shown: bool, code: int
+) -> None:
+    """As kube-apiserver does with --kubelet-client-certificate; 404, as there is no such container."""
+    file = authority.client() if shown else None
+    config = ServerConfig(token="t", kubelet_client_certificate=file, kubelet_client_key=file)
+    async with Server(config) as server, Connection(server.url, token="t") as connection:
+        endpoint = {"kubeletEndpoint": {"Port": port}}
+        status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": endpoint}
+        await connection.create(NODES, {"metadata": {"name": "n"}, "status": status})
+        pod = {"metadata": {"name": "p"}, "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}}
+        await connection.create(PODS, pod, "default")
+        with pytest.raises(ApiError) as refused:
+            await connection.request("GET", "/api/v1/namespaces/default/pods/p/log")
+        assert refused.value.code == code
+
+
+def test_a_machine_knows_its_own_addresses() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
+        try:
+            route.connect(("203.0.113.1", 9))  # sends nothing: it chooses the address that would
+            own = route.getsockname()[0]
+        except OSError:  # a machine without a network
+            own = "127.0.0.2"
+    assert is_local(ip_address(own))
+    assert is_local(ip_address("127.0.0.1"))
+    assert not is_local(ip_address("203.0.113.1"))  # reserved for documentation (RFC 5737)
 
 
 async def test_plain_http_is_not_spoken(port: int) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.store import Object, Store
 
 if TYPE_CHECKING:
+    import ssl
+
     from drakit_api.features import FeatureGates
 
 
@@ -21,6 +23,8 @@ class Api:
     gates: FeatureGates
     # The token for the kubelets' container logs; empty if there is none.
     kubelet_token: str = ""
+    # How their ports are spoken to; False is https with whoever answers.
+    kubelet_tls: ssl.SSLContext | Literal[False] = False
 
     def find(self, storage: str, namespace: str, name: str) -> Object | None:
         """A decoded copy of an object of the collection ``storage`` (``pods``, ``deviceclasses.resource.k8s.io``)."""

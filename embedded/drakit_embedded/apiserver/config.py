@@ -32,3 +32,6 @@ class ServerConfig:
     # The token with which container logs are fetched from kubelets; None sends none. Never the clients' token: who
     # listens at a node's address is not verified.
     kubelet_token: str | None = None
+    # PEM files with which the server shows real kubelets who it is, as --kubelet-client-certificate and -key.
+    kubelet_client_certificate: Path | None = None
+    kubelet_client_key: Path | None = None

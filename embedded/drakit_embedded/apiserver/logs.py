@@ -1,13 +1,15 @@
 """``pods/log``: fetched from the kubelet that runs the pod, and passed through as it comes.
 
 The node says where its kubelet listens (``status.addresses``, ``status.daemonEndpoints.kubeletEndpoint.Port``); server
-and kubelets share a token. As kube-apiserver without ``--kubelet-certificate-authority``, this one does not verify the
-certificate of a kubelet, which is self-signed. After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go (LogLocation).
+and kubelets share a token, or kubelets trust the server's certificate. As kube-apiserver without
+``--kubelet-certificate-authority``, this one does not verify that of a kubelet, which is self-signed. After
+k8s.io/kubernetes/pkg/registry/core/pod/strategy.go (LogLocation).
 """
 
 from __future__ import annotations
 
 import ipaddress
+import socket
 from urllib.parse import quote
 
 import aiohttp
@@ -49,7 +51,7 @@ async def stream(api: Api, pod: Record, query: Query, request: web.BaseRequest) 
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(url, params=parameters, headers=headers, ssl=False) as upstream,
+            session.get(url, params=parameters, headers=headers, ssl=api.kubelet_tls) as upstream,
         ):
             if upstream.status != 200:
                 said = (await upstream.content.read(_REFUSAL_BYTES)).decode(errors="replace")
@@ -88,7 +90,7 @@ def _container(pod: Object, asked: str) -> str:
 
 
 def _kubelet(api: Api, node: str) -> str:
-    """``https://ADDRESS:PORT`` of a node's kubelet; loopback only, as everything here is."""
+    """``https://ADDRESS:PORT`` of a node's kubelet; on this machine only, as everything here is."""
     obj = api.find("nodes", "", node)
     if obj is None:
         raise statuses.not_found("nodes", "", node)
@@ -99,10 +101,21 @@ def _kubelet(api: Api, node: str) -> str:
         address = ipaddress.ip_address(addresses["InternalIP"])
     except (KeyError, TypeError, ValueError):
         raise statuses.internal(f"node {node} does not say where its kubelet listens") from None
-    if not address.is_loopback:
+    if not is_local(address):
         raise statuses.forbidden("nodes", "", node, f"its kubelet is at {address}, which is not on this machine")
     host = f"[{address}]" if address.version == 6 else str(address)
     return f"https://{host}:{port}"
+
+
+def is_local(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    """Whether an address is this machine's own: only such a one can be bound."""
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((str(address), 0))
+    except OSError:
+        return False
+    return True
 
 
 def _refused(pod: str, code: int, said: str) -> StatusError:

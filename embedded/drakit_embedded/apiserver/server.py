@@ -12,6 +12,7 @@ import os
 import secrets
 import ssl
 from pathlib import Path
+from typing import Literal
 
 from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
@@ -84,7 +85,7 @@ class Server:
             context = self._tls()
             catalog = Catalog(store, config.gates, config.runtime_config)
             store.load()
-            api = Api(store, catalog, config.gates, config.kubelet_token or "")
+            api = Api(store, catalog, config.gates, config.kubelet_token or "", self._kubelet_tls())
             _create_system_objects(api)
             handler = Handler(
                 api,
@@ -115,6 +116,17 @@ class Server:
         except OSError as error:
             raise ServerError(f"TLS certificate or key cannot be used: {error}; give others, or none") from None
         return context
+
+    def _kubelet_tls(self) -> ssl.SSLContext | Literal[False]:
+        certificate, key = self.config.kubelet_client_certificate, self.config.kubelet_client_key
+        if certificate is None or key is None:
+            return False
+        try:
+            return certificates.of_client(certificate, key)
+        except OSError as error:
+            raise ServerError(
+                f"certificate or key for kubelets cannot be used: {error}; give others, or none"
+            ) from None
 
     async def _listen(self, handler: Handler, context: ssl.SSLContext | None) -> None:
         loop = asyncio.get_running_loop()

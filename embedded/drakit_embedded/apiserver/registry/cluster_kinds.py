@@ -203,7 +203,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ),
     ("", "serviceaccounts"): Strategy(returns_deleted=True),
     ("", "services"): Strategy(
-        fields=("spec.type",),
+        fields=("spec.clusterIP", "spec.type"),
         default=_default_service,
         prepare_create=_create_service,
         create_on_update=True,
