@@ -53,7 +53,7 @@ def rollout(stage: Stage) -> Iterator[None]:
 
     stage.waits(claim("new", _best()), _SCHEDULER_SAYS)
     stage.api.create(pod("waiting", "stored"))
-    stage.unschedulable("waiting", _SCHEDULER_SAYS)
+    stage.not_scheduled("waiting", _SCHEDULER_SAYS)
     assert stage.runs(claim("exact", _exact("small"))) == ["small-1"]
     yield
 

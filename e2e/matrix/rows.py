@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from drakit_kind.cluster import Component
-from e2e.matrix import partitionable, prioritized_list
-from e2e.matrix.row import Change, Phase, Row
+from e2e.matrix import binding_conditions, consumable_capacity, device_taints, partitionable, prioritized_list
+from e2e.matrix.row import Change, NotYet, Phase, Row
 
 
 def _off(*components: Component, gates: Sequence[str]) -> list[Change]:
@@ -64,9 +64,94 @@ _PARTITIONABLE = Row(
         Phase(name="all on again", changes=_back("apiserver", "scheduler")),
     ],
 )
+_BOTH_TAINT_GATES = ("DRADeviceTaints", "DRADeviceTaintRules")
+_TAINTS = Row(
+    name="device-taints",
+    feature="DRADeviceTaints",
+    source="KEP-5055, Feature Enablement and Rollback",
+    story=device_taints.rollout,
+    phases=[
+        Phase(name="on"),
+        Phase(name="scheduler off", changes=_off("scheduler", gates=_BOTH_TAINT_GATES)),
+        Phase(
+            name="API server and controllers off too, slices wiped",
+            changes=[*_off("apiserver", "controllers", gates=_BOTH_TAINT_GATES), *_back("kubelet")],
+        ),
+        Phase(name="all on again", changes=_back("apiserver", "controllers", "scheduler")),
+    ],
+)
+_TAINT_RULES = replace(
+    _TAINTS,
+    name="device-taint-rules",
+    feature="DRADeviceTaintRules",
+    story=device_taints.rules,
+    phases=[
+        Phase(name="on"),
+        Phase(name="scheduler off", changes=_off("scheduler", gates=["DRADeviceTaintRules"])),
+        Phase(name="on again", changes=_back("scheduler")),
+    ],
+)
+_EVICTION = replace(
+    _TAINTS,
+    name="device-taint-eviction",
+    feature="DRADeviceTaintRules",
+    story=device_taints.eviction,
+    phases=[
+        Phase(name="on"),
+        Phase(name="controllers off", changes=_off("controllers", gates=_BOTH_TAINT_GATES)),
+        Phase(name="on again", changes=_back("controllers")),
+    ],
+    not_yet=NotYet(reason="no controller evicts pods from tainted devices"),
+)
+_CONSUMABLE_CAPACITY = Row(
+    name="consumable-capacity",
+    feature="DRAConsumableCapacity",
+    source="KEP-5075, Feature Enablement and Rollback",
+    story=consumable_capacity.rollout,
+    gates={"DRAConsumableCapacity": True},
+    phases=[
+        Phase(name="on"),
+        Phase(name="scheduler off", changes=_off("scheduler", gates=["DRAConsumableCapacity"])),
+        Phase(
+            name="API server off too, slices wiped",
+            changes=[*_off("apiserver", gates=["DRAConsumableCapacity"]), *_back("kubelet")],
+        ),
+        Phase(name="all on again", changes=_back("apiserver", "scheduler")),
+    ],
+)
+_BINDING_CONDITIONS = replace(
+    _CONSUMABLE_CAPACITY,
+    name="binding-conditions",
+    feature="DRADeviceBindingConditions",
+    source="KEP-5007, Feature Enablement and Rollback",
+    story=binding_conditions.rollout,
+    gates={"DRADeviceBindingConditions": True},
+    phases=[
+        Phase(name="on"),
+        Phase(name="scheduler off", changes=_off("scheduler", gates=["DRADeviceBindingConditions"])),
+        Phase(
+            name="API server off too, slices wiped",
+            changes=[*_off("apiserver", gates=["DRADeviceBindingConditions"]), *_back("kubelet")],
+        ),
+        Phase(name="all on again", changes=_back("apiserver", "scheduler")),
+    ],
+)
+_BINDING_RESTART = replace(
+    _BINDING_CONDITIONS,
+    name="binding-conditions-restart",
+    source="KEP-5007, scheduler restarts",
+    story=binding_conditions.restart,
+    phases=[Phase(name="waiting"), Phase(name="scheduler restarted", changes=_back("scheduler"))],
+)
 
 ROWS: list[Row] = [
     _emulating("1.36", _PRIORITIZED_LIST),
     *(_at(version, _PRIORITIZED_LIST) for version in ("1.36.3", "1.35.4", "1.34.3")),
     *(_at(version, _PARTITIONABLE) for version in ("1.37.1", "1.36.3", "1.35.4", "1.34.3")),
+    _at("1.37.1", _TAINTS),
+    _at("1.37.1", _TAINT_RULES),
+    _at("1.37.1", _EVICTION),
+    _at("1.37.1", _CONSUMABLE_CAPACITY),
+    _at("1.37.1", _BINDING_CONDITIONS),
+    _at("1.37.1", _BINDING_RESTART),
 ]

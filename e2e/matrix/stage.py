@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from e2e.ledger import results
 
 Object = dict[str, Any]
 
+# Controllers evict at once; whoever does not do it does not do it later either.
+_EVICTION_SECONDS = 10.0
 # How often a driver's log is looked at; nothing tells when it grows.
 _LOOK_SECONDS = 0.05
 
@@ -87,8 +90,12 @@ class Stage:
 
     def creates(self, claim: Object) -> None:
         """Create a claim and a pod of the same name that uses it."""
-        name = claim["metadata"]["name"]
-        self.api.create(claim, manifests.pod(name, name))
+        self.api.create(claim)
+        self.creates_pod(claim["metadata"]["name"], claim["metadata"]["name"])
+
+    def creates_pod(self, name: str, claim: str) -> None:
+        """Create a pod that uses a claim."""
+        self.api.create(manifests.pod(name, claim))
 
     def started(self, name: str) -> list[str]:
         """Wait until a pod runs; from now on it must survive. The devices that it got, in order."""
@@ -97,21 +104,23 @@ class Stage:
         return [device for devices in survivor.claims.values() for device in devices]
 
     def waits(self, claim: Object, why: str) -> None:
-        """Create a claim and a pod that cannot be scheduled, with a message that matches ``why``."""
+        """Create a claim and a pod that is not scheduled, with a message that matches ``why``."""
         self.creates(claim)
-        self.unschedulable(claim["metadata"]["name"], why)
+        self.not_scheduled(claim["metadata"]["name"], why)
 
-    def unschedulable(self, name: str, why: str) -> None:
-        """Wait until a pod is known to be unschedulable, with a message that matches ``why``."""
+    def not_scheduled(self, name: str, why: str) -> None:
+        """Wait until a pod's condition says, in a message that matches ``why``, that it was tried and not scheduled."""
 
         def told(pod: Object) -> bool:
             conditions = (pod.get("status") or {}).get("conditions") or []
             return any(
-                condition.get("reason") == "Unschedulable" and re.search(why, condition.get("message", ""))
+                condition["type"] == "PodScheduled"
+                and condition["status"] == "False"
+                and re.search(why, condition.get("message", ""))
                 for condition in conditions
             )
 
-        self.api.wait(PODS, name, told, what=f"unschedulable because of {why!r}")
+        self.api.wait(PODS, name, told, what=f"refused by the scheduler because of {why!r}")
 
     def ends(self, *names: str) -> None:
         """Delete pods and wait until they are gone and what they used is given back."""
@@ -120,8 +129,13 @@ class Stage:
             self.api.delete(PODS, name)
             self._survivors.pop(name, None)
         self.api.wait_gone(PODS, names)
-        for claim in used:
-            self._wait_deallocated(claim)
+        self._wait_deallocated(used)
+
+    def evicted(self, name: str) -> None:
+        """Wait until somebody else has ended a pod that ran, and what it used is given back."""
+        used = self._survivors.pop(name).claims
+        self.api.wait_gone(PODS, [name], timeout=_EVICTION_SECONDS)
+        self._wait_deallocated(used)
 
     def refused(self, obj: Object) -> str:
         """Try to create an object that the API server must refuse; what it says."""
@@ -171,12 +185,11 @@ class Stage:
         names = [each.get("resourceClaimName") or generated.get(each["name"]) for each in references]
         return [name for name in names if name]
 
-    def _wait_deallocated(self, claim: str) -> None:
+    def _wait_deallocated(self, names: Iterable[str]) -> None:
         """A generated claim goes with its pod; one with a name of its own stays, without devices."""
-        if self.api.find(RESOURCE_CLAIMS, claim) is None:
-            return
+        given_back = set(names)
         self.api.wait_all(
             RESOURCE_CLAIMS,
-            lambda claims: not any(results(each) for each in claims if each["metadata"]["name"] == claim),
-            what=f"without the devices of {claim}",
+            lambda claims: not any(results(claim) for claim in claims if claim["metadata"]["name"] in given_back),
+            what=f"without the devices of {', '.join(sorted(given_back))}",
         )

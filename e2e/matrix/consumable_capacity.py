@@ -1,0 +1,75 @@
+"""DRAConsumableCapacity (KEP-5075): a device that several claims share, each with a part of its capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from drakit_client.resources import RESOURCE_CLAIMS
+from drakit_kind.manifests import Object, claim, request
+from e2e.matrix.stage import Stage
+
+_DRIVER = "nic.example.com"
+_NIC = """
+  allowMultipleAllocations: true
+  capacity: {bandwidth: {value: 10G, requestPolicy: {default: 1G, validRange: {min: 1G, step: 1G, max: 10G}}}}
+"""
+_DEVICES = f"""
+driver: {_DRIVER}
+devices:
+- name: nic-0{_NIC}
+- name: nic-1{_NIC}
+- name: nic-2{_NIC}
+"""
+_NOTHING_FITS = "cannot allocate all claims"
+_SCHEDULER_SAYS = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+
+
+def _part(name: str, bandwidth: str) -> Object:
+    return claim(name, request("device", _DRIVER, capacity={"requests": {"bandwidth": bandwidth}}))
+
+
+def _whole(name: str) -> Object:
+    return claim(name, request("device", _DRIVER))
+
+
+def _consumed(stage: Stage, name: str) -> dict[str, str]:
+    (result,) = stage.results(name)
+    assert "shareID" in result
+    consumed: dict[str, str] = result["consumedCapacity"]
+    return consumed
+
+
+def rollout(stage: Stage) -> Iterator[None]:
+    """On; off in the scheduler; off in the API server too, and the kubelet wipes the slices; on everywhere."""
+    driver = stage.layout(_DEVICES)
+    assert stage.runs(_part("six", "6G")) == ["nic-0"]
+    assert stage.runs(_part("four", "4G")) == ["nic-0"]
+    assert (_consumed(stage, "six"), _consumed(stage, "four")) == ({"bandwidth": "6G"}, {"bandwidth": "4G"})
+    yield
+
+    stage.waits(_part("two", "2G"), _SCHEDULER_SAYS)
+    # What is shared is taken, and what is taken now is not shared.
+    assert stage.runs(_whole("whole")) == ["nic-1"]
+    (result,) = stage.results("whole")
+    assert {"shareID", "consumedCapacity"} & result.keys() == set()
+    yield
+
+    line = stage.told(driver, f"pool {stage.node}: the API server dropped spec.devices[].allowMultipleAllocations (3)")
+    assert "spec.devices[].capacity.bandwidth.requestPolicy (3)" in line
+    assert line.endswith("disabled features there: DRAConsumableCapacity")
+    assert stage.runs(_part("late", "1G")) == ["nic-2"]
+    stored = stage.api.get(RESOURCE_CLAIMS, "late")
+    assert "capacity" not in stored["spec"]["devices"]["requests"][0]["exactly"]
+    assert _consumed(stage, "six") == {"bandwidth": "6G"}
+    yield
+
+    stage.told(driver, f"pool {stage.node}: the API server keeps all fields now")
+    # The devices that were given out as a whole meanwhile are not shared after the fact.
+    stage.not_scheduled("two", _NOTHING_FITS)
+    stage.ends("four")
+    assert stage.started("two") == ["nic-0"]
+    assert _consumed(stage, "two") == {"bandwidth": "2G"}
+    stage.ends("whole")
+    # Without a request it is the default.
+    assert stage.runs(_whole("default")) == ["nic-0"]
+    assert _consumed(stage, "default") == {"bandwidth": "1G"}
