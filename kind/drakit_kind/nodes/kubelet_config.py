@@ -13,6 +13,7 @@ from typing import Any
 
 from drakit_api.features import FeatureGates
 from drakit_kind.cluster import minor_version
+from drakit_kind.control_plane.flags import Behaviour, gates_flag
 
 PORT = 10250
 HEALTH_PORT = 10248
@@ -102,14 +103,23 @@ def kubelet_arguments(
     return [f"--{name}={value}" for name, value in flags.items()]
 
 
-def known_gates(version: str, gates: Mapping[str, bool]) -> tuple[dict[str, bool], list[str]]:
-    """The gates of a cluster that a kubelet of this version knows, and the names of the DRA gates that it does not.
+def settable_gates(behaviour: Behaviour) -> tuple[dict[str, bool], list[str]]:
+    """The gates of a cluster that a kubelet of this version can be told, and the names of those that it cannot.
 
-    A kubelet ends at its start if it is told of a gate that a later version brought ("unrecognized feature gate"). Who
-    switches such a gate on in a cluster with older nodes leaves it out there, as this does. What else Kubernetes
-    refuses, such as a locked gate, the kubelet refuses itself.
+    A kubelet ends at its start when it is told of a gate that a later version brought ("unrecognized feature gate").
+    And it emulates no other version: what is switched off in a control plane that does may be locked in its kubelets.
+    Who runs such a cluster leaves these gates out on its nodes, as this does. What else Kubernetes refuses, such as a
+    locked gate without any emulation, the kubelet refuses itself. Raises ``ClusterError`` for a gate of the kit.
     """
-    at_version = {gate.name for gate in FeatureGates(minor_version(version)).known()}
-    at_newest = {gate.name for gate in FeatureGates().known()}
-    unknown = sorted(gates.keys() & at_newest - at_version)
-    return {name: on for name, on in gates.items() if name not in unknown}, unknown
+    gates_flag(behaviour.gates)
+    own = minor_version(behaviour.version)
+    here = {gate.name: gate.spec for gate in FeatureGates(own).known()}
+    anywhere = {gate.name for gate in FeatureGates().known()}
+    emulated = behaviour.minor != own
+    out = [
+        name
+        for name, on in sorted(behaviour.gates.items())
+        if (name in anywhere and name not in here)
+        or (emulated and name in here and here[name].locked and here[name].default != on)
+    ]
+    return {name: on for name, on in behaviour.gates.items() if name not in out}, out

@@ -16,6 +16,7 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.nodes import enter, kubelet_config
 from drakit_kind.nodes.cgroups import ControlGroup
+from drakit_kind.nodes.concurrency import in_thread
 from drakit_kind.nodes.containerd_config import ContainerdSettings, containerd_config, snapshotter
 from drakit_kind.nodes.credentials import NodeCredentials
 from drakit_kind.nodes.kubelet_config import HEALTH_PORT, KubeletSettings
@@ -92,9 +93,9 @@ class Node:
         config = place.directory / "containerd.toml"
         settings = self._containerd_settings(binaries)
         # What a reboot clears away too.
-        await asyncio.to_thread(shutil.rmtree, settings.directory / "state", ignore_errors=True)
+        await in_thread(shutil.rmtree, settings.directory / "state", ignore_errors=True)
         config.write_text(containerd_config(settings))
-        await asyncio.to_thread(self._mounts.open)
+        await in_thread(self._mounts.open)
         command = [str(binaries.path("containerd")), "--config", str(config)]
         self._containerd = self._process("containerd", command, self._containerd_answers)
         await self._containerd.start()

@@ -5,12 +5,12 @@ Everything here is written down before it is made, and given back by ``leave``.
 
 from __future__ import annotations
 
-import asyncio
 from ipaddress import IPv4Network
 
 from drakit_kind.home import ClusterHome
 from drakit_kind.nodes import leftovers, network
 from drakit_kind.nodes.cgroups import ControlGroup, hierarchies
+from drakit_kind.nodes.concurrency import in_thread
 from drakit_kind.nodes.guard import Guard
 from drakit_kind.nodes.leftovers import Journal
 from drakit_kind.nodes.namespaces import COVERED
@@ -31,14 +31,18 @@ class Premises:
 
     async def take(self, nodes: int) -> None:
         """Make everything for so many nodes, after undoing what killed clusters have left on this machine."""
-        home = self._home.directory
-        await asyncio.to_thread(leftovers.undo_dead, home)
-        await asyncio.to_thread(leftovers.undo_dead)
-        self._home.logs.mkdir(exist_ok=True, mode=0o700)
-        self._journal = await asyncio.to_thread(Journal.create, home)
+        await in_thread(self._open)
+        assert self._journal is not None
         self._guard = Guard(self._journal.path, self._home.component_log("guard"))
         self._guard.start()
-        await asyncio.to_thread(self._make, self._journal, nodes)
+        await in_thread(self._make, self._journal, nodes)
+
+    def _open(self) -> None:
+        home = self._home.directory
+        leftovers.undo_dead(home)
+        leftovers.undo_dead()
+        self._home.logs.mkdir(exist_ok=True, mode=0o700)
+        self._journal = Journal.create(home)
 
     def _make(self, journal: Journal, nodes: int) -> None:
         self.bridge = f"drakit-{journal.identity}"
@@ -59,7 +63,7 @@ class Premises:
         journal, self._journal = self._journal, None
         try:
             if journal is not None:
-                await asyncio.to_thread(journal.undo)
+                await in_thread(journal.undo)
         finally:
             if journal is not None:
                 journal.close()

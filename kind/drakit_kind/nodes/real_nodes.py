@@ -24,9 +24,10 @@ from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.home import ClusterHome
 from drakit_kind.nodes import network, requirements
 from drakit_kind.nodes.busybox import find_busybox
+from drakit_kind.nodes.concurrency import in_thread, together
 from drakit_kind.nodes.containerd_config import network_config
 from drakit_kind.nodes.credentials import NodeCredentials
-from drakit_kind.nodes.kubelet_config import known_gates
+from drakit_kind.nodes.kubelet_config import settable_gates
 from drakit_kind.nodes.node import Node, Place
 from drakit_kind.nodes.premises import Premises
 from drakit_kind.spawn import log_tail
@@ -67,46 +68,59 @@ class RealNodes:
         self._ended = ended
         self._premises = Premises(home)
         self._nodes: list[Node] = []
+        self._starting: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start all nodes; returns when they are Ready. When it fails or is cancelled, nothing of them is left."""
-        binaries = self._binaries(self._behaviour.version)
-        await asyncio.to_thread(requirements.check_machine, binaries, self._home.directory)
+        self._starting = asyncio.current_task()
         try:
-            await self._premises.take(len(self._names))
-            archives = await asyncio.to_thread(_images, binaries, self._directory)
-            pods = network_config(self._premises.bridge, self._premises.subnet, self._allocations())
-            self._nodes = [
-                Node(place, self._credentials, self._ended) for place in self._places(self._premises.addresses)
-            ]
-            await asyncio.gather(*(node.start_containerd(binaries, pods, archives) for node in self._nodes))
-            await self._start_kubelets(self._nodes, self._behaviour)
+            await self._start()
         except BaseException:
-            await self.stop()
+            await self._end()
             raise
+        finally:
+            self._starting = None
+
+    async def _start(self) -> None:
+        binaries = self._binaries(self._behaviour.version)
+        await in_thread(requirements.check_machine, binaries, self._home.directory)
+        await self._premises.take(len(self._names))
+        archives = await in_thread(_images, binaries, self._directory)
+        pods = network_config(self._premises.bridge, self._premises.subnet, self._allocations())
+        self._nodes = [Node(place, self._credentials, self._ended) for place in self._places(self._premises.addresses)]
+        await together(*(node.start_containerd(binaries, pods, archives) for node in self._nodes))
+        await self._start_kubelets(self._nodes, self._behaviour)
 
     async def stop(self) -> None:
-        """End all nodes with everything on them; the machine is as it was before them."""
+        """End all nodes with everything on them, also while they are being started."""
+        if self._starting is not None:
+            self._starting.cancel()
+            await asyncio.wait([self._starting])
+        await self._end()
+
+    async def _end(self) -> None:
         nodes, self._nodes = self._nodes, []
-        stopped = await asyncio.gather(*(node.stop() for node in nodes), return_exceptions=True)
-        await self._premises.leave()
-        for problem in stopped:
-            if isinstance(problem, BaseException):
-                raise problem
+        try:
+            await together(*(node.stop() for node in nodes))
+        finally:
+            await self._premises.leave()
 
     async def restart(self, behaviour: Behaviour, names: Iterable[str] | None = None) -> None:
-        """Restart the kubelets of some nodes or of all, as another version or with other gates; containers go on."""
+        """Restart the kubelets of some nodes or of all, as another version or with other gates; containers go on.
+
+        Raises ``ClusterError`` if they do not start so; it can be called again then.
+        """
         chosen = [node for node in self._nodes if names is None or node.name in names]
-        await asyncio.gather(*(node.stop_kubelet() for node in chosen))
+        await together(*(node.stop_kubelet() for node in chosen))
         await self._start_kubelets(chosen, behaviour)
 
     async def _start_kubelets(self, nodes: Sequence[Node], behaviour: Behaviour) -> None:
         binaries = self._binaries(behaviour.version)
-        gates, unknown = known_gates(behaviour.version, behaviour.gates)
-        if unknown:
-            log.info("kubelet %s does not know %s yet: left out", behaviour.version, ", ".join(unknown))
+        gates, left_out = settable_gates(behaviour)
+        if left_out:
+            log.info("kubelet %s cannot be told of %s: left out", behaviour.version, ", ".join(left_out))
         began = datetime.now(UTC).replace(microsecond=0)
-        await asyncio.gather(*(node.start_kubelet(binaries, gates) for node in nodes))
+        await together(*(node.start_kubelet(binaries, gates) for node in nodes))
         await self._until_ready([node.name for node in nodes], began)
 
     @property
