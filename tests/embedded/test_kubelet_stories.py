@@ -528,7 +528,7 @@ async def test_a_restarted_kubelet_prepares_nothing_twice(story: Story, plugin: 
     before = await until(story.reaches("Running"))
     await story.publish("slice")
     await story.publish("elsewhere", node="another")
-    await story.running.restart(NODE)
+    await story.running.restart_node(NODE)
     await until(lambda: plugin.names.count("GetInfo") == 2)
 
     async def wiped() -> bool:

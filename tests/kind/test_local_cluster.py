@@ -12,7 +12,7 @@ import pytest
 from drakit_client.resources import CONFIG_MAPS, PODS, RESOURCE_CLAIMS
 from drakit_kind import manifests
 from drakit_kind.api import Api
-from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, DriverSpec
 from drakit_kind.local import LocalCluster
 from drakit_kind.home import ClusterHome
 
@@ -86,3 +86,17 @@ def test_a_directory_too_deep_for_sockets_is_refused_before_anything_is_made(tmp
     with pytest.raises(ClusterError, match=r"bytes too long for the unix sockets below it; set DRAKIT_HOME"):
         cluster.start()
     assert not deep.exists()
+
+
+def test_each_component_is_restarted_while_the_others_go_on(cluster: LocalCluster) -> None:
+    with Api(cluster.kubeconfig) as api:
+        api.create(*_partition("before"))
+        api.wait_running("before")
+        for component in COMPONENTS:
+            cluster.restart(component)
+            assert f"{component} restarted" in cluster.logs()
+        api.create(*_partition("after"))
+        api.wait_running("before", "after")
+        for name in ("before", "after"):
+            api.delete(PODS, name)
+        api.wait_gone(PODS, ["before", "after"])

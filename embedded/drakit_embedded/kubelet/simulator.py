@@ -114,7 +114,7 @@ class KubeletSimulator:
         await self._logs.stop()
         await self._connection.close()
 
-    async def restart(self, name: str) -> None:
+    async def restart_node(self, name: str) -> None:
         """Restart the kubelet of one node; its pods keep running meanwhile. ``KeyError`` for an unknown node."""
         old = self._kubelets.pop(name)
         await old.close()
