@@ -45,6 +45,22 @@ def node_image(version: str, image: str | None, base: Path | None) -> None:
         node_image.build(find_assets(version), clocked_report(), name=image, base=base)
 
 
+@kind.command()
+@click.option(
+    "--local/--registry", default=None, help="From Debian's packages, or from python:3.11-slim of a registry."
+)
+def driver_image(local: bool | None) -> None:
+    """Make the image with driver and scheduler, which clusters of kind run.
+
+    Without an option, a registry's base image is used where one can be reached.
+    """
+    from drakit_kind.kind import driver_image
+
+    with readable_errors():
+        name, file = driver_image.archive(clocked_report(), local=local)
+    click.echo(f"{name} is in {file}; `docker load --input` and `ctr --namespace k8s.io images import` take it")
+
+
 def clocked_report() -> Callable[[str], None]:
     """What prints each step of something long, with the time since its beginning."""
     began = time.monotonic()

@@ -18,11 +18,32 @@ from drakit_kind.images import Entry
 from drakit_kind.kind.docker import output
 from drakit_kind.kind.kind_module import KindModule
 from drakit_kind.kubernetes.assets import Assets
+from drakit_kind.nodes.namespaces import SETTINGS
 
 _RUNTIME = ("containerd", "containerd-shim-runc-v2", "ctr")
 _CNI_PLUGINS = ("bridge", "host-local", "loopback", "portmap", "ptp")
 _UNITS = ("containerd", "kubelet", "undo-mount-hacks", "drakit-network")
 _SPEC_SECONDS = 30.0
+_SETTINGS_SCRIPT = f"""\
+#!/bin/bash
+# Kernel settings that kubelets change are the machine's, not the node's: this kubelet changes copies of them.
+set -euo pipefail
+for setting in {" ".join(SETTINGS)}; do
+    copy=/run/drakit/$setting
+    [[ -e $copy ]] && continue
+    mkdir -p "${{copy%/*}}"
+    cat "/proc/sys/$setting" >"$copy"
+    mount --bind "$copy" "/proc/sys/$setting"
+done
+""".encode()
+_SETTINGS_UNIT = b"[Service]\nExecStartPre=/usr/local/bin/drakit-settings\n"
+# `kind export logs` lists a node's images with crictl, which is no part of what drakit builds.
+_CRICTL = b"""\
+#!/bin/sh
+[ "$*" = images ] && exec ctr --namespace k8s.io images list
+echo "there is no crictl in this node; use ctr --namespace k8s.io" >&2
+exit 1
+"""
 
 # Nothing else would tell a node which addresses its pods get. Its kubelet's identity may read its own node.
 _NETWORK_SCRIPT = b"""\
@@ -32,8 +53,11 @@ _NETWORK_SCRIPT = b"""\
 set -euo pipefail
 kubeconfig=/etc/kubernetes/kubelet.conf
 config=/etc/cni/net.d/10-drakit.conflist
-until [[ -f $kubeconfig ]] && range=$(kubectl --kubeconfig "$kubeconfig" get node "$(hostname)" \\
-    --output 'jsonpath={.spec.podCIDR}' 2>/dev/null) && [[ -n $range ]]; do
+as_kubelet() { kubectl --kubeconfig "$kubeconfig" "$@" 2>/dev/null; }
+until [[ -f $kubeconfig ]] &&
+    user=$(as_kubelet auth whoami --output 'jsonpath={.status.userInfo.username}') &&
+    range=$(as_kubelet get node "${user#system:node:}" --output 'jsonpath={.spec.podCIDR}') &&
+    [[ -n $range ]]; do
     sleep 0.3
 done
 mkdir -p "${config%/*}"
@@ -109,6 +133,9 @@ def entries(module: KindModule, assets: Assets) -> Iterator[Entry]:
     yield Entry(path="etc/containerd/cri-base.json", contents=_base_spec(assets.path("ctr")), mode=0o644)
     yield Entry(path="usr/local/bin/drakit-network", contents=_NETWORK_SCRIPT)
     yield Entry(path="etc/systemd/system/drakit-network.service", contents=_NETWORK_UNIT, mode=0o644)
+    yield Entry(path="usr/local/bin/drakit-settings", contents=_SETTINGS_SCRIPT)
+    yield Entry(path="etc/systemd/system/kubelet.service.d/12-drakit.conf", contents=_SETTINGS_UNIT, mode=0o644)
+    yield Entry(path="usr/local/bin/crictl", contents=_CRICTL)
     for unit in _UNITS:
         yield Entry(path=f"etc/systemd/system/multi-user.target.wants/{unit}.service", link=f"../{unit}.service")
     # It would register handlers in the kernel, for the whole machine.

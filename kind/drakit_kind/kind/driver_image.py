@@ -1,0 +1,238 @@
+"""The image with driver and scheduler: the drakit that runs here, in a container.
+
+Where a registry can be reached it is built as anybody builds it, from ``driver/Dockerfile``. Elsewhere the same stands
+on packages of a Debian root, and its Python packages come from where this machine's pip takes them.
+"""
+
+from __future__ import annotations
+
+import compileall
+import hashlib
+import importlib
+import os
+import py_compile
+import re
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from importlib import metadata
+from pathlib import Path
+
+import msgspec
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.images import Entry, Image, Layer, write_images, write_layer
+from drakit_kind.kind import debian
+from drakit_kind.kind.debian import PackageFiles, Report
+from drakit_kind.kind.docker import check_daemon, docker, image_labels, output
+from drakit_kind.kubernetes.cache import cache_directory
+
+_REPOSITORY = "localhost/drakit"
+_BASE = "python:3.11-slim"
+_PYTHON = (3, 11)  # of that image, and of the Debian root
+_PACKAGES = ("drakit_api", "drakit_client", "drakit_driver", "drakit_allocator", "drakit_embedded", "drakit_kind")
+# As driver/Dockerfile has it.
+_ENTRYPOINT = ["drakit"]
+_USER = "65532:65532"
+_LIBRARY = "opt/drakit/lib"
+_PULL_SECONDS = 120.0
+_BUILD_SECONDS = 600.0
+_PIP_SECONDS = 600.0
+_COPY_SECONDS = 180.0
+# Wheels say for how old a C library they are; Debian 12 has 2.36.
+_PLATFORMS = ("manylinux2014", *(f"manylinux_2_{minor}" for minor in range(17, 37)))
+
+
+def archive(report: Report, *, local: bool | None = None) -> tuple[str, Path]:
+    """The image's name, and the docker archive with it, made now if it was not made from the same before.
+
+    ``local``: from a Debian root instead of a registry's image; None tries the registry first. Raises ``ClusterError``
+    where neither is to be had.
+    """
+    name = f"{_REPOSITORY}:{metadata.version('drakit')}-{_inputs()[:12]}"
+    directory = cache_directory() / "kind"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file = directory / f"drakit-{name.rpartition(':')[2]}.tar"
+    if not file.exists():
+        if local is None:
+            local = not _has_base(report)
+        with tempfile.TemporaryDirectory(prefix="driver-image-", dir=directory) as scratch:
+            (_build_local if local else _build_from_registry)(name, Path(scratch) / "image.tar", report)
+            (Path(scratch) / "image.tar").rename(file)
+        _forget_others(file)
+    return name, file
+
+
+def _forget_others(file: Path) -> None:
+    """Each change of the source makes an image; only the last one is worth its disk space."""
+    for old in file.parent.glob("drakit-*.tar"):
+        if old != file:
+            old.unlink(missing_ok=True)
+
+
+def _inputs() -> str:
+    """What the image depends on: every file of ours, and the version of everything else."""
+    summary = hashlib.sha256()
+    for package in _PACKAGES:
+        for path, file in _files_of(package):
+            summary.update(f"{path}\0".encode())
+            summary.update(hashlib.sha256(file.read_bytes()).digest())
+    summary.update("\n".join(_requirements()).encode())
+    return summary.hexdigest()
+
+
+def _files_of(package: str) -> Iterator[tuple[str, Path]]:
+    root = Path(importlib.import_module(package).__file__ or "").parent
+    for file in sorted(root.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            yield f"{package}/{file.relative_to(root)}", file
+
+
+def _requirements() -> list[str]:
+    """What drakit needs at run time, with what that needs, each in the version that is installed here."""
+    found: dict[str, str] = {}
+    todo = ["drakit"]
+    while todo:
+        distribution = metadata.distribution(todo.pop())
+        for requirement in distribution.requires or []:
+            name = re.match(r"[A-Za-z0-9._-]+", requirement)
+            if name is None or "extra ==" in requirement or name[0].lower() in found:
+                continue
+            try:
+                found[name[0].lower()] = metadata.version(name[0])
+            except metadata.PackageNotFoundError:
+                continue  # for another platform
+            todo.append(name[0])
+    return sorted(f"{name}=={version}" for name, version in found.items())
+
+
+def _has_base(report: Report) -> bool:
+    """Whether the daemon has the base image, or can get it."""
+    try:
+        check_daemon()
+        if image_labels(_BASE) is None:
+            report(f"pulling {_BASE}")
+            docker("pull", "--quiet", _BASE, timeout=_PULL_SECONDS)
+    except ClusterError as error:
+        report(f"no {_BASE} from a registry ({error}), so the image is made from Debian's packages")
+        return False
+    return True
+
+
+def _build_from_registry(name: str, file: Path, report: Report) -> None:
+    check_daemon()
+    source = _source_tree()
+    if source is not None:
+        report("docker build -f driver/Dockerfile")
+        docker("build", "-f", str(source / "driver" / "Dockerfile"), "-t", name, str(source), timeout=_BUILD_SECONDS)
+    else:
+        _add_to_base(name, file.parent, report)
+    docker("save", "--output", str(file), name, timeout=_COPY_SECONDS)
+
+
+def _source_tree() -> Path | None:
+    tree = Path(__file__).parents[3]
+    return tree if (tree / "driver" / "Dockerfile").exists() and (tree / "pyproject.toml").exists() else None
+
+
+def _add_to_base(name: str, scratch: Path, report: Report) -> None:
+    """The same without a source tree: this installation, copied into the base image."""
+    container = docker("create", _BASE).strip()
+    try:
+        layer = scratch / "drakit.layer"
+        with layer.open("wb") as stream:
+            write_layer(stream, _drakit_entries("/usr/local/bin/python3", scratch))
+        for each in (_dependencies(report), layer):
+            with each.open("rb") as stream:
+                docker("cp", "-", f"{container}:/", stdin=stream, timeout=_COPY_SECONDS)
+        environment = " ".join(f"{key}={value}" for key, value in _environment("/usr/local/bin").items())
+        changes = [f"ENV {environment}", f"USER {_USER}", f"ENTRYPOINT {msgspec.json.encode(_ENTRYPOINT).decode()}"]
+        flags = [word for change in changes for word in ("--change", change)]
+        docker("commit", *flags, container, name, timeout=_COPY_SECONDS)
+    finally:
+        docker("rm", "--force", "--volumes", container)
+
+
+def _build_local(name: str, file: Path, report: Report) -> None:
+    root = debian.root_tar(cache_directory(), report)
+    python = file.parent / "python.layer"
+    with python.open("wb") as stream:
+        PackageFiles(root).write_layer(stream, ["python3"])
+    entries = [*_drakit_entries("/usr/bin/python3", file.parent), Entry(path="tmp", mode=0o1777)]
+    layers: list[Layer] = [python, _dependencies(report), entries]
+    write_images(file, [Image([name], layers, entrypoint=_ENTRYPOINT, env=_environment("/usr/bin"), user=_USER)])
+
+
+def _environment(python_directory: str) -> dict[str, str]:
+    return {
+        "PATH": f"/opt/drakit/bin:{python_directory}:/usr/bin:/bin",
+        "PYTHONPATH": f"/{_LIBRARY}",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _drakit_entries(python: str, scratch: Path) -> list[Entry]:
+    """drakit itself below ``/opt/drakit``, and its command."""
+    library = scratch / "drakit"
+    for package in _PACKAGES:
+        for path, source in _files_of(package):
+            target = library / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(source.read_bytes())
+    _copy_metadata(library)
+    command = f"#!{python}\nfrom drakit_kind.cli import main\n\nmain()\n".encode()
+    return [Entry(path="opt/drakit/bin/drakit", contents=command), *_compiled_entries(library)]
+
+
+def _compiled_entries(library: Path) -> Iterator[Entry]:
+    """All files below a directory of Python packages, compiled too if this is the Python that will run them."""
+    if sys.version_info[:2] == _PYTHON:
+        # Files of an image have no time, so Python is told to compare nothing.
+        unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+        compileall.compile_dir(
+            library, quiet=2, workers=0, invalidation_mode=unchecked, stripdir=str(library), prependdir=f"/{_LIBRARY}"
+        )
+    for file in sorted(library.rglob("*")):
+        if file.is_file():
+            mode = 0o755 if os.access(file, os.X_OK) else 0o644
+            yield Entry(path=f"{_LIBRARY}/{file.relative_to(library)}", contents=file, mode=mode)
+
+
+def _copy_metadata(library: Path) -> None:
+    """Only for ``drakit --version``."""
+    distribution = metadata.distribution("drakit")
+    directory = library / f"drakit-{distribution.version}.dist-info"
+    directory.mkdir()
+    (directory / "METADATA").write_text(distribution.read_text("METADATA") or "")
+
+
+def _dependencies(report: Report) -> Path:
+    """The layer with all that drakit needs, made once for these versions."""
+    requirements = _requirements()
+    recipe = msgspec.json.encode([_PYTHON, sys.version_info[:2] == _PYTHON, requirements])
+    file = cache_directory() / "kind" / f"dependencies-{hashlib.sha256(recipe).hexdigest()[:12]}.layer"
+    if not file.exists():
+        report(f"installing {len(requirements)} packages that drakit needs into the image, once, with pip")
+        with tempfile.TemporaryDirectory(prefix="dependencies-", dir=file.parent) as scratch:
+            library = Path(scratch) / "lib"
+            _pip_install(library, requirements)
+            part = Path(scratch) / "layer"
+            with part.open("wb") as stream:
+                write_layer(stream, _compiled_entries(library))
+            part.rename(file)
+    return file
+
+
+def _pip_install(target: Path, requirements: Iterable[str]) -> None:
+    version = ".".join(map(str, _PYTHON))
+    machine = os.uname().machine
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--target", str(target)]
+    command += ["--only-binary=:all:", "--implementation", "cp", "--python-version", version]
+    command += [word for name in _PLATFORMS for word in ("--platform", f"{name}_{machine}")]
+    try:
+        output([*command, *requirements], timeout=_PIP_SECONDS)
+    except ClusterError as error:
+        if "No module named pip" in str(error):
+            raise ClusterError(f"the image needs pip, which {sys.executable} has not; install it there") from None
+        raise
