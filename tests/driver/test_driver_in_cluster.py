@@ -113,7 +113,7 @@ async def test_slices_come_back_after_a_kubelet_restart(short_dir: Path) -> None
         await driver.ready(15)
         before = {item["metadata"]["uid"] for item in await slices(connection)}
         assert len(before) == 9
-        await simulator.restart(NODE)
+        await simulator.restart_node(NODE)
         async with asyncio.timeout(15):
             while True:
                 now = await slices(connection)

@@ -13,8 +13,8 @@ from drakit_client.resources import CONFIG_MAPS, PODS, RESOURCE_CLAIMS
 from drakit_kind import manifests
 from drakit_kind.api import Api
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, DriverSpec
-from drakit_kind.local import LocalCluster
 from drakit_kind.home import ClusterHome
+from drakit_kind.local import LocalCluster
 
 
 @pytest.fixture
