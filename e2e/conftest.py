@@ -21,8 +21,8 @@ from e2e.hardware import Gpus, StartGpus, StartTpus, Tpus
 from e2e.ledger import AllFree, Allocated, DevicesOf, Ledger, OpenLedger, results
 from e2e.subject import Subject
 
-# Its rows start clusters of their own, of many versions: `make e2e-matrix`.
-collect_ignore = ["matrix"]
+# They start clusters of their own, of many versions and parts: `make e2e-matrix`.
+collect_ignore = ["matrix", "interchange"]
 
 _FIGURES: dict[str, str] = {}
 _BEGAN = time.monotonic()
@@ -95,12 +95,14 @@ def all_free(api: Api) -> AllFree:
     return wait
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _ready_figure(cluster: Cluster) -> None:
+@pytest.fixture(scope="session")
+def cluster(cluster: Cluster) -> Cluster:
+    """The plugin's, with a note of how long it took to start."""
     ready = getattr(cluster, "ready_seconds", None)
     if ready is not None:
         at_once = os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")
         _FIGURES[f"cluster ready, {at_once} starting at once"] = f"{ready:.2f} s"
+    return cluster
 
 
 @pytest.fixture

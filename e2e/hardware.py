@@ -12,16 +12,11 @@ from drakit_kind.cluster import Driver
 Object = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Gpus:
-    """A driver with MIG GPUs whose names belong to this test."""
+class GpuClaims:
+    """Claims for MIG GPUs of the driver ``name``, which is also the domain of the devices' attributes."""
 
-    driver: Driver
-
-    @property
-    def name(self) -> str:
-        """DRA driver name, which is also the domain of the devices' attributes."""
-        return self.driver.name
+    def __init__(self, name: str) -> None:
+        self.name = name
 
     @property
     def mig_class(self) -> str:
@@ -52,6 +47,14 @@ class Gpus:
     def whole(self, claim: str) -> Object:
         """A claim for a whole GPU."""
         return manifests.claim(claim, manifests.request("gpu", self.gpu_class))
+
+
+class Gpus(GpuClaims):
+    """A driver with MIG GPUs whose names belong to this test."""
+
+    def __init__(self, driver: Driver) -> None:
+        super().__init__(driver.name)
+        self.driver = driver
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Each row has a cluster of its own; the suite's session cluster is not started for them."""
+"""Each row has a cluster of its own."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from drakit_kind.backends import real_components
 from drakit_kind.cluster import Cluster, ClusterSpec, Component
 from e2e.matrix.row import Row
 from e2e.matrix.stage import Stage
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _ready_figure() -> None:
-    """Replaces the suite's, which measures the session cluster."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
