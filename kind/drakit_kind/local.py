@@ -32,12 +32,14 @@ _RESTART_SECONDS = 60.0
 class LocalCluster:
     """One cluster in ``home``; ``start`` also takes up again what an earlier run left there.
 
-    ``tied``: the cluster does not outlive the process that starts it, however that ends.
+    ``tied``: the cluster does not outlive the process that starts it, however that ends; with ``temporary``, neither
+    does its directory.
     """
 
-    def __init__(self, spec: ClusterSpec, home: ClusterHome, *, tied: bool = False) -> None:
+    def __init__(self, spec: ClusterSpec, home: ClusterHome, *, tied: bool = False, temporary: bool = False) -> None:
         self._home = home
-        self._tied = tied
+        self._tied = tied or temporary
+        self._temporary = temporary
         self._spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or _free_port())
         self.ready_seconds = 0.0
         self._process: subprocess.Popen[bytes] | None = None  # None if another process started it
@@ -80,9 +82,11 @@ class LocalCluster:
         self._home.make()
         self._home.write_spec(self._spec)
         command = [sys.executable, "-m", "drakit_kind.host", str(self._home.directory)]
+        command += ["--temporary"] if self._temporary else []
         try:
             self._process = spawn.spawn(command, log=self._home.log, timeout=_START_SECONDS, tied=self._tied)
         except spawn.SpawnError as error:
+            self._undo()
             raise ClusterError(f"cluster {self._spec.name} did not start: {error}") from None
         self.ready_seconds = time.monotonic() - began
 
@@ -92,6 +96,14 @@ class LocalCluster:
             spawn.end(self._process, timeout=_STOP_SECONDS)
         elif (pid := self._home.running_pid()) is not None:
             spawn.end_pid(pid, timeout=_STOP_SECONDS)
+        self._undo()
+
+    def _undo(self) -> None:
+        """What its nodes did to the machine, if its process was killed; once it has stopped, there is nothing left."""
+        if "kubelet" in self._spec.real:
+            from drakit_kind.nodes import leftovers
+
+            leftovers.undo_dead(self._home.directory)
 
     def kill(self) -> None:
         """End the process as a power cut would; ``start`` continues from what it had acknowledged."""

@@ -119,12 +119,17 @@ def _signal_and_wait(pid: int, number: signal.Signals | None, timeout: float) ->
 
 
 def log_tail(log: Path, *, since: int = 0) -> str:
-    """The last lines of a log, from the byte ``since`` on, indented to follow an error message."""
+    """The last lines of a log, from the byte ``since`` on, indented to follow an error message.
+
+    A program in Go that panicked says why before its stack; of that, which may be long, only the beginning is taken.
+    """
     try:
-        lines = log.read_bytes()[since:].decode(errors="replace").splitlines()[-_LOG_TAIL_LINES:]
+        lines = log.read_bytes()[since:].decode(errors="replace").splitlines()
     except FileNotFoundError:
         return ""
-    return "".join(f"\n  {line}" for line in lines)
+    panics = [number for number, line in enumerate(lines) if line.startswith("panic: ")]
+    first = min([*panics[-1:], max(0, len(lines) - _LOG_TAIL_LINES)])
+    return "".join(f"\n  {line}" for line in lines[first : first + _LOG_TAIL_LINES])
 
 
 def _short() -> str | None:

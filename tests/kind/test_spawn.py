@@ -73,3 +73,13 @@ def test_a_tied_process_does_not_outlive_the_one_that_started_it(tmp_path: Path)
     killed = subprocess.run(_python(starter), capture_output=True, text=True, timeout=60, check=False)
     pid = int(killed.stdout)
     assert spawn.wait_pid(pid, timeout=20)
+
+
+def test_the_end_of_a_log_begins_where_a_go_program_panicked(tmp_path: Path) -> None:
+    """kubelets and others of Kubernetes print a stack of fifty lines after what was wrong."""
+    log = tmp_path / "log"
+    stack = "".join(f"main.function{number}()\n" for number in range(50))
+    log.write_text(f"starting\npanic: cannot set feature gate A to false\n\ngoroutine 1 [running]:\n{stack}")
+    tail = spawn.log_tail(log)
+    assert tail.startswith("\n  panic: cannot set feature gate A to false")
+    assert tail.endswith("main.function11()")

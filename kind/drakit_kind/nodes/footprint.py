@@ -40,7 +40,7 @@ _DEFAULTS = (
     "/var/lib/containerd",
     "/var/log/pods",
 )
-_SETTINGS = (*SETTINGS, "net/ipv4/ip_forward")
+_SETTINGS = (*SETTINGS, "fs/inotify/max_user_instances", "fs/inotify/max_user_watches", "net/ipv4/ip_forward")
 _SECONDS = 10.0
 _PAUSE = 0.1
 

@@ -27,6 +27,7 @@ from drakit_kind.nodes.cgroups import ControlGroup, hierarchies
 log = logging.getLogger(__name__)
 
 RECORDS = Path("/run/drakit")
+SYSCTL = Path("/proc/sys")
 _SUFFIX = ".journal"
 # In a directory of the machine that was made for a cluster: what it is and who may remove it.
 MARK = ".made-by-drakit"
@@ -90,8 +91,7 @@ class Journal:
 
     def effects(self) -> list[Effect]:
         """All that was written, oldest first. A line that was cut off by a crash announced nothing that happened."""
-        lines = self.path.read_bytes().split(b"\n")
-        return [msgspec.json.decode(line) for line in lines[:-1]]
+        return _effects(self.path)
 
     def undo(self, undo: Mapping[str, Undo] | None = None) -> None:
         """Undo everything, newest first, then forget it. ``ClusterError`` names all that could not be undone."""
@@ -100,7 +100,7 @@ class Journal:
             problems = []
             for effect in reversed(self.effects()):
                 try:
-                    how[effect["effect"]](effect)
+                    how.get(effect["effect"], _unknown)(effect)
                 except (ClusterError, OSError) as error:
                     problems.append(str(error))
             if problems:
@@ -178,6 +178,19 @@ def make_directory(journal: Journal, path: Path) -> None:
     )
 
 
+def raise_setting(journal: Journal, setting: str, least: int) -> None:
+    """Let a number below /proc/sys be at least ``least`` until the last cluster that wanted that is gone."""
+    file = SYSCTL / setting
+    found = int(file.read_text())
+    others = (effect for path in _others(journal.path) for effect in _effects(path))
+    before = [effect["from"] for effect in others if effect["effect"] == "setting" and effect["name"] == setting]
+    if found >= least and not before:
+        return
+    raised = max(found, least)
+    journal.write({"effect": "setting", "name": setting, "from": min([found, *before]), "to": raised})
+    file.write_text(str(raised))
+
+
 def default_undo(*, alone: bool) -> dict[str, Undo]:
     """How each effect is undone; ``alone``: no other cluster has nodes on this machine."""
     return {
@@ -185,7 +198,12 @@ def default_undo(*, alone: bool) -> dict[str, Undo]:
         "cgroup": _undo_cgroup,
         "bridge": lambda effect: network.delete_bridge(effect["name"]),
         "directory": _undo_directory if alone else _leave,
+        "setting": _undo_setting if alone else _leave,
     }
+
+
+def _unknown(effect: Effect) -> None:
+    raise ClusterError(f"another version of drakit has to undo {effect}")
 
 
 def _leave(effect: Effect) -> None:
@@ -207,6 +225,12 @@ def _undo_directory(effect: Effect) -> None:
             path.rmdir()
 
 
+def _undo_setting(effect: Effect) -> None:
+    file = SYSCTL / effect["name"]
+    if int(file.read_text()) == effect["to"]:  # not changed by the administrator meanwhile
+        file.write_text(str(effect["from"]))
+
+
 def _journals(records: Path) -> list[Path]:
     try:
         return sorted(path for path in records.iterdir() if path.name.endswith(_SUFFIX))
@@ -214,13 +238,18 @@ def _journals(records: Path) -> list[Path]:
         return []
 
 
+def _effects(path: Path) -> list[Effect]:
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:  # undone meanwhile
+        return []
+    return [msgspec.json.decode(line) for line in lines[:-1]]
+
+
 def _others(mine: Path) -> Sequence[Path]:
     return [path for path in _journals(mine.parent) if path != mine]
 
 
 def _home(path: Path) -> Path | None:
-    try:
-        first = path.read_bytes().split(b"\n", 1)[0]
-        return Path(msgspec.json.decode(first)["home"])
-    except (OSError, msgspec.DecodeError, KeyError):
-        return None
+    effects = _effects(path)
+    return Path(effects[0]["home"]) if effects else None

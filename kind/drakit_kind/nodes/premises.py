@@ -15,6 +15,9 @@ from drakit_kind.nodes.guard import Guard
 from drakit_kind.nodes.leftovers import Journal
 from drakit_kind.nodes.namespaces import COVERED
 
+# A node takes 8 of the first, and many machines allow 128 for all of root's processes together.
+_SETTINGS = {"fs/inotify/max_user_instances": 8192, "fs/inotify/max_user_watches": 65536}
+
 
 class Premises:
     """The premises of the cluster in ``home``, from ``take`` to ``leave``."""
@@ -49,6 +52,8 @@ class Premises:
         with leftovers.machine_lock():
             for directory in COVERED:
                 leftovers.make_directory(journal, directory)
+            for setting, least in _SETTINGS.items():
+                leftovers.raise_setting(journal, setting, least)
             self.subnet = network.free_subnet(network.used_networks())
             self.addresses = [network.node_address(self.subnet, index) for index in range(nodes)]
             journal.write({"effect": "bridge", "name": self.bridge})
