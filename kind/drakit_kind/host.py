@@ -1,4 +1,4 @@
-"""The process behind an embedded cluster: ``python -m drakit_kind.host DIRECTORY``.
+"""The process that supervises a cluster on this machine: ``python -m drakit_kind.host DIRECTORY [--temporary]``.
 
 What starts in it is in ``components``, which this module loads only when all is set for a quick start.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import shutil
 import sys
 from pathlib import Path
 
-from drakit_client.readiness import announce_ready, told_to_stop
+from drakit_client.readiness import announce_ready, starter_ended, told_to_stop
 from drakit_kind import control
 from drakit_kind.cluster import ClusterError
 from drakit_kind.home import ClusterHome
@@ -48,7 +49,12 @@ def main() -> None:
     if lock is None:
         raise SystemExit(f"{home.directory}: this cluster is running already")
     with lock:
-        asyncio.run(_serve(home))
+        try:
+            asyncio.run(_serve(home))
+        finally:
+            if "--temporary" in sys.argv[2:] and starter_ended():
+                # Nobody is left who would remove it.
+                shutil.rmtree(home.directory, ignore_errors=True)
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterS
             # /tmp by name: pytest's own directories are longer than a unix socket's path may be.
             directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
             stack.callback(shutil.rmtree, directory, ignore_errors=True)
-            cluster = LocalCluster(spec, ClusterHome(directory), tied=True)
+            cluster = LocalCluster(spec, ClusterHome(directory), temporary=True)
             stack.callback(cluster.stop)
             cluster.start()
             return cluster

@@ -1,0 +1,47 @@
+"""A test run that is killed in the middle leaves no process and no file; with real nodes, see e2e/test_leftovers.py."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from drakit_kind.spawn import wait_pid
+
+_SUITE = """
+import pathlib, signal
+
+def test_that_is_killed(cluster, driver):
+    driver("a100-40gb", nodes=["node-1"])
+    pathlib.Path("directory").write_text(str(cluster.home.directory))
+    pathlib.Path("pid").write_text(str(cluster.home.running_pid()))
+    print("now", flush=True)
+    signal.pause()
+"""
+_SECONDS = 60.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_killed_test_run_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    (tmp_path / "test_it.py").write_text(_SUITE)
+    command = [sys.executable, "-m", "pytest", "-s", "-q", "-p", "no:cacheprovider", "--cluster-nodes", "1"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
+        assert run.stdout is not None
+        assert any("now" in line for line in run.stdout)
+        os.kill(run.pid, number)
+        run.stdout.close()
+        run.wait(_SECONDS)
+    directory = (tmp_path / "directory").read_text()
+    assert wait_pid(int((tmp_path / "pid").read_text()), timeout=_SECONDS)
+    # Its driver tries to say goodbye to an API server that is gone.
+    assert [pid for pid in _processes_of(directory) if not wait_pid(pid, timeout=_SECONDS)] == []
+    assert not Path(directory).exists()
+
+
+def _processes_of(directory: str) -> list[int]:
+    listed = subprocess.run(["ps", "-eo", "pid=,args=", "-ww"], capture_output=True, text=True, check=True).stdout
+    return [int(line.split()[0]) for line in listed.splitlines() if directory in line]
