@@ -151,7 +151,8 @@ class Components:
         behaviour = self._behaviour["apiserver"]
         if "apiserver" in self._spec.real:
             return self._real.apiserver(behaviour)
-        return self._ours.apiserver(behaviour.feature_gates())
+        client = self._real.kubelet_client() if "kubelet" in self._spec.real else None
+        return self._ours.apiserver(behaviour.feature_gates(), kubelet_client=client)
 
     def _controllers(self) -> Slot:
         behaviour = self._behaviour["controllers"]

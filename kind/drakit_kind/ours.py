@@ -19,6 +19,7 @@ from drakit_kind.slots import Access, Loop, Slot
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver import ServerConfig
+    from drakit_kind.control_plane.authority import KeyPair
 
 # A cluster is in use long before anything has lost its owner, and looking through all kinds would delay its start.
 _GARBAGE_SECONDS = 1.0
@@ -32,8 +33,8 @@ class OurComponents:
         self._home = home
         self._kubelet_token = secrets.token_urlsafe(32)
 
-    def apiserver(self, gates: FeatureGates) -> ApiServer:
-        """The embedded API server on its SQLite file."""
+    def apiserver(self, gates: FeatureGates, *, kubelet_client: KeyPair | None) -> ApiServer:
+        """The embedded API server on its SQLite file; ``kubelet_client`` is what it shows to real kubelets."""
         from drakit_embedded.apiserver import ServerConfig
 
         config = ServerConfig(
@@ -45,6 +46,8 @@ class OurComponents:
             tls=self._spec.tls,
             socket=self._home.api,
             kubelet_token=self._kubelet_token,
+            kubelet_client_certificate=kubelet_client.certificate if kubelet_client else None,
+            kubelet_client_key=kubelet_client.key if kubelet_client else None,
         )
         return ApiServer(config, self._home.api)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from drakit_kind.cluster import ClusterSpec
 from drakit_kind.control_plane import programs
-from drakit_kind.control_plane.authority import Authority
+from drakit_kind.control_plane.authority import Authority, KeyPair
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.control_plane.programs import ADMIN, CONTROLLER_MANAGER, SCHEDULER, Binaries, Site
 from drakit_kind.home import ClusterHome
@@ -54,6 +54,10 @@ class ControlPlane:
     def scheduler(self, access: Access, behaviour: Behaviour) -> ServerProcess:
         """kube-scheduler, also on our API server."""
         return programs.kube_scheduler(self._site(access), self._binaries(behaviour.version), behaviour)
+
+    def kubelet_client(self) -> KeyPair:
+        """What an API server of ours shows to real kubelets; kube-apiserver makes its own."""
+        return programs.kubelet_client(self.authority)
 
     def nodes(self, access: Access, behaviour: Behaviour) -> RealNodes:
         """Real kubelets with containers, also on our API server."""

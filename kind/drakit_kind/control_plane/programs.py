@@ -17,7 +17,7 @@ import yaml
 
 from drakit_kind import kubeconfig
 from drakit_kind.control_plane import probes
-from drakit_kind.control_plane.authority import Authority
+from drakit_kind.control_plane.authority import Authority, KeyPair
 from drakit_kind.control_plane.flags import Behaviour, arguments
 from drakit_kind.home import ClusterHome
 from drakit_kind.process import ServerProcess
@@ -115,7 +115,7 @@ def kube_apiserver(
     """kube-apiserver with RBAC, the Node authorizer and NodeRestriction, as clusters have it."""
     authority = site.authority
     serving = authority.issue("kube-apiserver", user="kube-apiserver", hosts=["127.0.0.1", "localhost", "kubernetes"])
-    kubelet_client = authority.issue("kubelet-client", user="kube-apiserver", groups=["system:masters"])
+    client = kubelet_client(authority)
     accounts = authority.signing_key("service-accounts")
     flags: dict[str, object] = {
         "etcd-servers": f"unix://{_etcd_socket(site)}",
@@ -131,8 +131,8 @@ def kube_apiserver(
         "tls-cert-file": serving.certificate,
         "tls-private-key-file": serving.key,
         "token-auth-file": _token_file(site),
-        "kubelet-client-certificate": kubelet_client.certificate,
-        "kubelet-client-key": kubelet_client.key,
+        "kubelet-client-certificate": client.certificate,
+        "kubelet-client-key": client.key,
         "kubelet-preferred-address-types": "InternalIP,Hostname",
         "service-account-issuer": "https://kubernetes.default.svc",
         "service-account-key-file": accounts.certificate,
@@ -146,6 +146,11 @@ def kube_apiserver(
     command = [str(binaries.path("kube-apiserver")), *arguments(flags)]
     ready = probes.https(site.port, "/readyz", authority.certificate, token=site.tokens[ADMIN])
     return site.process("kube-apiserver", command, ready)
+
+
+def kubelet_client(authority: Authority) -> KeyPair:
+    """Who an API server is to kubelets: they let anybody in who has a certificate of the cluster's authority."""
+    return authority.issue("kubelet-client", user="kube-apiserver", groups=["system:masters"])
 
 
 def _token_file(site: Site) -> Path:

@@ -106,20 +106,27 @@ def kubelet_arguments(
 def settable_gates(behaviour: Behaviour) -> tuple[dict[str, bool], list[str]]:
     """The gates of a cluster that a kubelet of this version can be told, and the names of those that it cannot.
 
-    A kubelet ends at its start when it is told of a gate that a later version brought ("unrecognized feature gate").
-    And it emulates no other version: what is switched off in a control plane that does may be locked in its kubelets.
-    Who runs such a cluster leaves these gates out on its nodes, as this does. What else Kubernetes refuses, such as a
-    locked gate without any emulation, the kubelet refuses itself. Raises ``ClusterError`` for a gate of the kit.
+    Besides those that it does not know: it emulates no other version, so what is switched off in a control plane that
+    does may be locked in it. Who runs such a cluster leaves these gates out on its nodes, as this does. What else
+    Kubernetes refuses, such as a locked gate without any emulation, the kubelet refuses itself. Raises
+    ``ClusterError`` for a gate of the kit.
     """
     gates_flag(behaviour.gates)
     own = minor_version(behaviour.version)
-    here = {gate.name: gate.spec for gate in FeatureGates(own).known()}
-    anywhere = {gate.name for gate in FeatureGates().known()}
-    emulated = behaviour.minor != own
-    out = [
-        name
-        for name, on in sorted(behaviour.gates.items())
-        if (name in anywhere and name not in here)
-        or (emulated and name in here and here[name].locked and here[name].default != on)
-    ]
-    return {name: on for name, on in behaviour.gates.items() if name not in out}, out
+    known, out = known_gates(behaviour.version, behaviour.gates)
+    if behaviour.minor != own:
+        fixed = {gate.name: gate.spec.default for gate in FeatureGates(own).known() if gate.spec.locked}
+        locked = [name for name, on in known.items() if fixed.get(name, on) != on]
+        return {name: on for name, on in known.items() if name not in locked}, sorted([*out, *locked])
+    return known, out
+
+
+def known_gates(version: str, gates: Mapping[str, bool]) -> tuple[dict[str, bool], list[str]]:
+    """The gates that a kubelet of this version knows, and the names of the DRA gates that it does not.
+
+    It ends at its start if it is told of a gate that a later version brought ("unrecognized feature gate").
+    """
+    at_version = {gate.name for gate in FeatureGates(minor_version(version)).known()}
+    at_newest = {gate.name for gate in FeatureGates().known()}
+    unknown = sorted(gates.keys() & at_newest - at_version)
+    return {name: on for name, on in gates.items() if name not in unknown}, unknown
