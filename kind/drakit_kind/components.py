@@ -167,12 +167,12 @@ class Components:
         return self._ours.scheduler(self._reach, behaviour.feature_gates())
 
     def _kubelet(self) -> Slot:
-        real_server = "apiserver" in self._spec.real
+        behaviour = self._behaviour["kubelet"]
         if "kubelet" in self._spec.real:
-            return self._real.nodes(self._reach, self._behaviour["kubelet"])
-        return self._ours.kubelet(
-            self._reach, client_authority=self._real.authority.certificate if real_server else None
-        )
+            return self._real.nodes(self._reach, behaviour)
+        authority = self._real.authority.certificate if "apiserver" in self._spec.real else None
+        gates = behaviour.feature_gates()
+        return self._ours.kubelet(self._reach, behaviour.version, gates, client_authority=authority)
 
     async def _start_driver(self, index: int, spec: DriverSpec) -> None:
         from drakit_api.features import FeatureGates

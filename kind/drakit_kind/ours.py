@@ -71,9 +71,9 @@ class OurComponents:
         scheduler = Scheduler(connection, gates=gates)
         return Loop("scheduler", connection, scheduler.run, scheduler.synced)
 
-    def kubelet(self, access: Access, *, client_authority: Path | None) -> Slot:
+    def kubelet(self, access: Access, version: str, gates: FeatureGates, *, client_authority: Path | None) -> Slot:
         """Simulated kubelets; ``client_authority`` signs the client certificate of a real API server."""
-        from drakit_embedded.kubelet import KubeletSimulator, NodeSpec
+        from drakit_embedded.kubelet import KubeletSimulator, NodeSpec, Release
 
         nodes = [NodeSpec(name) for name in self._spec.nodes]
         return KubeletSimulator(
@@ -82,6 +82,7 @@ class OurComponents:
             self._home.nodes,
             token=self._kubelet_token,
             client_ca_file=client_authority,
+            release=Release(version, gates),
         )
 
 

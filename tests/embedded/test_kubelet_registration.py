@@ -17,6 +17,7 @@ from drakit_embedded.kubelet.health import Report
 from drakit_embedded.kubelet.plugin_calls import CallError
 from drakit_embedded.kubelet.plugins import PluginError, Plugins
 from drakit_embedded.kubelet.registration import Registrar
+from drakit_embedded.kubelet.release import Release
 
 if TYPE_CHECKING:
     from tests.embedded.conftest import FakePlugin
@@ -30,7 +31,7 @@ RECORDED_ENDPOINT = "/var/lib/kubelet/plugins/gpu.example.com/dra.sock"
 class Node:
     """Registrar and plugins of one node, polled as the simulator does."""
 
-    def __init__(self, directory: Path, *, wiping: float = 60.0) -> None:
+    def __init__(self, directory: Path, *, wiping: float = 60.0, release: Release | None = None) -> None:
         (directory / "plugins_registry").mkdir(parents=True)
         self.wiped: list[str] = []
         self.health: list[Sequence[Report] | None] = []
@@ -39,6 +40,7 @@ class Node:
             health_retry=0.05,
             wipe=self.wiped.append,
             health=lambda driver, reports: self.health.append(reports),
+            release=release or Release(),
         )
         self.registrar = Registrar(directory / "plugins_registry", self.plugins)
         self._polling = asyncio.create_task(self._poll())

@@ -9,7 +9,8 @@ those of k8s.io/kubernetes/pkg/kubelet 1.37.
 from __future__ import annotations
 
 from drakit_embedded.kubelet.nodes import NodeSpec
+from drakit_embedded.kubelet.release import Release
 from drakit_embedded.kubelet.simulator import KubeletSimulator
 from drakit_embedded.kubelet.timings import Timings
 
-__all__ = ["KubeletSimulator", "NodeSpec", "Timings"]
+__all__ = ["KubeletSimulator", "NodeSpec", "Release", "Timings"]

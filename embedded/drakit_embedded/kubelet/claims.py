@@ -68,14 +68,17 @@ class ClaimInfo:
         return self.namespace, self.name
 
     @classmethod
-    def from_claim(cls, claim: Object) -> ClaimInfo:
-        """Raises ``ValueError`` for a claim that is not allocated."""
+    def from_claim(cls, claim: Object, *, may_skip: bool = True) -> ClaimInfo:
+        """Raises ``ValueError`` for a claim that is not allocated, or that skips operations where that may not be."""
         allocation = claim.get("status", {}).get("allocation")
         if not allocation:
             raise ValueError("not allocated")
         metadata = claim["metadata"]
         results = allocation.get("devices", {}).get("results") or ()
-        return cls(metadata["uid"], metadata["name"], metadata["namespace"], _driver_states(results))
+        states = _driver_states(results)
+        if not may_skip and any(state.skips for state in states.values()):
+            raise ValueError("DRAOptionalNodeOperations feature gate is disabled on kubelet")
+        return cls(metadata["uid"], metadata["name"], metadata["namespace"], states)
 
     def cdi_ids(self, request: str) -> list[str]:
         """CDI devices for one request of the claim, or for all of them if ``request`` is empty."""

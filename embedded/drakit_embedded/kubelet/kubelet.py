@@ -13,7 +13,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from drakit_embedded.kubelet.health import HealthCache, Report
 from drakit_embedded.kubelet.plugins import Plugins
 from drakit_embedded.kubelet.pod_run import PodRun
 from drakit_embedded.kubelet.registration import Registrar
+from drakit_embedded.kubelet.release import Release
 from drakit_embedded.kubelet.resources import PrepareError, Resources
 from drakit_embedded.kubelet.slice_wipes import SliceWipes
 from drakit_embedded.kubelet.timings import Timings
@@ -50,6 +51,7 @@ class Surroundings:
     enqueue: Callable[[str, str], None]
     new_ip: Callable[[], str]
     cdi_directories: Sequence[Path] = ()
+    release: Release = field(default_factory=Release)
 
 
 class Kubelet:
@@ -72,10 +74,10 @@ class Kubelet:
             health_retry=self._timings.health_retry,
             wipe=self.wipes.start,
             health=self._health_reported,
+            release=surroundings.release,
         )
-        self.resources = Resources(
-            surroundings.connection, ClaimCache(directory / _CHECKPOINT), self.plugins, self._health
-        )
+        cache = ClaimCache(directory / _CHECKPOINT)
+        self.resources = Resources(surroundings.connection, cache, self.plugins, self._health, surroundings.release)
         self.registrar = Registrar(directory / "plugins_registry", self.plugins)
 
     def open(self) -> None:

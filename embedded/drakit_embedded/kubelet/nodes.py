@@ -15,8 +15,8 @@ from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.events import timestamp
 from drakit_client.resources import LEASES, NODES
 from drakit_embedded.kubelet.pod_run import NODE_IP
+from drakit_embedded.kubelet.release import Release
 
-KUBELET_VERSION = "v1.37.1"
 LEASE_NAMESPACE = "kube-node-lease"
 
 _CAPACITY = {"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "110"}
@@ -41,7 +41,7 @@ class NodeSpec:
             )
 
 
-def node_object(spec: NodeSpec, port: int) -> Object:
+def node_object(spec: NodeSpec, port: int, release: Release) -> Object:
     """The Node as POSTed, status included; ``port`` serves the logs."""
     architecture = _ARCHITECTURES.get(platform.machine(), platform.machine())
     labels = {
@@ -65,12 +65,13 @@ def node_object(spec: NodeSpec, port: int) -> Object:
         "conditions": _conditions(),
         "addresses": [{"type": "InternalIP", "address": NODE_IP}, {"type": "Hostname", "address": spec.name}],
         "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
-        "nodeInfo": _info(spec.name, architecture),
+        "nodeInfo": _info(spec.name, architecture, release.version),
+        "declaredFeatures": release.declared_features,
     }
     return node
 
 
-def _info(name: str, architecture: str) -> Object:
+def _info(name: str, architecture: str, version: str) -> Object:
     # The same identity at each start, as on a real machine.
     machine = uuid.uuid5(uuid.NAMESPACE_DNS, f"{name}.drakit.dev")
     return {
@@ -80,7 +81,7 @@ def _info(name: str, architecture: str) -> Object:
         "kernelVersion": platform.release(),
         "osImage": "drakit simulated node",
         "containerRuntimeVersion": "drakit://0",
-        "kubeletVersion": KUBELET_VERSION,
+        "kubeletVersion": f"v{version}",
         "kubeProxyVersion": "",
         "operatingSystem": "linux",
         "architecture": architecture,
@@ -102,9 +103,9 @@ def _conditions() -> list[Object]:
     ]
 
 
-async def register(connection: Connection, spec: NodeSpec, port: int) -> Object:
+async def register(connection: Connection, spec: NodeSpec, port: int, release: Release) -> Object:
     """Create the Node, or bring an existing one up to date; the Node as stored."""
-    node = node_object(spec, port)
+    node = node_object(spec, port, release)
     try:
         return await connection.create(NODES, node)
     except AlreadyExists:

@@ -14,13 +14,12 @@ import grpc
 from drakit_api.kubelet import wire
 from drakit_embedded.kubelet.health import Report
 from drakit_embedded.kubelet.plugin_calls import CallError, PluginClient, open_channel
+from drakit_embedded.kubelet.release import Release
 
 log = logging.getLogger(__name__)
 
-# Newest first, as the kubelet lists them in its errors. Of the DRA versions the plugin's order decides, of the health
-# versions the kubelet's.
+# Newest first, as kubelets list them in their errors; the plugin's order decides.
 DRA_VERSIONS = (wire.DRA_V1, wire.DRA_V1BETA1)
-HEALTH_VERSIONS = (wire.HEALTH_V1, wire.HEALTH_V1ALPHA1)
 
 
 class PluginError(Exception):
@@ -61,7 +60,9 @@ class Plugins:
         health_retry: float,
         wipe: Callable[[str], None],
         health: Callable[[str, Sequence[Report] | None], None],
+        release: Release,
     ) -> None:
+        self._release = release
         self._wiping = wiping
         self._health_retry = health_retry
         self._wipe = wipe
@@ -97,7 +98,7 @@ class Plugins:
     def register(self, driver: str, endpoint: str, versions: Sequence[str]) -> None:
         """Take a plugin in use; raises ``PluginError``."""
         dra_version = self.validate(driver, endpoint, versions)
-        health_version = next((version for version in HEALTH_VERSIONS if version in versions), None)
+        health_version = self._release.health_version(versions)
         if any(plugin.endpoint == endpoint for plugin in self._plugins.get(driver, ())):
             raise PluginError(f"endpoint {endpoint} already registered for DRA driver plugin {driver}")
         plugin = Plugin(driver, endpoint, dra_version, health_version)

@@ -19,6 +19,7 @@ from drakit_embedded.kubelet.claims import ClaimCache, ClaimInfo
 from drakit_embedded.kubelet.health import HealthCache
 from drakit_embedded.kubelet.plugin_calls import CallError
 from drakit_embedded.kubelet.plugins import Plugin, PluginError, Plugins
+from drakit_embedded.kubelet.release import Release
 from drakit_embedded.pod_claims import (
     PodClaimError,
     check_owner,
@@ -38,11 +39,14 @@ class PrepareError(Exception):
 class Resources:
     """Dynamic resources of the pods of one node."""
 
-    def __init__(self, connection: Connection, cache: ClaimCache, plugins: Plugins, health: HealthCache) -> None:
+    def __init__(
+        self, connection: Connection, cache: ClaimCache, plugins: Plugins, health: HealthCache, release: Release
+    ) -> None:
         self._connection = connection
         self._cache = cache
         self._plugins = plugins
         self._health = health
+        self._release = release
         # By uid of the claim, for as long as a pod is being started with it.
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -83,6 +87,8 @@ class Resources:
 
     def allocated(self, pod: Object, container: Object) -> list[Object]:
         """``allocatedResourcesStatus`` of a container: the health of each device of each claim that it names."""
+        if not self._release.reports_health:
+            return []
         entries = {entry["name"]: entry for entry in pod["spec"].get("resourceClaims") or ()}
         statuses = []
         for claim in (container.get("resources") or {}).get("claims") or ():
@@ -136,7 +142,7 @@ class Resources:
                 f"pod {pod['metadata']['name']} ({uids[0]}) is not allowed to use ResourceClaim {name} ({uids[1]})"
             )
         try:
-            info = ClaimInfo.from_claim(claim)
+            info = ClaimInfo.from_claim(claim, may_skip=self._release.knows_skipped_operations)
         except ValueError as error:
             raise PodClaimError(f"ResourceClaim {name}: {error}") from error
         for driver, state in info.drivers.items():
@@ -240,7 +246,7 @@ class Resources:
                 resource_id = device.cdi_ids[0] if device.cdi_ids else f"{driver}/{device.pool}/{device.name}"
                 health = self._health.get(driver, device.pool, device.name)
                 entry = {"resourceID": resource_id, "health": health.state}
-                if health.message:
+                if health.message and self._release.reports_health_messages:
                     entry["message"] = health.message
                 found.setdefault(resource_id, entry)
         return list(found.values())

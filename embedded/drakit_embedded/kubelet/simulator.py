@@ -23,6 +23,7 @@ from drakit_embedded.kubelet.kubelet import Kubelet, Surroundings
 from drakit_embedded.kubelet.logs import LogServer
 from drakit_embedded.kubelet.nodes import NodeSpec, register, renew_lease
 from drakit_embedded.kubelet.pod_run import PodRun
+from drakit_embedded.kubelet.release import Release
 from drakit_embedded.kubelet.timings import Timings
 from drakit_embedded.workqueue import WorkQueue
 
@@ -41,7 +42,7 @@ class KubeletSimulator:
     """Kubelets for ``nodes``, each with its directory ``root/NODE``.
 
     The log port is open to bearers of ``token`` and to client certificates of ``client_ca_file``. The connection
-    belongs to the simulator from now on: ``stop`` closes it.
+    belongs to the simulator from now on: ``stop`` closes it. ``release`` is the kubelet that is imitated.
     """
 
     def __init__(
@@ -55,12 +56,14 @@ class KubeletSimulator:
         cdi_directories: Sequence[Path] = (),
         port: int = 0,
         client_ca_file: Path | None = None,
+        release: Release | None = None,
     ) -> None:
         self._connection = connection
         self._specs = {spec.name: spec for spec in nodes}
         self._root = root
         self._port = port
         self._timings = timings or Timings()
+        self._release = release or Release()
         self._nodes: dict[str, Object] = {}
         self._kubelets: dict[str, Kubelet] = {}
         self._addresses = itertools.count(1)
@@ -73,6 +76,7 @@ class KubeletSimulator:
             lambda node, uid: self._queue.add((node, uid)),
             self._new_address,
             tuple(cdi_directories),
+            self._release,
         )
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -154,7 +158,7 @@ class KubeletSimulator:
     async def _register(self, name: str, port: int) -> None:
         while True:
             try:
-                self._nodes[name] = await register(self._connection, self._specs[name], port)
+                self._nodes[name] = await register(self._connection, self._specs[name], port, self._release)
                 return
             except REQUEST_FAILURES as error:
                 log.info("registering node %s: %s; again in %.1f s", name, error, _RETRY_SECONDS)
