@@ -69,10 +69,11 @@ def test_churn_gives_back_what_it_took(
         pods = api.wait_all(PODS, lambda seen: any(map(_running, seen)), what="running", timeout=60)
         ledger(gpu.name).check()
         finished = [item["metadata"]["name"] for item in pods if _running(item)]
-        for name in choose.sample(finished, k=max(1, len(finished) // 2)):
+        chosen = choose.sample(finished, k=max(1, len(finished) // 2))
+        for name in chosen:
             api.delete(PODS, name)
-            api.wait_gone(PODS, [name])
-            done.add(name)
+        api.wait_gone(PODS, chosen)
+        done |= set(chosen)
     api.wait_all(RESOURCE_CLAIMS, lambda claims: allocated(claims) == set(), what="free")
 
 

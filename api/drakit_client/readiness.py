@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import select
 import signal
 import socket
 
@@ -43,8 +42,3 @@ def told_to_stop() -> asyncio.Event:
     if os.environ.pop(TIED_VARIABLE, ""):
         loop.add_reader(0, parent_ended)
     return stopping
-
-
-def starter_ended() -> bool:
-    """Whether the process that asked, with ``DRAKIT_TIED=1``, to be outlived by nothing is gone."""
-    return bool(select.select([0], [], [], 0)[0]) and os.read(0, 1) == b""

@@ -1,4 +1,4 @@
-"""The process that supervises a cluster on this machine: ``python -m drakit_kind.host DIRECTORY [--temporary]``.
+"""The process that supervises a cluster on this machine: ``python -m drakit_kind.host DIRECTORY [STARTER]``.
 
 What starts in it is in ``components``, which this module loads only when all is set for a quick start.
 """
@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-import shutil
 import sys
 from pathlib import Path
 
-from drakit_client.readiness import announce_ready, starter_ended, told_to_stop
+from drakit_client.readiness import announce_ready, told_to_stop
 from drakit_kind import control
 from drakit_kind.cluster import ClusterError
 from drakit_kind.home import ClusterHome
+from drakit_kind.temporary import remove_after
 
 
 async def _serve(home: ClusterHome) -> None:
@@ -40,7 +40,10 @@ async def _serve(home: ClusterHome) -> None:
 
 
 def main() -> None:
-    """Entry point of the process; the directory must hold ``cluster.json``."""
+    """Entry point of the process; the directory must hold ``cluster.json``.
+
+    With the process id of its starter, the directory is removed when both have ended.
+    """
     # What is loaded at the start stays for good: looking through it for garbage takes a tenth of the start.
     gc.disable()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname).1s %(name)s: %(message)s")
@@ -49,12 +52,9 @@ def main() -> None:
     if lock is None:
         raise SystemExit(f"{home.directory}: this cluster is running already")
     with lock:
-        try:
-            asyncio.run(_serve(home))
-        finally:
-            if "--temporary" in sys.argv[2:] and starter_ended():
-                # Nobody is left who would remove it.
-                shutil.rmtree(home.directory, ignore_errors=True)
+        if len(sys.argv) > 2:
+            remove_after(home.directory, starter=int(sys.argv[2]))
+        asyncio.run(_serve(home))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ the suite was run on.
 
 from __future__ import annotations
 
+import os
 import secrets
 import socket
 import subprocess
@@ -82,7 +83,7 @@ class LocalCluster:
         self._home.make()
         self._home.write_spec(self._spec)
         command = [sys.executable, "-m", "drakit_kind.host", str(self._home.directory)]
-        command += ["--temporary"] if self._temporary else []
+        command += [str(os.getpid())] if self._temporary else []
         try:
             self._process = spawn.spawn(command, log=self._home.log, timeout=_START_SECONDS, tied=self._tied)
         except spawn.SpawnError as error:

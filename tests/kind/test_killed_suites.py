@@ -25,19 +25,25 @@ def test_that_is_killed(cluster, driver):
 _SECONDS = 60.0
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_killed_test_run_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("number", "cluster_too"),
+    [(signal.SIGKILL, False), (signal.SIGKILL, True), (signal.SIGTERM, False), (signal.SIGINT, False)],
+)
+def test_a_killed_test_run_leaves_nothing(tmp_path: Path, number: signal.Signals, cluster_too: bool) -> None:
     (tmp_path / "test_it.py").write_text(_SUITE)
     command = [sys.executable, "-m", "pytest", "-s", "-q", "-p", "no:cacheprovider", "--cluster-nodes", "1"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
         assert run.stdout is not None
         assert any("now" in line for line in run.stdout)
+        cluster = int((tmp_path / "pid").read_text())
+        if cluster_too:
+            os.kill(cluster, signal.SIGKILL)
         os.kill(run.pid, number)
         run.stdout.close()
         run.wait(_SECONDS)
     directory = (tmp_path / "directory").read_text()
-    assert wait_pid(int((tmp_path / "pid").read_text()), timeout=_SECONDS)
-    # Its driver tries to say goodbye to an API server that is gone.
+    assert wait_pid(cluster, timeout=_SECONDS)
+    # Its driver tries to say goodbye to an API server that is gone; and somebody removes the directory.
     assert [pid for pid in _processes_of(directory) if not wait_pid(pid, timeout=_SECONDS)] == []
     assert not Path(directory).exists()
 
