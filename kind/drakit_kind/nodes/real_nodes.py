@@ -149,7 +149,7 @@ class RealNodes:
         waiting = list(names)
         async with self._connect() as connection:
             while waiting:
-                waiting = [name for name in waiting if not _ready_since(await _node(connection, name), began)]
+                waiting = [name for name in waiting if not ready_since(await _node(connection, name), began)]
                 if waiting and time.monotonic() > deadline:
                     file = self._home.component_log(f"kubelet-{waiting[0]}")
                     raise ClusterError(
@@ -183,7 +183,7 @@ async def _node(connection: Connection, name: str) -> Mapping[str, Any] | None:
         return None  # not registered yet, or the API server is just being restarted
 
 
-def _ready_since(node: Mapping[str, Any] | None, began: datetime) -> bool:
+def ready_since(node: Mapping[str, Any] | None, began: datetime) -> bool:
     """Whether a Node is Ready by a report of its kubelet that is not older than ``began`` (whole seconds)."""
     conditions = node["status"].get("conditions", ()) if node else ()
     return any(

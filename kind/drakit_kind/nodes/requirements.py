@@ -24,9 +24,7 @@ def check_machine(binaries: Binaries, home: Path) -> None:
     if sys.platform != "linux":
         raise ClusterError("real nodes run on Linux only; here, use simulated ones, or a kind cluster")
     if os.geteuid() != 0:
-        raise ClusterError(
-            "real nodes need root, for mounts, control groups and interfaces: use sudo, or simulated nodes"
-        )
+        raise ClusterError("real nodes need root, for mounts, control groups and interfaces; or use simulated ones")
     problems = [*_tools(), *_rights(), *_control_groups(), *_file_system(home), *_binaries(binaries)]
     if problems:
         raise ClusterError("this machine lacks what real nodes need:" + "".join(f"\n- {each}" for each in problems))

@@ -1,0 +1,54 @@
+"""Who a kubelet is to the API server, and who others are to it."""
+
+from __future__ import annotations
+
+import base64
+import stat
+from pathlib import Path
+from typing import Any
+
+import yaml
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+from drakit_kind.control_plane.authority import Authority
+from drakit_kind.nodes.credentials import NodeCredentials
+from drakit_kind.slots import Access
+
+ACCESS = Access("https://127.0.0.1:6443", "of-the-cluster", b"PEM")
+
+
+def kubeconfig(tmp_path: Path, *, knows_users: bool) -> dict[str, Any]:
+    credentials = NodeCredentials(ACCESS, Authority(tmp_path / "pki"), knows_users=knows_users)
+    path = credentials.kubeconfig("node-1", tmp_path / "n/node-1/kubeconfig")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    loaded: dict[str, Any] = yaml.safe_load(path.read_text())
+    assert loaded["clusters"][0]["cluster"]["server"] == ACCESS.url
+    return loaded
+
+
+def names(certificate: x509.Certificate, oid: x509.ObjectIdentifier) -> list[str | bytes]:
+    return [name.value for name in certificate.subject.get_attributes_for_oid(oid)]
+
+
+def test_each_kubelet_is_its_node_to_kube_apiserver(tmp_path: Path) -> None:
+    """As the Node authorizer wants it: kubernetes.io/docs/reference/access-authn-authz/node."""
+    (user,) = kubeconfig(tmp_path, knows_users=True)["users"]
+    certificate = x509.load_pem_x509_certificate(base64.b64decode(user["user"]["client-certificate-data"]))
+    assert names(certificate, NameOID.COMMON_NAME) == ["system:node:node-1"]
+    assert names(certificate, NameOID.ORGANIZATION_NAME) == ["system:nodes"]
+    assert "token" not in user["user"]
+
+
+def test_to_our_api_server_all_have_the_clusters_token(tmp_path: Path) -> None:
+    (user,) = kubeconfig(tmp_path, knows_users=False)["users"]
+    assert user["user"] == {"token": "of-the-cluster"}
+
+
+def test_a_kubelet_serves_at_its_address(tmp_path: Path) -> None:
+    authority = Authority(tmp_path / "pki")
+    pair = NodeCredentials(ACCESS, authority, knows_users=True).serving("node-1", "10.213.0.1")
+    certificate = x509.load_pem_x509_certificate(pair.certificate.read_bytes())
+    certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.certificate.read_bytes()))
+    alternatives = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert [str(name.value) for name in alternatives] == ["10.213.0.1", "node-1"]

@@ -1,0 +1,115 @@
+"""What a kubelet is told: its own corner of the machine, who may use it, and gates that it can be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.nodes.kubelet_config import KubeletSettings, kubelet_arguments, kubelet_config, settable_gates
+
+DERIVED = "DRADerivedAttributes"
+HERE = Path("/h/n/node-1/host")
+
+
+def config(**options: Any) -> dict[str, Any]:
+    settings: dict[str, Any] = {"client_ca": Path("/h/pki/ca.crt"), **options}
+    return kubelet_config(
+        KubeletSettings(
+            address="10.213.0.1",
+            cgroup_root="/drakit-1/node-1",
+            containerd_socket=HERE / "containerd.sock",
+            directory=HERE,
+            **settings,
+        )
+    )
+
+
+def test_a_kubelet_keeps_to_its_node() -> None:
+    made = config()
+    assert {made["address"], made["healthzBindAddress"], *made["clusterDNS"]} == {"10.213.0.1"}
+    assert (made["port"], made["healthzPort"], made["readOnlyPort"]) == (10250, 10248, 0)
+    assert made["cgroupRoot"] == "/drakit-1/node-1"
+    assert made["containerRuntimeEndpoint"] == "unix:///h/n/node-1/host/containerd.sock"
+    assert all(made[key].startswith(str(HERE)) for key in ("podLogsDir", "volumePluginDir"))
+    assert made["makeIPTablesUtilChains"] is False
+    assert made["failCgroupV1"] is False
+    assert "featureGates" not in made
+
+
+@pytest.mark.parametrize(
+    ("authority", "authentication", "mode"),
+    [
+        (
+            Path("/h/pki/ca.crt"),
+            {
+                "anonymous": {"enabled": False},
+                "webhook": {"enabled": False},
+                "x509": {"clientCAFile": "/h/pki/ca.crt"},
+            },
+            "AlwaysAllow",
+        ),
+        (None, {"anonymous": {"enabled": False}, "webhook": {"enabled": True}, "x509": {}}, "Webhook"),
+    ],
+    ids=["certificates", "the API server decides"],
+)
+def test_a_kubelet_answers_nobody_that_it_does_not_know(
+    authority: Path | None, authentication: dict[str, Any], mode: str
+) -> None:
+    made = config(client_ca=authority)
+    assert (made["authentication"], made["authorization"]) == (authentication, {"mode": mode})
+
+
+def test_a_kubelet_serves_with_the_certificate_that_it_is_given() -> None:
+    made = config(certificate=Path("/h/pki/kubelet.crt"), key=Path("/h/pki/kubelet.key"))
+    assert (made["tlsCertFile"], made["tlsPrivateKeyFile"]) == ("/h/pki/kubelet.crt", "/h/pki/kubelet.key")
+    assert "tlsCertFile" not in config()
+
+
+def test_gates_are_told_by_name() -> None:
+    assert config(gates={"DRADeviceTaints": False})["featureGates"] == {"DRADeviceTaints": False}
+
+
+def test_the_root_directory_is_where_a_simulated_node_has_its_own() -> None:
+    arguments = kubelet_arguments(
+        "node-1",
+        "10.213.0.1",
+        config=HERE / "kubelet.yaml",
+        kubeconfig=HERE / "kubeconfig",
+        root=HERE.parent,
+        certificates=HERE / "pki",
+    )
+    assert "--root-dir=/h/n/node-1" in arguments
+    assert "--hostname-override=node-1" in arguments
+    assert "--node-ip=10.213.0.1" in arguments
+
+
+@pytest.mark.parametrize(
+    ("version", "emulated", "gates", "told", "left_out"),
+    [
+        ("1.37.1", None, {"DRADeviceTaints": False}, {"DRADeviceTaints": False}, []),
+        # Of a version that does not have them yet.
+        ("1.34.3", None, {DERIVED: True, "DRADeviceTaints": True}, {"DRADeviceTaints": True}, [DERIVED]),
+        ("1.37.1", None, {DERIVED: True}, {DERIVED: True}, []),
+        # Locked in 1.37; the control plane emulates 1.36, where it is not, and a kubelet emulates nothing.
+        ("1.37.1", "1.36", {"DRAPrioritizedList": False}, {}, ["DRAPrioritizedList"]),
+        ("1.37.1", "1.36", {"DRAPrioritizedList": True}, {"DRAPrioritizedList": True}, []),
+        ("1.36.3", None, {"DRAPrioritizedList": False}, {"DRAPrioritizedList": False}, []),
+        # Without emulation it is the kubelet's to refuse.
+        ("1.37.1", None, {"DRAPrioritizedList": False}, {"DRAPrioritizedList": False}, []),
+        # Not a DRA gate: the kubelet knows best.
+        ("1.34.3", None, {"AllAlpha": True, "ImageVolume": True}, {"AllAlpha": True, "ImageVolume": True}, []),
+    ],
+)  # fmt: skip
+def test_a_kubelet_is_told_of_the_gates_that_it_can_be_told_of(
+    version: str, emulated: str | None, gates: dict[str, bool], told: dict[str, bool], left_out: list[str]
+) -> None:
+    assert settable_gates(Behaviour(version=version, emulated_version=emulated, gates=gates)) == (told, left_out)
+
+
+def test_a_gate_of_the_kit_is_refused() -> None:
+    with pytest.raises(ClusterError, match=r"DRAResourceSliceMixins exists in drakit's own components only"):
+        settable_gates(Behaviour(version="1.37.1", gates={"DRAResourceSliceMixins": True}))

@@ -1,0 +1,169 @@
+"""The journal of what nodes do to a machine: written before, undone backwards, by whoever comes first."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.nodes import leftovers
+from drakit_kind.nodes.leftovers import Effect, Journal, Undo
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    return tmp_path / "records"
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine with one setting."""
+    monkeypatch.setattr(leftovers, "SYSCTL", tmp_path)
+    (tmp_path / "instances").write_text("128\n")
+    return tmp_path / "instances"
+
+
+class Machine:
+    """Undoes nothing, and tells what it was asked to undo; ``broken`` effects cannot be."""
+
+    def __init__(self, *broken: str) -> None:
+        self.undone: list[str] = []
+        self.broken = broken
+
+    def how(self) -> dict[str, Undo]:
+        return {"cluster": lambda _: None, "thing": self._undo}
+
+    def _undo(self, effect: Effect) -> None:
+        self.undone.append(effect["name"])
+        if effect["name"] in self.broken:
+            raise ClusterError(f"{effect['name']} is in use")
+
+
+def journal(records: Path, *things: str) -> Journal:
+    made = Journal.create(records.parent / "home", records)
+    for thing in things:
+        made.write({"effect": "thing", "name": thing})
+    return made
+
+
+def test_effects_are_undone_newest_first_and_then_forgotten(records: Path) -> None:
+    machine, written = Machine(), journal(records, "network", "processes")
+    written.undo(machine.how())
+    assert machine.undone == ["processes", "network"]
+    assert not records.exists()
+
+
+def test_what_cannot_be_undone_keeps_the_journal_and_stops_nothing_else(records: Path) -> None:
+    machine, written = Machine("processes"), journal(records, "network", "processes")
+    with pytest.raises(ClusterError, match=r"(?s)could be undone; .*processes is in use"):
+        written.undo(machine.how())
+    written.close()
+    again = Journal.take(written.path)
+    assert again is not None
+    machine.broken = ()
+    again.undo(machine.how())
+    assert machine.undone == ["processes", "network", "processes", "network"]
+    assert not records.exists()
+
+
+def test_an_effect_that_a_later_version_wrote_is_not_forgotten(records: Path) -> None:
+    written = journal(records)
+    written.write({"effect": "firewall", "name": "x"})
+    with pytest.raises(ClusterError, match=r"another version of drakit has to undo .*firewall"):
+        written.undo()
+    written.close()
+    assert written.path.exists()
+
+
+def test_a_line_that_a_crash_cut_off_announced_nothing(records: Path) -> None:
+    written = journal(records, "network")
+    with written.path.open("ab") as file:
+        file.write(b'{"effect":"thi')
+    machine = Machine()
+    written.undo(machine.how())
+    assert machine.undone == ["network"]
+
+
+def test_a_journal_belongs_to_one_process_at_a_time(records: Path) -> None:
+    written = journal(records)
+    assert Journal.take(written.path) is None
+    written.close()
+    taken = Journal.take(written.path)
+    assert taken is not None
+    assert Journal.take(written.path) is None
+    taken.undo()
+    assert Journal.take(written.path) is None
+
+
+def test_who_waits_for_a_journal_finds_it_undone(records: Path) -> None:
+    """As the next `drakit cluster up` on a home whose guard is at work."""
+    written = journal(records)
+    found: list[Journal | None] = []
+    waiting = threading.Thread(target=lambda: found.append(Journal.take(written.path, seconds=20)))
+    waiting.start()
+    written.undo()
+    waiting.join()
+    assert found == [None]
+
+
+def test_only_dead_clusters_are_undone(records: Path, tmp_path: Path) -> None:
+    alive = Journal.create(tmp_path / "alive", records)
+    dead = {name: Journal.create(tmp_path / name, records) for name in ("dead", "killed")}
+    for each in dead.values():
+        each.close()
+    assert leftovers.undo_dead(tmp_path / "killed", records) == [dead["killed"].identity]
+    assert leftovers.undo_dead(records=records) == [dead["dead"].identity]
+    assert leftovers.undo_dead(records=records) == []
+    assert alive.path.exists()
+    alive.undo()
+    assert not records.exists()
+
+
+def test_nothing_is_left_of_a_machine_without_records(records: Path) -> None:
+    assert leftovers.undo_dead(records=records) == []
+    assert not records.exists()
+
+
+def test_a_directory_goes_with_the_last_cluster_that_wanted_it(records: Path, tmp_path: Path) -> None:
+    made, own, used = tmp_path / "made", tmp_path / "own", tmp_path / "used"
+    own.mkdir()
+    clusters = [Journal.create(tmp_path / name, records) for name in ("one", "two")]
+    for cluster in clusters:
+        for directory in (made, own, used):
+            leftovers.make_directory(cluster, directory)
+    (used / "of-somebody-else").touch()
+    clusters[0].undo()
+    assert made.is_dir()
+    clusters[1].undo()
+    assert not made.exists()
+    assert own.is_dir(), "it was there before"
+    assert [path.name for path in used.iterdir()] == ["of-somebody-else"]
+
+
+def test_a_setting_comes_back_with_the_last_cluster_that_wanted_it(records: Path, settings: Path) -> None:
+    clusters = [Journal.create(records.parent / name, records) for name in ("one", "two")]
+    for cluster in clusters:
+        leftovers.raise_setting(cluster, "instances", 8192)
+    assert settings.read_text() == "8192"
+    clusters[0].undo()
+    assert settings.read_text() == "8192"
+    clusters[1].undo()
+    assert settings.read_text() == "128"
+
+
+def test_a_setting_that_is_high_enough_is_left_alone(records: Path, settings: Path) -> None:
+    cluster = Journal.create(records.parent / "one", records)
+    leftovers.raise_setting(cluster, "instances", 100)
+    settings.write_text("64\n")
+    cluster.undo()
+    assert settings.read_text() == "64\n"
+
+
+def test_a_setting_that_the_administrator_changed_meanwhile_stays(records: Path, settings: Path) -> None:
+    cluster = Journal.create(records.parent / "one", records)
+    leftovers.raise_setting(cluster, "instances", 8192)
+    settings.write_text("10000\n")
+    cluster.undo()
+    assert settings.read_text() == "10000\n"

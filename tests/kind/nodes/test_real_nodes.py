@@ -1,0 +1,76 @@
+"""The slot of real nodes, as far as it goes without root: which nodes can be, and when they are Ready."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.control_plane.authority import Authority
+from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.home import ClusterHome
+from drakit_kind.nodes.credentials import NodeCredentials
+from drakit_kind.nodes.real_nodes import RealNodes, ready_since
+from drakit_kind.slots import Access
+
+BEGAN = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+
+
+def nodes(tmp_path: Path, names: list[str]) -> RealNodes:
+    access = Access("https://127.0.0.1:1", "t", None)
+
+    def binaries(version: str) -> Any:
+        raise ClusterError(f"there is no Kubernetes {version} here")
+
+    return RealNodes(
+        names,
+        ClusterHome(tmp_path),
+        Behaviour(version="1.37.1"),
+        binaries=binaries,
+        credentials=NodeCredentials(access, Authority(tmp_path / "pki"), knows_users=True),
+        connect=lambda: access.connect("nodes"),
+        ended=lambda problem: None,
+    )
+
+
+@pytest.mark.parametrize("name", ["", "..", "a/b", "../a", "Node", "a..b", "-a", "a" * 64])
+def test_a_name_that_is_no_directory_is_no_node(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ClusterError, match=r"node name .*: write lower case letters"):
+        nodes(tmp_path, [name])
+
+
+def test_there_are_addresses_for_so_many_nodes_only(tmp_path: Path) -> None:
+    nodes(tmp_path, [f"node-{number}" for number in range(255)])
+    with pytest.raises(ClusterError, match="256 real nodes are too many for one machine: at most 255"):
+        nodes(tmp_path, [f"node-{number}" for number in range(256)])
+
+
+async def test_nodes_that_never_started_can_be_stopped(tmp_path: Path) -> None:
+    slot = nodes(tmp_path, ["node-1"])
+    with pytest.raises(ClusterError, match=r"there is no Kubernetes 1\.37\.1 here"):
+        await slot.start()
+    await slot.stop()
+    assert list(tmp_path.iterdir()) == []
+
+
+def condition(kind: str, status: str, heartbeat: str) -> dict[str, str]:
+    return {"type": kind, "status": status, "lastHeartbeatTime": heartbeat}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "ready"),
+    [
+        ([], False),
+        ([condition("Ready", "True", "2026-01-01T12:00:00Z")], True),
+        ([condition("Ready", "True", "2026-01-01T11:59:59Z")], False),  # an earlier kubelet's word
+        ([condition("Ready", "False", "2026-01-01T12:00:01Z")], False),
+        ([condition("MemoryPressure", "True", "2026-01-01T12:00:01Z")], False),
+    ],
+)
+def test_a_node_is_ready_when_this_kubelet_says_so(conditions: list[dict[str, str]], ready: bool) -> None:
+    assert ready_since({"status": {"conditions": conditions}}, BEGAN) is ready
+    assert ready_since({"status": {}}, BEGAN) is False
+    assert ready_since(None, BEGAN) is False
