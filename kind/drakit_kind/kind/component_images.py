@@ -28,6 +28,7 @@ _PROXY_LINKS = {
     for suffix in ("", "-save", "-restore")
 }
 _LIST_SECONDS = 30.0
+_REGISTRY = "registry.k8s.io"
 
 _BASE = (
     Entry(path="etc/passwd", contents=b"root:x:0:0:root:/root:/sbin/nologin\n", mode=0o644),
@@ -44,8 +45,7 @@ def write_server_tar(file: Path, assets: Assets, module: KindModule, root: Path,
     """
     names = _names(assets)
     for component in _STATIC:
-        entries = [Entry(path=f"usr/local/bin/{component}", contents=assets.path(component))]
-        write_archive(scratch / f"{component}.tar", [names[component]], [_BASE, entries])
+        write_component(scratch / f"{component}.tar", component, assets, name=names[component])
     write_images(scratch / "kube-proxy.tar", _others(assets, module, names, root, scratch))
     version = scratch / "version"
     version.write_text(f"v{assets.version}\n")
@@ -55,6 +55,17 @@ def write_server_tar(file: Path, assets: Assets, module: KindModule, root: Path,
         for component in (*_STATIC, "kube-proxy"):
             tar.add(scratch / f"{component}.tar", f"kubernetes/server/bin/{component}.tar")
         tar.add(version, "kubernetes/version")
+
+
+def image_name(component: str, version: str) -> str:
+    """What kubeadm calls the image of a component of Kubernetes itself."""
+    return f"{_REGISTRY}/{component}:v{version}"
+
+
+def write_component(file: Path, component: str, assets: Assets, *, name: str | None = None) -> None:
+    """The archive of one component of the control plane."""
+    entries = [Entry(path=f"usr/local/bin/{component}", contents=assets.path(component))]
+    write_archive(file, [name or image_name(component, assets.version)], [_BASE, entries])
 
 
 def _names(assets: Assets) -> Mapping[str, str]:

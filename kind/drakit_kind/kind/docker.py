@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -15,6 +16,9 @@ from drakit_kind.cluster import ClusterError
 
 _CALL_SECONDS = 60.0
 _LOAD_SECONDS = 300.0
+# pkg/cluster/internal/providers/docker of kind.
+_CLUSTER_LABEL = "io.x-k8s.kind.cluster"
+_NETWORK = "kind"
 
 
 def docker(*arguments: str, timeout: float = _CALL_SECONDS, stdin: IO[bytes] | bytes | None = None) -> str:
@@ -98,3 +102,21 @@ def exec_in(
     """Run a command in a container (a node) and return what it prints."""
     interactive = [] if stdin is None else ["--interactive"]
     return docker("exec", *interactive, container, *command, timeout=timeout, stdin=stdin)
+
+
+def cluster_containers(cluster: str) -> list[str]:
+    """The names of a kind cluster's nodes, running or not."""
+    return docker("ps", "--all", "--filter", f"label={_CLUSTER_LABEL}={cluster}", "--format", "{{.Names}}").split()
+
+
+def has_kind_network() -> bool:
+    """Whether kind has made its network, which it never removes."""
+    return bool(docker("network", "ls", "--quiet", "--filter", f"name=^{_NETWORK}$").strip())
+
+
+def remove_cluster(cluster: str, *, network: bool) -> None:
+    """Remove a kind cluster's nodes with all that is in them; ``network``: kind's too, if nobody is in it any more."""
+    remove_containers(f"label={_CLUSTER_LABEL}={cluster}")
+    if network:
+        with suppress(ClusterError):  # another cluster uses it
+            docker("network", "rm", _NETWORK)

@@ -31,6 +31,8 @@ _REPOSITORY = "localhost/drakit"
 _BASE = "python:3.11-slim"
 _PYTHON = (3, 11)  # of that image, and of the Debian root
 _PACKAGES = ("drakit_api", "drakit_client", "drakit_driver", "drakit_allocator", "drakit_embedded", "drakit_kind")
+# grpc and re2 are C++.
+_DEBIAN_PACKAGES = ("python3", "libstdc++6")
 # As driver/Dockerfile has it.
 _ENTRYPOINT = ["drakit"]
 _USER = "65532:65532"
@@ -157,7 +159,7 @@ def _build_local(name: str, file: Path, report: Report) -> None:
     root = debian.root_tar(cache_directory(), report)
     python = file.parent / "python.layer"
     with python.open("wb") as stream:
-        PackageFiles(root).write_layer(stream, ["python3"])
+        PackageFiles(root).write_layer(stream, _DEBIAN_PACKAGES)
     entries = [*_drakit_entries("/usr/bin/python3", file.parent), Entry(path="tmp", mode=0o1777)]
     layers: list[Layer] = [python, _dependencies(report), entries]
     write_images(file, [Image([name], layers, entrypoint=_ENTRYPOINT, env=_environment("/usr/bin"), user=_USER)])

@@ -1,0 +1,274 @@
+"""The backend ``kind``: a real Kubernetes cluster in containers, with drakit's driver and scheduler as pods."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+
+from drakit_client.resources import DEPLOYMENTS, NODES, PODS
+from drakit_kind.api import Api
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, Driver, DriverSpec
+from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.home import ClusterHome
+from drakit_kind.kind import images, workloads
+from drakit_kind.kind.config import PROGRAMS, kind_config
+from drakit_kind.kind.debian import Report
+from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, output, remove_cluster
+from drakit_kind.kind.drivers import PodDriver
+from drakit_kind.kind.guard import Guard
+from drakit_kind.kind.nodes import Nodes
+from drakit_kind.kind.restarts import Restarts
+from drakit_kind.spawn import log_tail
+
+Object = dict[str, Any]
+
+SCHEDULER_NAME = "drakit-scheduler"
+_CREATE_SECONDS = 600.0
+_DELETE_SECONDS = 120.0
+_READY_SECONDS = 120.0
+_APPLY_SECONDS = 60.0
+
+
+def _silent(text: str) -> None:
+    return
+
+
+class KindCluster:
+    """One kind cluster, its files in ``home``; see ``drakit_kind.cluster.Cluster``.
+
+    ``kind`` and ``kubectl`` are programs, by default drakit's own builds or those in PATH; ``image`` is the node image.
+    ``tied``: the cluster does not outlive the process that starts it, however that ends. ``report`` is told of each
+    step that takes long.
+    """
+
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        home: ClusterHome,
+        *,
+        kind: Path | None = None,
+        kubectl: Path | None = None,
+        image: str | None = None,
+        tied: bool = False,
+        report: Report = _silent,
+    ) -> None:
+        self._spec = spec
+        self._home = home
+        self._programs: dict[Literal["kind", "kubectl"], Path | None] = {"kind": kind, "kubectl": kubectl}
+        self._image = image
+        self._tied = tied
+        self._report = report
+        # Containers are named after the cluster, for all of the machine's users.
+        place = hashlib.sha256(os.fsencode(home.directory.absolute())).hexdigest()[:6]
+        self._name = f"drakit-{spec.name}-{place}"
+        self._nodes = Nodes(self._name, spec.nodes)
+        self._guard: Guard | None = None
+        self._new_network = False
+        self._api: Api | None = None
+        self._changes: Restarts | None = None
+        self._driver_image = ""
+        self.ready_seconds = 0.0
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """What was asked for."""
+        return self._spec
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The cluster's own kubeconfig."""
+        return self._home.kubeconfig
+
+    @property
+    def name(self) -> str:
+        """What kind calls it: `kind get clusters`."""
+        return self._name
+
+    def start(self) -> None:
+        """Make what is missing of its images, create it, and wait until its nodes and our scheduler are ready."""
+        began = time.monotonic()
+        for driver in self._spec.drivers:
+            workloads.instance_name(driver)  # which finds what is wrong in it
+        check_daemon()
+        for name in self._programs:
+            self._program(name)
+        if cluster_containers(self._name):
+            raise ClusterError(f"cluster {self._spec.name} is there already, as {self._name}; stop it first")
+        self._home.make()
+        self._home.write_spec(self._spec)
+        chosen = images.node_images(self._spec, self._image, self._report)
+        config = self._home.directory / "kind.yaml"
+        config.write_text(yaml.safe_dump(kind_config(self._spec, chosen.by_version, dns=chosen.dns), sort_keys=False))
+        pod_images = list(images.pod_images(self._report))
+        self._driver_image = pod_images[0][0]
+        try:
+            self._create(config)
+            self._report("images into the nodes")
+            for _, archive in pod_images:
+                self._nodes.load(archive, self._nodes.for_pods)
+            self._set_up()
+        except BaseException:
+            self.stop()
+            raise
+        self.ready_seconds = time.monotonic() - began
+
+    def _create(self, config: Path) -> None:
+        self._new_network = not has_kind_network()
+        if self._tied:
+            self._guard = Guard(self._name, network=self._new_network)
+        self._report(f"kind create cluster {self._name}")
+        self._adapter("create", "--config", str(config), timeout=_CREATE_SECONDS)
+        self._api = Api(self.kubeconfig, patience=self._spec.patience)
+        self._api.wait_all(NODES, self._all_ready, timeout=_READY_SECONDS, what="Ready")
+
+    def _all_ready(self, nodes: Sequence[Object]) -> bool:
+        return len(nodes) == 1 + len(self._spec.nodes) and all(
+            any(each["type"] == "Ready" and each["status"] == "True" for each in node["status"].get("conditions", []))
+            for node in nodes
+        )
+
+    def _set_up(self) -> None:
+        self._apply(workloads.access())
+        if self._spec.scheduler:
+            self._start_scheduler()
+        for driver in self._spec.drivers:
+            self.driver(driver).start()
+
+    def _start_scheduler(self) -> None:
+        """drakit's scheduler: beside kube-scheduler under a name of its own, or instead of it."""
+        ours = "scheduler" not in self._spec.real
+        if ours:
+            self._restarts.remove("scheduler")
+        objects = workloads.scheduler(
+            self._driver_image,
+            name="default-scheduler" if ours else SCHEDULER_NAME,
+            gates=self._spec.gates,
+            emulated_version=self._spec.behaves_as("scheduler"),
+        )
+        self._report("drakit's scheduler")
+        self._apply(objects)
+        self._connected.wait(
+            DEPLOYMENTS,
+            objects[-1]["metadata"]["name"],
+            lambda seen: seen.get("status", {}).get("availableReplicas") == 1,
+            namespace=workloads.NAMESPACE,
+            timeout=_READY_SECONDS,
+            what="available",
+        )
+
+    def stop(self) -> None:
+        """Delete the cluster; its files stay."""
+        if self._api is not None:
+            self._api.close()
+            self._api = None
+        try:
+            if cluster_containers(self._name):
+                self._adapter("delete", timeout=_DELETE_SECONDS)
+        finally:
+            remove_cluster(self._name, network=self._new_network)
+            if self._guard is not None:
+                self._guard.dismiss()
+                self._guard = None
+
+    def restart(
+        self,
+        component: Component,
+        *,
+        version: str | None = None,
+        gates: Mapping[str, bool] | None = None,
+        emulated_version: str | None = None,
+    ) -> None:
+        """Restart one component on the same data; see ``Cluster.restart``.
+
+        One that does not come back as it was asked to is put back as it was, and ``ClusterError`` has its log.
+        """
+        if component == "kubelet" and emulated_version is not None:
+            raise ClusterError("a kubelet has no emulated version; name a version")
+        if component == "scheduler" and "scheduler" not in self._spec.real:
+            raise ClusterError("this cluster has no kube-scheduler, only drakit's, whose Deployment can be changed")
+        asked = {"version": version, "gates": gates, "emulated_version": emulated_version}
+        changed: dict[str, Any] = {field: value for field, value in asked.items() if value is not None}
+        self._restarts.restart(component, replace(Behaviour.of(self._spec, component), **changed))
+
+    def logs(self, component: Component | None = None) -> str:
+        """The log of one component on all its nodes, or of all components."""
+        if component is None:
+            return "\n".join(self.logs(each) for each in COMPONENTS)
+        if component == "kubelet":
+            journals = (
+                (node, self._nodes.journal(self._nodes.container(node), "kubelet")) for node in self._spec.nodes
+            )
+            return "\n".join(f"== kubelet of {node}\n{text}" for node, text in journals)
+        log = self._nodes.component_log(PROGRAMS[component])
+        if component == "scheduler" and self._spec.scheduler:
+            log += f"\n== drakit's scheduler\n{self._scheduler_log()}"
+        return log
+
+    def _scheduler_log(self) -> str:
+        label = f"{workloads.NAME_LABEL}={SCHEDULER_NAME}"
+        pods = self._connected.objects(PODS, workloads.NAMESPACE, label_selector=label)
+        return "".join(self._connected.log(pod["metadata"]["name"], namespace=workloads.NAMESPACE) for pod in pods)
+
+    def driver(self, spec: DriverSpec) -> Driver:
+        """A driver as a DaemonSet, not created yet."""
+        return PodDriver(spec, api=self._connected, nodes=self._nodes, apply=self._apply, image=self._driver_image)
+
+    @property
+    def _connected(self) -> Api:
+        if self._api is None:
+            raise ClusterError(f"cluster {self._spec.name} does not run")
+        return self._api
+
+    @property
+    def _restarts(self) -> Restarts:
+        if self._changes is None:
+            self._changes = Restarts(self._spec, self._nodes, self._connected)
+        return self._changes
+
+    def _apply(self, objects: Sequence[Object]) -> None:
+        command = [str(self._program("kubectl")), "--kubeconfig", str(self.kubeconfig), "apply", "-f", "-"]
+        output(command, stdin=yaml.safe_dump_all(objects).encode(), timeout=_APPLY_SECONDS)
+
+    def _program(self, name: Literal["kind", "kubectl"]) -> Path:
+        """The program that was named, drakit's own build, or the one in PATH."""
+        found = self._programs[name] or images.assets_of(self._spec, self._spec.version).find(name)
+        if found is None and (in_path := shutil.which(name)) is not None:
+            found = Path(in_path)
+        if found is None:
+            raise ClusterError(
+                f"there is no {name} in PATH; install it, name one with --kind{'-kubectl' * (name == 'kubectl')}-bin, "
+                f"or build it: `drakit kubernetes build {self._spec.version} --only {name}`"
+            )
+        return found
+
+    def _adapter(self, action: str, *options: str, timeout: float) -> None:
+        """Create or delete, in a process of its own; what kind prints is kept in ``kind.log``."""
+        log = self._home.directory / "kind.log"
+        command = [sys.executable, "-m", "drakit_kind.kind.pytest_kind_adapter", action, "--name", self._name]
+        command += ["--directory", str(self._home.directory), "--kubeconfig", str(self.kubeconfig)]
+        command += ["--kind", str(self._program("kind")), "--kubectl", str(self._program("kubectl")), *options]
+        with log.open("a") as file:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
+            )
+            try:
+                status = process.wait(timeout)
+            except BaseException as error:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                if isinstance(error, subprocess.TimeoutExpired):
+                    raise ClusterError(f"kind {action}: not done within {timeout:.0f} s:{log_tail(log)}") from None
+                raise
+        if status:
+            raise ClusterError(f"kind cluster {self._name}: {action} failed; the end of {log}:{log_tail(log)}")

@@ -1,0 +1,104 @@
+"""What kind is told about a cluster: its nodes, their images, and the flags of every component.
+
+kind's own ``featureGates`` gives the same gates to all components, which Kubernetes refuses as soon as versions differ
+or are emulated; so each component gets its own here, through kubeadm's configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from drakit_kind.cluster import ClusterError, ClusterSpec, Component
+from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.nodes.kubelet_config import known_gates
+
+Object = dict[str, Any]
+
+# In kubeadm's ClusterConfiguration; the names are also those of static pods, without their prefix.
+_SECTIONS: Mapping[Component, str] = {
+    "apiserver": "apiServer",
+    "controllers": "controllerManager",
+    "scheduler": "scheduler",
+}
+PROGRAMS: Mapping[Component, str] = {
+    "apiserver": "kube-apiserver",
+    "controllers": "kube-controller-manager",
+    "scheduler": "kube-scheduler",
+    "kubelet": "kubelet",
+}
+# A test changes components often; waiting for a lease to expire after each restart would be most of its time.
+_NO_ELECTION: Mapping[Component, Mapping[str, str]] = {
+    "controllers": {"leader-elect": "false"},
+    "scheduler": {"leader-elect": "false"},
+}
+# How soon a failed preparation is retried, among others; the default is a minute.
+_SYNC_FREQUENCY = "5s"
+
+
+def kind_config(spec: ClusterSpec, images: Mapping[str, str], *, dns: bool) -> Object:
+    """kind's Cluster object. ``images`` are the node images by Kubernetes version; ``dns``: whether CoreDNS is there.
+
+    The workers carry the names of ``spec.nodes``. Raises ``ClusterError`` for what kind cannot do.
+    """
+    _check(spec)
+    config: Object = {
+        "apiVersion": "kind.x-k8s.io/v1alpha4",
+        "kind": "Cluster",
+        "networking": {"apiServerAddress": "127.0.0.1"} | ({"apiServerPort": spec.port} if spec.port else {}),
+        "kubeadmConfigPatches": [_text(patch) for patch in _patches(spec, dns=dns)],
+        "nodes": [{"role": "control-plane", "image": images[spec.version]}],
+    }
+    if spec.runtime_config:
+        config["runtimeConfig"] = dict(spec.runtime_config)
+    worker = images[spec.version_of("kubelet")]
+    for name in spec.nodes:
+        registration = _text({"kind": "JoinConfiguration", "nodeRegistration": {"name": name}})
+        config["nodes"].append({"role": "worker", "image": worker, "kubeadmConfigPatches": [registration]})
+    return config
+
+
+def component_flags(component: Component, behaviour: Behaviour) -> dict[str, str]:
+    """Flags of a component of the control plane that versions and gates decide."""
+    return {**behaviour.flags(), **_NO_ELECTION.get(component, {})}
+
+
+def _check(spec: ClusterSpec) -> None:
+    if missing := sorted({"apiserver", "controllers", "kubelet"} - spec.real):
+        raise ClusterError(
+            f"in kind, only the scheduler can be drakit's: real must have {', '.join(missing)} too; for other "
+            "combinations use the backend binaries"
+        )
+    if len(set(spec.nodes)) != len(spec.nodes):
+        raise ClusterError(f"each node needs a name of its own: {', '.join(spec.nodes)}")
+
+
+def _patches(spec: ClusterSpec, *, dns: bool) -> list[Object]:
+    sections: Object = {}
+    for component, section in _SECTIONS.items():
+        if flags := component_flags(component, Behaviour.of(spec, component)):
+            sections[section] = {"extraArgs": flags}
+    patches = [{"kind": "ClusterConfiguration", **sections}, _kubelet(spec)]
+    if not dns:
+        # A list in a patch replaces the one of kind, which leaves the checks out.
+        patches.append({"kind": "InitConfiguration", "skipPhases": ["preflight", "addon/coredns"]})
+    return patches
+
+
+def _kubelet(spec: ClusterSpec) -> Object:
+    """One configuration for all kubelets, so it has the gates that the oldest of them knows."""
+    gates: Mapping[str, bool] = spec.gates
+    for version in {spec.version, spec.version_of("kubelet")}:
+        gates, _ = known_gates(version, gates)
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "syncFrequency": _SYNC_FREQUENCY,
+        **({"featureGates": dict(gates)} if gates else {}),
+    }
+
+
+def _text(patch: Object) -> str:
+    return yaml.safe_dump(patch, sort_keys=False)

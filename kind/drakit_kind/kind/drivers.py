@@ -1,0 +1,169 @@
+"""A driver instance as a DaemonSet: started and stopped through the API, killed and looked into on its nodes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from drakit_client.resources import (
+    DAEMON_SETS,
+    DEPLOYMENTS,
+    DEVICE_CLASSES,
+    PODS,
+    REPLICA_SETS,
+    RESOURCE_SLICES,
+)
+from drakit_driver import profiles
+from drakit_kind.api import Api
+from drakit_kind.cluster import ClusterError, DriverSpec
+from drakit_kind.drivers import driver_name
+from drakit_kind.kind import workloads
+from drakit_kind.kind.nodes import Nodes, in_parallel
+from drakit_kind.kind.workloads import NAME_LABEL, NAMESPACE
+
+Object = dict[str, Any]
+Apply = Callable[[Sequence[Object]], None]
+
+_START_SECONDS = 90.0
+_GONE_SECONDS = 60.0
+_PAUSE = 0.2
+_READY = re.compile(r"^ready$", re.MULTILINE)
+_KUBELET_DIR = "/var/lib/kubelet"
+_CDI_DIR = "/var/run/cdi"
+
+
+class PodDriver:
+    """One driver instance in a kind cluster; see ``drakit_kind.cluster.Driver``.
+
+    ``apply`` creates or changes objects; ``image`` is in all nodes.
+    """
+
+    def __init__(self, spec: DriverSpec, *, api: Api, nodes: Nodes, apply: Apply, image: str) -> None:
+        self._spec = spec
+        self._api = api
+        self._nodes = nodes
+        self._apply = apply
+        self._objects = workloads.driver(spec, image)
+        self._instances = [workloads.instance_name(spec), f"{workloads.instance_name(spec)}-publisher"]
+        self._ended = ""  # what pods that are gone had printed
+
+    @property
+    def name(self) -> str:
+        """The DRA driver name."""
+        return driver_name(self._spec)
+
+    def start(self) -> None:
+        """Create its objects and wait until each of its pods says that it is ready."""
+        self._apply([*profiles.device_classes(self._spec.profile, self.name), *self._objects])
+        deadline = time.monotonic() + _START_SECONDS
+        while not self._ready():
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"driver {self.name} is not ready after {_START_SECONDS:.0f} s; {self._state()}\n{self.logs()}"
+                )
+            time.sleep(_PAUSE)
+
+    def _ready(self) -> bool:
+        pods = self._pods()
+        publishers = sum(item["kind"] == "Deployment" for item in self._objects)
+        if len(pods) < len(self._spec.nodes) + publishers:
+            return False
+        return all(_task(pod) and _READY.search(self._log(pod)) for pod in pods)
+
+    def _state(self) -> str:
+        pods = self._pods()
+        events = [text for pod in pods for text in self._api.events(pod["metadata"]["name"], NAMESPACE)[-3:]]
+        return f"{len(pods)} pods; {'; '.join(events) or 'no events'}"
+
+    def kill(self) -> None:
+        """End its processes as a crash does: without SIGTERM, and without the kubelet starting them again.
+
+        The kubelet restarts what ends by itself, so the pods are deleted while their processes cannot notice: those
+        are stopped first (SIGSTOP), and killed once the kubelet knows that it shall end them.
+        """
+        pods = self._pods()
+        self._signal(pods, "SIGSTOP")
+        self._keep_logs(pods)
+        for resource in (DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS):
+            self._delete(resource, propagation_policy="Orphan")
+        for pod in pods:
+            self._api.delete(PODS, pod["metadata"]["name"], NAMESPACE)
+        self._signal(pods, "SIGKILL")
+        self._wait_gone()
+
+    def pause(self) -> None:
+        """SIGSTOP: it accepts calls and answers none, as in the middle of one, until it is killed."""
+        self._signal(self._pods(), "SIGSTOP")
+
+    def forget_registration(self) -> None:
+        """Remove the registration sockets that a killed driver leaves, as a reboot of its nodes does."""
+        socket = f"{_KUBELET_DIR}/plugins_registry/{self.name}-reg.sock"
+        in_parallel(
+            lambda node: self._nodes.run(node, "rm", "-f", socket), map(self._nodes.container, self._spec.nodes)
+        )
+
+    def prepared(self, uid: str) -> int:
+        """How many times it prepared a claim, by its log."""
+        return len(re.findall(rf"^.*{re.escape(uid)}.*: prepared .*$", self.logs(), re.MULTILINE))
+
+    def cdi_files(self, node: str) -> list[str]:
+        """The CDI specs of its claims on a node."""
+        listed = self._nodes.run(self._nodes.container(node), "find", _CDI_DIR, "-maxdepth", "1", "-type", "f")
+        names = [path.rpartition("/")[2] for path in listed.split()]
+        return sorted(name for name in names if self.name in name)
+
+    def stop(self) -> None:
+        """Delete its objects and wait until its pods have ended, which take their slices with them."""
+        self._keep_logs(self._pods())
+        for resource in (DAEMON_SETS, DEPLOYMENTS):
+            self._delete(resource, propagation_policy="Background")
+        self._wait_gone()
+        for item in self._api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={self.name}"):
+            # Of one that was killed before, nobody else does it.
+            self._api.delete(RESOURCE_SLICES, item["metadata"]["name"])
+        for item in profiles.device_classes(self._spec.profile, self.name):
+            self._api.delete(DEVICE_CLASSES, item["metadata"]["name"])
+
+    def logs(self) -> str:
+        """What it has printed so far, pod by pod."""
+        return self._ended + "".join(self._log(pod) for pod in self._pods())
+
+    def _pods(self) -> list[Object]:
+        chosen = f"{NAME_LABEL} in ({', '.join(self._instances)})"
+        return self._api.objects(PODS, NAMESPACE, label_selector=chosen)
+
+    def _log(self, pod: Object) -> str:
+        name, node = pod["metadata"]["name"], pod["spec"].get("nodeName")
+        if _task(pod):
+            return self._api.log(name, namespace=NAMESPACE)
+        # Of a container that does not run, the API server shows nothing or an error.
+        return self._nodes.pod_log(self._nodes.container(node), name) if node else ""
+
+    def _keep_logs(self, pods: Sequence[Object]) -> None:
+        self._ended += "".join(self._log(pod) for pod in pods)
+
+    def _signal(self, pods: Sequence[Object], signal: str) -> None:
+        for pod in pods:
+            if task := _task(pod):
+                self._nodes.signal_task(self._nodes.container(pod["spec"]["nodeName"]), task, signal)
+
+    def _delete(self, resource: Any, *, propagation_policy: str) -> None:
+        chosen = f"{NAME_LABEL} in ({', '.join(self._instances)})"
+        for item in self._api.objects(resource, NAMESPACE, label_selector=chosen):
+            self._api.delete(resource, item["metadata"]["name"], NAMESPACE, propagation_policy=propagation_policy)
+
+    def _wait_gone(self) -> None:
+        deadline = time.monotonic() + _GONE_SECONDS
+        while self._pods():
+            if time.monotonic() > deadline:
+                raise ClusterError(f"pods of driver {self.name} are still there after {_GONE_SECONDS:.0f} s")
+            time.sleep(_PAUSE)
+
+
+def _task(pod: Object) -> str | None:
+    """The id of the running container of a pod, as the container runtime knows it."""
+    statuses = pod.get("status", {}).get("containerStatuses") or []
+    running = [status["containerID"] for status in statuses if "running" in status.get("state", {})]
+    return running[0].rpartition("//")[2] if running else None

@@ -1,0 +1,76 @@
+"""Which node images a cluster gets, and what else must be in its nodes: drakit's own image, and that of test pods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from drakit_kind.cluster import ClusterError, ClusterSpec
+from drakit_kind.images import busybox_archive
+from drakit_kind.kind import driver_image, node_image
+from drakit_kind.kind.debian import Report
+from drakit_kind.kind.docker import docker, image_labels
+from drakit_kind.kubernetes.assets import Assets, find_assets
+from drakit_kind.kubernetes.cache import cache_directory
+from drakit_kind.nodes.busybox import find_busybox
+
+_STOCK = "kindest/node"
+_PULL_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class NodeImages:
+    """The node image of each Kubernetes version; ``dns``: whether they have CoreDNS."""
+
+    by_version: Mapping[str, str]
+    dns: bool
+
+
+def node_images(spec: ClusterSpec, image: str | None, report: Report) -> NodeImages:
+    """The images for the versions of a cluster's control plane and kubelets.
+
+    ``image`` is used as it is for the control plane's version; without one, an image is made here where the binaries
+    are, and taken from a registry where they are not. Raises ``ClusterError`` where neither is possible.
+    """
+    versions = {spec.version, spec.version_of("kubelet")}
+    chosen = {
+        version: _made_or_pulled(spec, version, report)
+        for version in versions
+        if not (image and version == spec.version)
+    }
+    if image is not None:
+        _pull_missing(image, "name another with --kind-image")
+        chosen[spec.version] = image
+    return NodeImages(chosen, dns=not node_image.is_ours(chosen[spec.version]))
+
+
+def assets_of(spec: ClusterSpec, version: str) -> Assets:
+    """Where binaries of a version are looked for."""
+    return find_assets(version, Path(spec.kubernetes_dir) if spec.kubernetes_dir else None)
+
+
+def _made_or_pulled(spec: ClusterSpec, version: str, report: Report) -> str:
+    assets = assets_of(spec, version)
+    if assets.find("kubeadm") is not None:
+        return node_image.build(assets, report)
+    image = f"{_STOCK}:v{version}"
+    _pull_missing(image, f"or build the binaries for a local one: `drakit kubernetes build {version}`")
+    return image
+
+
+def _pull_missing(image: str, way_out: str) -> None:
+    if image_labels(image) is not None:
+        return
+    try:
+        docker("pull", "--quiet", image, timeout=_PULL_SECONDS)
+    except ClusterError as error:
+        raise ClusterError(f"node image {image} is not here and cannot be pulled ({error}); {way_out}") from None
+
+
+def pod_images(report: Report) -> Iterator[tuple[str, Path]]:
+    """Names and docker archives of what pods run: drakit's own image first."""
+    yield driver_image.archive(report)
+    busybox = cache_directory() / "kind" / "busybox.tar"
+    busybox_archive(busybox, find_busybox())
+    yield "busybox", busybox

@@ -1,0 +1,114 @@
+"""The nodes of one kind cluster, which are containers: commands, files, images and logs in them."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import yaml
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.kind.docker import docker, exec_in
+
+Object = dict[str, Any]
+
+_IMPORT_SECONDS = 300.0
+_COPY_SECONDS = 60.0
+_CTR = ("ctr", "--namespace", "k8s.io")
+
+
+class Nodes:
+    """``names`` are the workers as Kubernetes knows them, in the order of kind's configuration."""
+
+    def __init__(self, cluster: str, names: Sequence[str]) -> None:
+        self.control_plane = f"{cluster}-control-plane"
+        # kind numbers workers from the second on.
+        self._workers = {
+            name: f"{cluster}-worker{number if number > 1 else ''}" for number, name in enumerate(names, start=1)
+        }
+
+    @property
+    def workers(self) -> list[str]:
+        """The containers of all workers."""
+        return list(self._workers.values())
+
+    @property
+    def for_pods(self) -> list[str]:
+        """The containers in which pods run: of the workers, or of the only node."""
+        return self.workers or [self.control_plane]
+
+    def container(self, node: str) -> str:
+        """The container of a worker by its name in Kubernetes."""
+        try:
+            return self._workers[node]
+        except KeyError:
+            raise ClusterError(f"no node {node}; this cluster has {', '.join(self._workers)}") from None
+
+    def load(self, archive: Path, containers: Iterable[str]) -> None:
+        """Give a docker archive to the container runtime of nodes, all at once."""
+
+        def one(container: str) -> None:
+            with archive.open("rb") as stream:
+                exec_in(container, *_CTR, "images", "import", "-", stdin=stream, timeout=_IMPORT_SECONDS)
+
+        in_parallel(one, containers)
+
+    def run(self, container: str, *command: str) -> str:
+        """Run a command in a node and return what it prints."""
+        return exec_in(container, *command)
+
+    def signal_task(self, container: str, task: str, signal: str) -> None:
+        """Send a signal to a running container of a node, by the id that its pod's status shows."""
+        self.run(container, *_CTR, "tasks", "kill", "--signal", signal, task)
+
+    def read(self, container: str, path: str) -> str:
+        """A file of a node."""
+        return self.run(container, "cat", path)
+
+    def write(self, container: str, path: str, content: bytes | Path, *, mode: int = 0o600) -> None:
+        """Replace a file of a node in one step, so that whoever watches or runs it never sees half of it.
+
+        The scratch file has a dot in front, which the kubelet's watch of static pods passes over.
+        """
+        target = PurePosixPath(path)
+        scratch = target.with_name(f".{target.name}.new")
+        data = content.read_bytes() if isinstance(content, Path) else content
+        packed = io.BytesIO()
+        with tarfile.open(fileobj=packed, mode="w") as tar:
+            info = tarfile.TarInfo(scratch.name)
+            info.size, info.mode = len(data), mode
+            tar.addfile(info, io.BytesIO(data))
+        docker("cp", "-", f"{container}:{target.parent}", stdin=packed.getvalue(), timeout=_COPY_SECONDS)
+        self.run(container, "mv", str(scratch), path)
+
+    def read_yaml(self, container: str, path: str) -> Object:
+        """A YAML file of a node."""
+        loaded: Object = yaml.safe_load(self.read(container, path))
+        return loaded
+
+    def component_log(self, program: str) -> str:
+        """What the containers of a static pod have printed, those before a restart too as far as they are kept."""
+        return self._logs(self.control_plane, f"*/{program}/*.log")
+
+    def pod_log(self, container: str, pod: str) -> str:
+        """What the containers of a pod on a node have printed, those that ended before too as far as they are kept."""
+        return self._logs(container, f"*_{pod}_*/*/*.log")
+
+    def _logs(self, container: str, pattern: str) -> str:
+        found = self.run(container, "find", "/var/log/pods", "-path", pattern).split()
+        return self.run(container, "cat", *sorted(found)) if found else ""
+
+    def journal(self, container: str, unit: str) -> str:
+        """What a service of a node has printed."""
+        return self.run(container, "journalctl", "--unit", unit, "--no-pager", "--output", "cat")
+
+
+def in_parallel(work: Callable[[str], object], containers: Iterable[str]) -> None:
+    """The same in several nodes at once; the first error is raised when all have ended."""
+    with ThreadPoolExecutor() as pool:
+        for future in [pool.submit(work, container) for container in containers]:
+            future.result()

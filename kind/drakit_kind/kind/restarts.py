@@ -1,0 +1,154 @@
+"""Restarting one component of a kind cluster, as an administrator would: with other gates, or as another version.
+
+Components of the control plane are static pods, which the kubelet starts again when their manifest changes; kubelets
+are services of their nodes. What does not come back as it was asked to is put back as it was.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from drakit_client.errors import REQUEST_FAILURES
+from drakit_client.resources import PODS
+from drakit_kind.api import Api
+from drakit_kind.cluster import ClusterError, ClusterSpec, Component
+from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.kind import component_images, static_pods
+from drakit_kind.kind.config import PROGRAMS, component_flags
+from drakit_kind.kind.images import assets_of
+from drakit_kind.kind.nodes import Nodes, in_parallel
+from drakit_kind.nodes.kubelet_config import known_gates
+
+Object = dict[str, Any]
+
+_READY_SECONDS = 120.0
+_PAUSE = 0.3
+_LOG_LINES = 15
+_KUBECTL = ("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf")
+_KUBELET = "/usr/bin/kubelet"
+_KUBELET_CONFIG = "/var/lib/kubelet/config.yaml"
+_KUBELETS = "/kind/kubelets"  # each version that a node has run
+
+
+class Restarts:
+    """What runs in a cluster now, and how it becomes something else."""
+
+    def __init__(self, spec: ClusterSpec, nodes: Nodes, api: Api) -> None:
+        self._spec = spec
+        self._nodes = nodes
+        self._api = api
+        self._now: dict[Component, Behaviour] = {each: Behaviour.of(spec, each) for each in PROGRAMS}
+        self._loaded = {(component, self._now[component].version) for component in PROGRAMS}
+
+    def restart(self, component: Component, behaviour: Behaviour) -> None:
+        """Restart it, and wait until it works. Raises ``ClusterError`` with the end of its log."""
+        before = self._now[component]
+        change = self._restart_kubelets if component == "kubelet" else self._restart_static_pod
+        try:
+            change(component, behaviour)
+        except ClusterError:
+            change(component, before)
+            raise
+        self._now[component] = behaviour
+
+    def remove(self, component: Component) -> None:
+        """Take a component of the control plane out of the cluster, and wait until it is gone."""
+        program = PROGRAMS[component]
+        self._nodes.run(self._nodes.control_plane, "rm", f"{static_pods.MANIFESTS}/{program}.yaml")
+        self._api.wait_gone(PODS, [self._pod(program)], namespace="kube-system", timeout=_READY_SECONDS)
+
+    def _restart_static_pod(self, component: Component, behaviour: Behaviour) -> None:
+        node, program = self._nodes.control_plane, PROGRAMS[component]
+        flags = component_flags(component, behaviour)
+        path = f"{static_pods.MANIFESTS}/{program}.yaml"
+        manifest = self._nodes.read_yaml(node, path)
+        image = component_images.image_name(program, behaviour.version)
+        self._load(component, behaviour.version)
+        new, token = static_pods.changed(manifest, flags, image=image)
+        self._nodes.write(node, path, yaml.safe_dump(new, sort_keys=False).encode())
+        self._wait(lambda: self._has_come_back(program, token), lambda: self._nodes.component_log(program), program)
+
+    def _load(self, component: Component, version: str) -> None:
+        """Bring the image of another version into the node; without its binary, the node will pull it."""
+        program = PROGRAMS[component]
+        if (component, version) in self._loaded or assets_of(self._spec, version).find(program) is None:
+            return
+        with tempfile.TemporaryDirectory(prefix="drakit-component-") as directory:
+            archive = Path(directory) / f"{program}.tar"
+            component_images.write_component(archive, program, assets_of(self._spec, version))
+            self._nodes.load(archive, [self._nodes.control_plane])
+        self._loaded.add((component, version))
+
+    def _has_come_back(self, program: str, token: str) -> bool:
+        try:
+            pod = self._api.find(PODS, self._pod(program), "kube-system")
+        except (*REQUEST_FAILURES, TimeoutError):
+            return False
+        if pod is None or pod["metadata"].get("annotations", {}).get(static_pods.RESTART_ANNOTATION) != token:
+            return False
+        conditions = pod.get("status", {}).get("conditions", [])
+        return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+    def _pod(self, program: str) -> str:
+        return f"{program}-{self._nodes.control_plane}"
+
+    def _restart_kubelets(self, component: Component, behaviour: Behaviour) -> None:
+        in_parallel(lambda node: self._restart_kubelet(node, behaviour), self._spec.nodes)
+
+    def _restart_kubelet(self, node: str, behaviour: Behaviour) -> None:
+        container = self._nodes.container(node)
+        gates, _ = known_gates(behaviour.version, behaviour.gates)
+        config = self._nodes.read_yaml(container, _KUBELET_CONFIG)
+        new = _with_gates(config, gates)
+        if new != config:
+            self._nodes.write(container, _KUBELET_CONFIG, yaml.safe_dump(new, sort_keys=False).encode(), mode=0o644)
+        self._install_kubelet(container, behaviour.version)
+        self._nodes.run(container, "systemctl", "restart", "kubelet")
+        self._wait(
+            lambda: self._kubelet_answers(node),
+            lambda: self._nodes.journal(container, "kubelet"),
+            f"the kubelet of {node}",
+        )
+
+    def _install_kubelet(self, container: str, version: str) -> None:
+        now = self._nodes.run(container, _KUBELET, "--version").strip().rpartition(" v")[2]
+        if now == version:
+            return
+        self._nodes.run(container, "mkdir", "-p", _KUBELETS)
+        self._nodes.run(container, "cp", "--update", _KUBELET, f"{_KUBELETS}/{now}")
+        if version not in self._nodes.run(container, "ls", _KUBELETS).split():
+            binary = assets_of(self._spec, version).path("kubelet")
+            self._nodes.write(container, f"{_KUBELETS}/{version}", binary, mode=0o755)
+        self._nodes.run(container, "cp", f"{_KUBELETS}/{version}", f"{_KUBELET}.new")
+        self._nodes.run(container, "mv", f"{_KUBELET}.new", _KUBELET)
+
+    def _kubelet_answers(self, node: str) -> bool:
+        path = f"/api/v1/nodes/{node}/proxy/healthz"
+        try:
+            answer = self._nodes.run(self._nodes.control_plane, *_KUBECTL, "get", "--raw", path)
+        except ClusterError:
+            return False
+        return answer.strip() == "ok"
+
+    def _wait(self, done: Callable[[], bool], log: Callable[[], str], what: str) -> None:
+        deadline = time.monotonic() + _READY_SECONDS
+        while not done():
+            if time.monotonic() > deadline:
+                last = "".join(f"\n  {line}" for line in log().splitlines()[-_LOG_LINES:])
+                raise ClusterError(
+                    f"{what} does not work {_READY_SECONDS:.0f} s after its restart; its log ends:{last}"
+                )
+            time.sleep(_PAUSE)
+
+
+def _with_gates(config: Object, gates: Mapping[str, bool]) -> Object:
+    new = deepcopy(config)
+    new.pop("featureGates", None)
+    return new | ({"featureGates": dict(gates)} if gates else {})
