@@ -1,9 +1,19 @@
 # Every target sets up what it needs; `make setup` alone prepares the virtual environment.
 PYTHON ?= python3
 CLUSTER ?= embedded
+NEWEST := 1.37.1
+VERSION ?= $(NEWEST)
 JOBS ?= auto
-# Each worker has a cluster of its own; one more than the cores, because stories also wait.
-E2E_JOBS ?= $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+# Each worker has a cluster of its own; one more than the cores, because stories also wait. Real components are many
+# processes, and a kind cluster is one for all.
+E2E_JOBS_embedded := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
+E2E_JOBS_binaries := $(shell nproc 2>/dev/null || echo 2)
+E2E_JOBS_kind := 1
+E2E_JOBS ?= $(E2E_JOBS_$(CLUSTER))
+# Seconds that one story may take.
+E2E_TIMEOUT_embedded := 120
+E2E_TIMEOUT_binaries := 600
+E2E_TIMEOUT_kind := 900
 ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,13 +21,14 @@ STAMP := $(VENV)/.installed
 # Compiling our modules at each start would take as long as starting a cluster does.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test e2e lint bench clean
+.PHONY: help setup demo test e2e e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind
 
 help:
 	@echo "make setup   create .venv with drakit (editable) and all that the tests need"
 	@echo "make demo    a DGX A100 and a TPU pool in a cluster, claims running, pictures of who got what"
 	@echo "make test    unit tests and recorded vectors            [ARGS='-k quantity']"
-	@echo "make e2e     the end-to-end suite, CLUSTER=embedded     [ARGS='e2e/test_mig.py']"
+	@echo "make e2e     the end-to-end suite                       [CLUSTER=embedded|binaries|kind VERSION=1.37.1 ARGS='-k tpu']"
+	@echo "make e2e-leftovers  that real nodes leave nothing on this machine, even if killed (root)"
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make bench   timings, one table each"
 
@@ -35,8 +46,21 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest tests -n $(JOBS) $(ARGS)
 
-e2e: setup
-	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) -n $(E2E_JOBS) --dist loadgroup $(ARGS)
+e2e: setup ready-$(CLUSTER)
+	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) --kubernetes-version $(VERSION) -n $(E2E_JOBS) --dist loadgroup \
+		-o timeout=$(E2E_TIMEOUT_$(CLUSTER)) $(ARGS)
+
+e2e-leftovers: setup ready-binaries
+	$(BIN)/python -m pytest e2e/machine -o timeout=600 $(ARGS)
+
+ready-embedded:
+
+# Nothing is built where the user has the programs, or where they are built already. What is not Kubernetes' own, such
+# as etcd and containerd, comes with the newest version for all of them.
+ready-binaries: setup
+	$(if $(DRAKIT_KUBERNETES_DIR),,$(foreach version,$(sort $(NEWEST) $(VERSION)),$(BIN)/drakit kubernetes build $(version) &&) true)
+
+ready-kind: setup
 
 lint: setup
 	$(BIN)/ruff check .
