@@ -126,6 +126,8 @@ def kube_apiserver(
         "endpoint-reconciler-type": "none",
         "service-cluster-ip-range": _SERVICE_CIDR,
         "authorization-mode": "Node,RBAC",
+        # As installers of clusters set it: drivers that run in pods want it.
+        "allow-privileged": "true",
         "enable-admission-plugins": "NodeRestriction",
         "client-ca-file": authority.certificate,
         "tls-cert-file": serving.certificate,

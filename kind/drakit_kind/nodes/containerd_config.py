@@ -60,6 +60,8 @@ def containerd_config(settings: ContainerdSettings) -> str:
             "netns_mounts_under_state_dir": True,
             # Root without CAP_SYS_RESOURCE cannot lower what the kubelet asks to be lowered.
             "restrict_oom_score_adj": True,
+            # A profile that it would load would stay in the kernel.
+            "disable_apparmor": True,
         },
         _plugin(runtime, "cni"): {
             "bin_dirs": list(settings.plugins),

@@ -17,12 +17,15 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes.tools import run, tool
 
 # Sockets and state of containerd's shims, libcni's cache, the kubelet's device plugins and its links to logs.
-COVERED = (
-    Path("/run/containerd"),
-    Path("/var/lib/cni"),
-    Path("/var/lib/kubelet"),
-    Path("/var/log/containers"),
-)
+_COVERS = {
+    Path("/run/containerd"): "run-containerd",
+    Path("/var/lib/cni"): "cni",
+    Path("/var/lib/kubelet"): "kubelet",
+    Path("/var/log/containers"): "log-links",
+}
+COVERED = tuple(_COVERS)
+# Where a driver that runs in a pod looks for its kubelet.
+_PLUGINS = ("plugins", "plugins_registry")
 # What a kubelet sets: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
 SETTINGS = (
     "vm/overcommit_memory",
@@ -38,10 +41,12 @@ _SYSCTL = Path("/proc/sys")
 class MountNamespace:
     """The mounts of one node; they exist as long as this is open or a process of the node lives.
 
-    ``directory`` takes what is mounted over the machine's directories and settings.
+    ``root`` is the root directory of its kubelet; ``directory`` takes what is mounted over the machine's directories
+    and settings.
     """
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, root: Path, directory: Path) -> None:
+        self._root = root
         self._directory = directory
         self._descriptor: int | None = None
 
@@ -64,20 +69,24 @@ class MountNamespace:
             self._descriptor = os.open(f"/proc/{first.pid}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
             first.stdin.close()
         # Volumes that pods share among themselves (Bidirectional) need a shared mount to begin with.
-        self._run(tool("mount"), "--make-rshared", "/")
+        self._mount("--make-rshared", "/")
         self._cover()
 
     def _cover(self) -> None:
-        for covered in COVERED:
-            source = self._directory / covered.name if covered.name != "containers" else self._directory / "log-links"
+        for covered, name in _COVERS.items():
+            source = self._directory / name
             shutil.rmtree(source, ignore_errors=True)  # of an earlier run, whose processes are gone
             source.mkdir(parents=True, mode=0o700)
-            self._run(tool("mount"), "--bind", str(source), str(covered))
+            self._mount("--bind", str(source), str(covered))
+        for name in _PLUGINS:
+            (self._root / name).mkdir(exist_ok=True)
+            (self._directory / "kubelet" / name).mkdir()
+            self._mount("--bind", str(self._root / name), f"/var/lib/kubelet/{name}")
         for setting in SETTINGS:
             real, copy = _SYSCTL / setting, self._directory / "sysctl" / setting.replace("/", ".")
             copy.parent.mkdir(exist_ok=True)
             copy.write_text(real.read_text())
-            self._run(tool("mount"), "--bind", str(copy), str(real))
+            self._mount("--bind", str(copy), str(real))
 
     def close(self) -> None:
         """Let it go; the kernel removes it with its last process."""
@@ -91,5 +100,5 @@ class MountNamespace:
             raise ClusterError("this mount namespace is not open")
         return [tool("nsenter"), f"--mount=/proc/{os.getpid()}/fd/{self._descriptor}", "--", *command]
 
-    def _run(self, *command: str) -> None:
-        run(*self.command(command))
+    def _mount(self, *arguments: str) -> None:
+        run(*self.command([tool("mount"), *arguments]))

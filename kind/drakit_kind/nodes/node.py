@@ -73,7 +73,7 @@ class Node:
         self._place = place
         self._credentials = credentials
         self._ended = ended
-        self._mounts = MountNamespace(place.directory)
+        self._mounts = MountNamespace(place.root, place.directory)
         self._containerd: ServerProcess | None = None
         self._kubelet: ServerProcess | None = None
 
