@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +44,8 @@ REPAIR_SECONDS = 0.1
 PROBE_SECONDS = 10.0
 # A slice that we created and that never shows up in the watch was deleted before the watch saw it.
 _UNSEEN_SECONDS = 10.0
+# The end of a generated name (k8s.io/apimachinery/pkg/util/rand), which is another one in each refusal.
+_GENERATED = re.compile(r'-[bcdfghjklmnpqrstvwxz2456789]{5}(?=")')
 
 
 class _NotServed(Exception):
@@ -213,7 +216,7 @@ class Publisher:
         if isinstance(error, NotFound) and not await self._still_served():
             raise _NotServed from error
         message = str(error) or type(error).__name__
-        delay, first = self._queue.retry(name, message)
+        delay, first = self._queue.retry(name, _GENERATED.sub("", message))
         if first:
             self._report(f"pool {name}: not published, trying again in {delay:.1f} s: {message}")
             self._events.event(self._regarding(), "Warning", "PublishFailed", f"pool {name}: {message}")

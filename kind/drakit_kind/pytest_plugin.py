@@ -97,11 +97,13 @@ def pytest_runtest_makereport(
     """Add what was going on to the report of a test that failed, while its cluster still has it."""
     report = yield
     used = getattr(item, "funcargs", {})
-    if report.when == "call" and report.failed and "api" in used:
+    # A suite may have fixtures of its own by these names.
+    if report.when == "call" and report.failed and {"api", "cluster"} <= used.keys():
+        from drakit_kind.api import Api
         from drakit_kind.evidence import gather
 
-        drivers = item.stash.get(_DRIVERS, [])
-        report.sections += gather(used["api"], used["cluster"], drivers)
+        if isinstance(used["api"], Api):
+            report.sections += gather(used["api"], used["cluster"], item.stash.get(_DRIVERS, []))
     return report
 
 
