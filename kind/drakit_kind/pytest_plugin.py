@@ -103,7 +103,8 @@ def pytest_runtest_makereport(
         from drakit_kind.evidence import gather
 
         if isinstance(used["api"], Api):
-            report.sections += gather(used["api"], used["cluster"], item.stash.get(_DRIVERS, []))
+            drivers = item.stash.get(_DRIVERS, [])
+            report.sections += gather(used["api"], used["cluster"], drivers)
     return report
 
 

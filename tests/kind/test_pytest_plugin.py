@@ -37,7 +37,16 @@ def test_a_suite_that_uses_no_fixture_pays_nothing(pytester: pytest.Pytester) ->
 
 def test_a_failing_test_with_an_api_fixture_of_its_own_is_reported_as_ever(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
-        "import pytest\n\n@pytest.fixture\ndef api():\n    return 'theirs'\n\ndef test_it(api):\n    assert api == 'ours'\n"
+        """
+        import pytest
+
+        @pytest.fixture
+        def api():
+            return "theirs"
+
+        def test_it(api):
+            assert api == "ours"
+        """
     )
     result = pytester.runpytest_subprocess(timeout=60)
     result.assert_outcomes(failed=1)
