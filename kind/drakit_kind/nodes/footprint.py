@@ -17,7 +17,7 @@ from pathlib import Path
 
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes.cgroups import hierarchies
-from drakit_kind.nodes.leftovers import MARK, RECORDS
+from drakit_kind.nodes.leftovers import MARK, RECORDS, raised_settings
 from drakit_kind.nodes.mounts import mounts
 from drakit_kind.nodes.namespaces import COVERED, SETTINGS
 from drakit_kind.nodes.tools import tool
@@ -131,6 +131,9 @@ def _files() -> Iterator[str]:
 
 
 def _settings() -> Iterator[str]:
+    """As they will be when the last cluster is gone: one that runs beside the one looked for may end meanwhile."""
+    raised = raised_settings()
     for setting in _SETTINGS:
         with suppress(OSError):
-            yield f"setting {setting} = {Path('/proc/sys', setting).read_text().strip()}"
+            now = Path("/proc/sys", setting).read_text().strip()
+            yield f"setting {setting} = {raised.get(setting, now)}"

@@ -182,13 +182,18 @@ def raise_setting(journal: Journal, setting: str, least: int) -> None:
     """Let a number below /proc/sys be at least ``least`` until the last cluster that wanted that is gone."""
     file = SYSCTL / setting
     found = int(file.read_text())
-    others = (effect for path in _others(journal.path) for effect in _effects(path))
-    before = [effect["from"] for effect in others if effect["effect"] == "setting" and effect["name"] == setting]
-    if found >= least and not before:
+    before = raised_settings(journal.path.parent).get(setting, found)
+    if found >= least and before == found:
         return
     raised = max(found, least)
-    journal.write({"effect": "setting", "name": setting, "from": min([found, *before]), "to": raised})
+    journal.write({"effect": "setting", "name": setting, "from": before, "to": raised})
     file.write_text(str(raised))
+
+
+def raised_settings(records: Path = RECORDS) -> dict[str, int]:
+    """What the settings were that clusters of this machine have raised."""
+    effects = [effect for path in _journals(records) for effect in _effects(path) if effect["effect"] == "setting"]
+    return {effect["name"]: effect["from"] for effect in effects}
 
 
 def default_undo(*, alone: bool) -> dict[str, Undo]:
