@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pytest
 from drakit_client.errors import ApiError
 from drakit_kind.backends import real_components
 from drakit_kind.cluster import Cluster, ClusterSpec, Component
+from drakit_kind.evidence import gather
 from e2e.matrix.row import Row
 from e2e.matrix.stage import Stage
 
@@ -34,6 +35,18 @@ def _marks(row: Row, real: frozenset[Component]) -> Iterator[pytest.MarkDecorato
         # A story fails where the feature is missing, in its own words; anything else is not what the row says.
         raises = (AssertionError, ApiError)
         yield pytest.mark.xfail(reason=f"not yet: {row.not_yet}", raises=raises, strict=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Add what was going on to the report of a row that failed, while its cluster still has it."""
+    report = yield
+    stage = getattr(item, "funcargs", {}).get("stage")
+    if report.when == "call" and report.failed and isinstance(stage, Stage):
+        report.sections += gather(stage.api, stage.cluster, stage.drivers)
+    return report
 
 
 @pytest.fixture

@@ -10,7 +10,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from drakit_kind.cluster import Component
-from e2e.matrix import binding_conditions, consumable_capacity, device_taints, partitionable, prioritized_list
+from e2e.matrix import (
+    binding_conditions,
+    compatibility_groups,
+    consumable_capacity,
+    derived_attributes,
+    device_taints,
+    list_attributes,
+    optional_operations,
+    partitionable,
+    prioritized_list,
+)
 from e2e.matrix.row import Change, NotYet, Phase, Row
 
 
@@ -21,6 +31,20 @@ def _off(*components: Component, gates: Sequence[str]) -> list[Change]:
 def _back(*components: Component) -> list[Change]:
     """As at the start of the row."""
     return [Change(component=component) for component in components]
+
+
+def _rollout(*gates: str, controllers: bool = False) -> list[Phase]:
+    """On; off in the scheduler; off in the API server too, which gets all slices anew; on everywhere."""
+    too: list[Component] = ["apiserver", "controllers"] if controllers else ["apiserver"]
+    return [
+        Phase(name="on"),
+        Phase(name="scheduler off", changes=_off("scheduler", gates=gates)),
+        Phase(
+            name=f"API server{' and controllers' if controllers else ''} off too, slices wiped",
+            changes=[*_off(*too, gates=gates), *_back("kubelet")],
+        ),
+        Phase(name="all on again", changes=_back(*too, "scheduler")),
+    ]
 
 
 def _at(version: str, row: Row) -> Row:
@@ -54,15 +78,7 @@ _PARTITIONABLE = Row(
     source="KEP-4815 (seed 004), Feature Enablement and Rollback",
     story=partitionable.rollout,
     gates={"DRAPartitionableDevices": True},
-    phases=[
-        Phase(name="on"),
-        Phase(name="scheduler off", changes=_off("scheduler", gates=["DRAPartitionableDevices"])),
-        Phase(
-            name="API server off too, slices wiped",
-            changes=[*_off("apiserver", gates=["DRAPartitionableDevices"]), *_back("kubelet")],
-        ),
-        Phase(name="all on again", changes=_back("apiserver", "scheduler")),
-    ],
+    phases=_rollout("DRAPartitionableDevices"),
 )
 _BOTH_TAINT_GATES = ("DRADeviceTaints", "DRADeviceTaintRules")
 _TAINTS = Row(
@@ -70,15 +86,7 @@ _TAINTS = Row(
     feature="DRADeviceTaints",
     source="KEP-5055, Feature Enablement and Rollback",
     story=device_taints.rollout,
-    phases=[
-        Phase(name="on"),
-        Phase(name="scheduler off", changes=_off("scheduler", gates=_BOTH_TAINT_GATES)),
-        Phase(
-            name="API server and controllers off too, slices wiped",
-            changes=[*_off("apiserver", "controllers", gates=_BOTH_TAINT_GATES), *_back("kubelet")],
-        ),
-        Phase(name="all on again", changes=_back("apiserver", "controllers", "scheduler")),
-    ],
+    phases=_rollout(*_BOTH_TAINT_GATES, controllers=True),
 )
 _TAINT_RULES = replace(
     _TAINTS,
@@ -109,15 +117,7 @@ _CONSUMABLE_CAPACITY = Row(
     source="KEP-5075, Feature Enablement and Rollback",
     story=consumable_capacity.rollout,
     gates={"DRAConsumableCapacity": True},
-    phases=[
-        Phase(name="on"),
-        Phase(name="scheduler off", changes=_off("scheduler", gates=["DRAConsumableCapacity"])),
-        Phase(
-            name="API server off too, slices wiped",
-            changes=[*_off("apiserver", gates=["DRAConsumableCapacity"]), *_back("kubelet")],
-        ),
-        Phase(name="all on again", changes=_back("apiserver", "scheduler")),
-    ],
+    phases=_rollout("DRAConsumableCapacity"),
 )
 _BINDING_CONDITIONS = replace(
     _CONSUMABLE_CAPACITY,
@@ -126,15 +126,7 @@ _BINDING_CONDITIONS = replace(
     source="KEP-5007, Feature Enablement and Rollback",
     story=binding_conditions.rollout,
     gates={"DRADeviceBindingConditions": True},
-    phases=[
-        Phase(name="on"),
-        Phase(name="scheduler off", changes=_off("scheduler", gates=["DRADeviceBindingConditions"])),
-        Phase(
-            name="API server off too, slices wiped",
-            changes=[*_off("apiserver", gates=["DRADeviceBindingConditions"]), *_back("kubelet")],
-        ),
-        Phase(name="all on again", changes=_back("apiserver", "scheduler")),
-    ],
+    phases=_rollout("DRADeviceBindingConditions"),
 )
 _BINDING_RESTART = replace(
     _BINDING_CONDITIONS,
@@ -142,6 +134,46 @@ _BINDING_RESTART = replace(
     source="KEP-5007, scheduler restarts",
     story=binding_conditions.restart,
     phases=[Phase(name="waiting"), Phase(name="scheduler restarted", changes=_back("scheduler"))],
+)
+_GROUPS = Row(
+    name="compatibility-groups",
+    feature="DRADeviceCompatibilityGroups",
+    source="KEP-5963",
+    story=compatibility_groups.rollout,
+    gates={"DRADeviceCompatibilityGroups": True},
+    phases=_rollout("DRADeviceCompatibilityGroups"),
+)
+_LISTS = Row(
+    name="list-attributes",
+    feature="DRAListTypeAttributes",
+    source="KEP-5491",
+    story=list_attributes.rollout,
+    gates={"DRAListTypeAttributes": True},
+    phases=_rollout("DRAListTypeAttributes"),
+)
+_DERIVED = Row(
+    name="derived-attributes",
+    feature="DRADerivedAttributes",
+    source="KEP-6080",
+    story=derived_attributes.rollout,
+    gates={"DRADerivedAttributes": True},
+    phases=_rollout("DRADerivedAttributes"),
+)
+_OPTIONAL_OPERATIONS = Row(
+    name="optional-operations",
+    feature="DRAOptionalNodeOperations",
+    source="KEP-5945",
+    story=optional_operations.rollout,
+    gates={"DRAOptionalNodeOperations": True},
+    phases=[
+        Phase(name="on"),
+        Phase(name="kubelet off", changes=_off("kubelet", gates=["DRAOptionalNodeOperations"])),
+        Phase(
+            name="API server and scheduler off too, slices wiped",
+            changes=_off("scheduler", "apiserver", "kubelet", gates=["DRAOptionalNodeOperations"]),
+        ),
+        Phase(name="all on again", changes=_back("apiserver", "scheduler", "kubelet")),
+    ],
 )
 
 ROWS: list[Row] = [
@@ -154,4 +186,5 @@ ROWS: list[Row] = [
     _at("1.37.1", _CONSUMABLE_CAPACITY),
     _at("1.37.1", _BINDING_CONDITIONS),
     _at("1.37.1", _BINDING_RESTART),
+    *(_at("1.37.1", row) for row in (_GROUPS, _LISTS, _DERIVED, _OPTIONAL_OPERATIONS)),
 ]

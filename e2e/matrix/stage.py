@@ -40,14 +40,14 @@ class Survivor:
 
 
 class Stage:
-    """One cluster for the time of one story. ``directory`` takes the layouts of its drivers."""
+    """One cluster for the time of one story. ``directory`` takes the layouts of its ``drivers``."""
 
     def __init__(self, cluster: Cluster, directory: Path) -> None:
         self.cluster = cluster
         self.node = cluster.spec.nodes[0]
         self.api = Api(cluster.kubeconfig, patience=cluster.spec.patience)
         self._directory = directory
-        self._drivers: list[Driver] = []
+        self.drivers: list[Driver] = []
         self._survivors: dict[str, Survivor] = {}
         # kube-apiserver refuses pods of a namespace that has no default service account yet.
         self.api.wait(SERVICE_ACCOUNTS, "default")
@@ -58,7 +58,7 @@ class Stage:
         """Start a driver on the node, of a profile of ``drakit driver profiles``."""
         driver = self.cluster.driver(DriverSpec(profile=profile, nodes=[self.node], **options))
         driver.start()
-        self._drivers.append(driver)
+        self.drivers.append(driver)
         return driver
 
     def gpus(self, count: int = 1, **options: Any) -> Gpus:
@@ -67,7 +67,7 @@ class Stage:
 
     def layout(self, text: str, **options: Any) -> Driver:
         """Start a driver of the devices in a layout; its class has the driver's name."""
-        path = self._directory / f"layout-{len(self._drivers)}.yaml"
+        path = self._directory / f"layout-{len(self.drivers)}.yaml"
         path.write_text(text)
         return self.driver("layout", layout=str(path), **options)
 
@@ -159,12 +159,12 @@ class Stage:
         self.check_survivors()
         names = [pod["metadata"]["name"] for pod in self.api.objects(PODS)]
         self.ends(*names)
-        left = {driver.name: files for driver in self._drivers if (files := driver.cdi_files(self.node))}
+        left = {driver.name: files for driver in self.drivers if (files := driver.cdi_files(self.node))}
         assert left == {}
 
     def abandon(self) -> None:
         """Stop what the stage started, whatever state it is in."""
-        for driver in self._drivers:
+        for driver in self.drivers:
             driver.kill()
         with contextlib.suppress(OSError):
             self.api.close()

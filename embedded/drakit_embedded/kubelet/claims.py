@@ -131,7 +131,7 @@ class ClaimCache:
 
 
 def _driver_states(results: Any) -> dict[str, DriverState]:
-    """A driver is spared an operation only if all of its devices in the claim allow that (KEP-5994)."""
+    """A driver is spared an operation only if all of its devices in the claim allow that (KEP-5945)."""
     totals = Counter(result["driver"] for result in results)
     skipped: dict[str, Counter[str]] = {driver: Counter() for driver in totals}
     for result in results:

@@ -47,7 +47,7 @@ class Release:
 
     @property
     def knows_skipped_operations(self) -> bool:
-        """Whether a driver may be spared calls (KEP-5994)."""
+        """Whether a driver may be spared calls (KEP-5945)."""
         return self.gates.enabled("DRAOptionalNodeOperations")
 
     @property

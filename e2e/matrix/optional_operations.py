@@ -1,0 +1,58 @@
+"""DRAOptionalNodeOperations (KEP-5945): devices that need nothing done on their node, so no driver is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from drakit_client.resources import NODES, RESOURCE_CLAIMS
+from drakit_kind.manifests import Object, claim, request
+from e2e.matrix.stage import Stage
+
+_GATE = "DRAOptionalNodeOperations"
+_DRIVER = "virtual.example.com"
+_DEVICES = f"""
+driver: {_DRIVER}
+skipNodeOperations: ["*"]
+devices: [{{name: virtual-0}}, {{name: virtual-1}}, {{name: virtual-2}}]
+"""
+_NOTHING_FITS = "cannot allocate all claims"
+
+
+def _one(name: str) -> Object:
+    return claim(name, request("device", _DRIVER))
+
+
+def _calls(stage: Stage, name: str) -> int:
+    (driver,) = stage.drivers
+    return driver.prepared(stage.api.get(RESOURCE_CLAIMS, name)["metadata"]["uid"])
+
+
+def _declared(stage: Stage) -> list[str]:
+    features: list[str] = stage.api.get(NODES, stage.node)["status"].get("declaredFeatures") or []
+    return features
+
+
+def rollout(stage: Stage) -> Iterator[None]:
+    """On; off in the kubelet; off in the scheduler and the API server too, and the slices wiped; on everywhere."""
+    driver = stage.layout(_DEVICES)
+    assert _GATE in _declared(stage)
+    stage.runs(_one("first"))
+    (result,) = stage.results("first")
+    assert (result["skipNodeOperations"], _calls(stage, "first")) == (["*"], 0)
+    yield
+
+    # A kubelet that would call the driver says so by not declaring the feature.
+    stage.api.wait(NODES, stage.node, lambda node: _GATE not in (node["status"].get("declaredFeatures") or []))
+    stage.waits(_one("second"), _NOTHING_FITS)
+    yield
+
+    line = stage.told(driver, f"pool {stage.node}: the API server dropped spec.skipNodeOperations")
+    assert line.endswith(f"disabled features there: {_GATE}")
+    stage.started("second")
+    (result,) = stage.results("second")
+    assert ("skipNodeOperations" in result, _calls(stage, "second")) == (False, 1)
+    yield
+
+    stage.told(driver, f"pool {stage.node}: the API server keeps all fields now")
+    stage.runs(_one("third"))
+    assert _calls(stage, "third") == 0
