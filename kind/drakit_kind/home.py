@@ -16,6 +16,7 @@ from typing import IO
 
 import msgspec
 
+from drakit_kind import private_files
 from drakit_kind.cluster import ClusterError, ClusterSpec
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
@@ -115,9 +116,7 @@ class ClusterHome:
 
     def write_spec(self, spec: ClusterSpec) -> None:
         """Remember the spec for ``status``, ``down`` and the next ``up``."""
-        descriptor = os.open(self.spec_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(spec))
+        private_files.write(self.spec_file, msgspec.json.encode(spec))
 
     def read_spec(self) -> ClusterSpec | None:
         """The spec last written, or None."""

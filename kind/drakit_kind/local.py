@@ -24,6 +24,7 @@ from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
 from drakit_kind.drivers import DriverProcess, pools_of
 from drakit_kind.home import ClusterHome
+from drakit_kind.ports import free_port
 
 _START_SECONDS = 60.0
 _STOP_SECONDS = 20.0
@@ -41,7 +42,7 @@ class LocalCluster:
         self._home = home
         self._tied = tied or temporary
         self._temporary = temporary
-        self._spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or _free_port())
+        self._spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or free_port())
         self.ready_seconds = 0.0
         self._process: subprocess.Popen[bytes] | None = None  # None if another process started it
 
@@ -191,11 +192,3 @@ def _check_port(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise ClusterError(f"port {port} of 127.0.0.1: {error.strerror}; name another with --port") from None
-
-
-def _free_port() -> int:
-    """A port that is free now. Chosen before the start, so that a restart keeps it and kubeconfigs stay valid."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -8,7 +8,6 @@ clients.
 from __future__ import annotations
 
 import ipaddress
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from drakit_kind import private_files
 
 _DAYS = 3650
 _Key = ec.EllipticCurvePrivateKey
@@ -87,16 +88,12 @@ class Authority:
         self._write_files(pair, key, certificate.public_bytes(serialization.Encoding.PEM))
 
     def _write_files(self, pair: KeyPair, key: _Key, public: bytes) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         private = key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
         # The public half last: `certificate` takes its presence for that of both.
         for path, content in ((pair.key, private), (pair.certificate, public)):
-            scratch = path.with_name(f"{path.name}.new")
-            with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-                file.write(content)
-            scratch.replace(path)
+            private_files.write(path, content)
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: _Key, *, ca: bool) -> x509.CertificateBuilder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -39,11 +38,3 @@ async def _answers(connector: aiohttp.BaseConnector, url: str, headers: dict[str
             return answer.status == 200
     except aiohttp.ClientError:
         return False
-
-
-def free_port() -> int:
-    """A port of 127.0.0.1 that is free now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -6,7 +6,6 @@ component of Kubernetes 1.37, and ``etcd --help``.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,11 +14,12 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from drakit_kind import kubeconfig
+from drakit_kind import kubeconfig, private_files
 from drakit_kind.control_plane import probes
 from drakit_kind.control_plane.authority import Authority, KeyPair
 from drakit_kind.control_plane.flags import Behaviour, arguments
 from drakit_kind.home import ClusterHome
+from drakit_kind.ports import free_port
 from drakit_kind.process import ServerProcess
 from drakit_kind.slots import Access
 
@@ -76,11 +76,7 @@ class Site:
 
     def credential(self, name: str, content: bytes) -> Path:
         """A file (0600) that a program reads at its start."""
-        path = self.home.directory / "credentials" / name
-        path.parent.mkdir(exist_ok=True, mode=0o700)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(content)
-        return path
+        return private_files.write(self.home.directory / "credentials" / name, content)
 
     def kubeconfig(self, user: str) -> Path:
         """A kubeconfig with the token of one user."""
@@ -164,7 +160,7 @@ def _token_file(site: Site) -> Path:
 
 def kube_controller_manager(site: Site, binaries: Binaries, behaviour: Behaviour) -> ServerProcess:
     """kube-controller-manager with its default controllers."""
-    port = probes.free_port()
+    port = free_port()
     flags: dict[str, object] = {
         "kubeconfig": site.kubeconfig(CONTROLLER_MANAGER),
         "use-service-account-credentials": str(site.knows_service_accounts).lower(),
@@ -183,7 +179,7 @@ def kube_controller_manager(site: Site, binaries: Binaries, behaviour: Behaviour
 
 def kube_scheduler(site: Site, binaries: Binaries, behaviour: Behaviour) -> ServerProcess:
     """kube-scheduler with its default profile; ready when it has seen all that it watches."""
-    port = probes.free_port()
+    port = free_port()
     configuration = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",

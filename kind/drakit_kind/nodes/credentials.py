@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import base64
-import os
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from drakit_kind import kubeconfig
+from drakit_kind import kubeconfig, private_files
 from drakit_kind.control_plane.authority import Authority, KeyPair
 from drakit_kind.slots import Access
 
@@ -40,10 +39,7 @@ class NodeCredentials:
         if self._knows_users:
             pair = self._authority.issue(f"node-{node}", user=f"system:node:{node}", groups=[_GROUP])
             config["users"][0]["user"] = _certificate(pair)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            yaml.safe_dump(config, file)
-        return path
+        return private_files.write(path, yaml.safe_dump(config))
 
     def serving(self, node: str, address: str) -> KeyPair:
         """What a node's kubelet serves https with."""

@@ -1,0 +1,15 @@
+"""Files that hold a secret: nobody but the user can read them, from their first byte on."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def write(path: Path, content: bytes | str) -> Path:
+    """Put ``content`` into ``path`` (0600), in one step; its directory is made (0700) if there is none."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    scratch = path.with_name(f"{path.name}.new")
+    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+    return scratch.replace(path)
