@@ -17,13 +17,21 @@ TIED_VARIABLE = "DRAKIT_TIED"
 
 def announce_ready() -> None:
     """Send ``READY=1`` to ``$NOTIFY_SOCKET``, once; nothing happens where nobody waits."""
-    address = os.environ.pop("NOTIFY_SOCKET", "")
+    _notify(os.environ.pop("NOTIFY_SOCKET", ""), "READY=1")
+
+
+def announce_progress(text: str) -> None:
+    """Tell whoever waits for ``announce_ready`` what has been reached by now (``STATUS=``)."""
+    _notify(os.environ.get("NOTIFY_SOCKET", ""), f"STATUS={text}")
+
+
+def _notify(address: str, message: str) -> None:
     if not address:
         return
     # A leading @ stands for the NUL of an abstract socket.
     target = "\0" + address[1:] if address.startswith("@") else address
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifier:
-        notifier.sendto(b"READY=1", target)
+        notifier.sendto(message.encode(), target)
 
 
 def told_to_stop() -> asyncio.Event:

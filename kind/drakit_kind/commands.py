@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from drakit_kind.backends import LOCAL, Local, real_components
-from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError, ClusterSpec, DriverSpec
+from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, ClusterError, ClusterSpec, DriverSpec
 from drakit_kind.home import ClusterHome, base_directory, checked_name
 from drakit_kind.kubeconfig import KubeconfigError
 from drakit_kind.readable_errors import readable_errors
@@ -172,7 +172,7 @@ def up(
         )
         path = kubeconfig_file or kubeconfig.default_path()
         kubeconfig.check(path)
-        running = LocalCluster(_continued(spec, home), home)
+        running = LocalCluster(_continued(spec, home), home, report=_progress(spec))
         running.start()
         try:
             kubeconfig.add(path, kubeconfig.load(home.kubeconfig))
@@ -217,6 +217,15 @@ def down(name: str, data_dir: Path | None) -> None:
     click.echo(f"cluster {name} is stopped" + (f"; its data stays in {data_dir}" if data_dir else ""))
     if left:
         raise click.ClickException("its entries stay in a kubeconfig: " + "; ".join(left))
+
+
+def _progress(spec: ClusterSpec) -> Callable[[str], None] | None:
+    """An embedded cluster is there before one has read what it does; real components take seconds each."""
+    if not spec.real:
+        return None
+    components = ", ".join(name for name in COMPONENTS if name in spec.real)
+    click.echo(f"starting Kubernetes {spec.version}: {components}", err=True)
+    return lambda text: click.echo(f"  {text}", err=True)
 
 
 def _forget(path: Path, name: str) -> str | None:

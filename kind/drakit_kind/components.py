@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
+from drakit_client.readiness import announce_progress
 from drakit_client.resources import NODES
 from drakit_kind import kubeconfig
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
@@ -113,6 +114,7 @@ class Components:
         self._slots[name] = slot  # a restarted one keeps its place in the order of stopping
         await slot.start()
         log.info("%s started", name)
+        announce_progress(f"{name} started")
 
     async def _start_component(self, component: Component) -> None:
         slot = self._make[component]()

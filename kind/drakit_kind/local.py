@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,13 +35,22 @@ class LocalCluster:
     """One cluster in ``home``; ``start`` also takes up again what an earlier run left there.
 
     ``tied``: the cluster does not outlive the process that starts it, however that ends; with ``temporary``, neither
-    does its directory.
+    does its directory. ``report`` is told of each step of a start.
     """
 
-    def __init__(self, spec: ClusterSpec, home: ClusterHome, *, tied: bool = False, temporary: bool = False) -> None:
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        home: ClusterHome,
+        *,
+        tied: bool = False,
+        temporary: bool = False,
+        report: Callable[[str], None] | None = None,
+    ) -> None:
         self._home = home
         self._tied = tied or temporary
         self._temporary = temporary
+        self._report = report
         self._spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or free_port())
         self.ready_seconds = 0.0
         self._process: subprocess.Popen[bytes] | None = None  # None if another process started it
@@ -86,7 +95,9 @@ class LocalCluster:
         command = [sys.executable, "-m", "drakit_kind.host", str(self._home.directory)]
         command += [str(os.getpid())] if self._temporary else []
         try:
-            self._process = spawn.spawn(command, log=self._home.log, timeout=_START_SECONDS, tied=self._tied)
+            self._process = spawn.spawn(
+                command, log=self._home.log, timeout=_START_SECONDS, tied=self._tied, report=self._report
+            )
         except spawn.SpawnError as error:
             self._undo()
             raise ClusterError(f"cluster {self._spec.name} did not start: {error}") from None

@@ -13,24 +13,32 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from drakit_client.readiness import TIED_VARIABLE
 
 _LOG_TAIL_LINES = 15
 _SOCKET_DIRECTORY_BYTES = 80
+_MESSAGE_BYTES = 1024
 
 
 class SpawnError(Exception):
     """The process ended, or the time ran out, before it was ready; the message ends with its last log lines."""
 
 
-def spawn(command: Sequence[str], *, log: Path, timeout: float, tied: bool = False) -> subprocess.Popen[bytes]:
+def spawn(
+    command: Sequence[str],
+    *,
+    log: Path,
+    timeout: float,
+    tied: bool = False,
+    report: Callable[[str], None] | None = None,
+) -> subprocess.Popen[bytes]:
     """Start ``command`` in a session of its own, its output appended to ``log`` (0600), and wait until it is ready.
 
-    ``tied``: it stops by itself when this process ends, however it ends. On any failure, Ctrl-C included, it is ended
-    before the exception leaves this function.
+    ``tied``: it stops by itself when this process ends, however it ends. ``report`` gets what it says of its progress.
+    On any failure, Ctrl-C included, it is ended before the exception leaves this function.
     """
     with tempfile.TemporaryDirectory(prefix="drakit-", dir=_short()) as directory, _listener(directory) as ready:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -46,7 +54,7 @@ def spawn(command: Sequence[str], *, log: Path, timeout: float, tied: bool = Fal
         finally:
             os.close(descriptor)
         try:
-            _wait_ready(ready, process, log, timeout)
+            _wait_ready(ready, process, log, timeout, report)
         except BaseException:
             end(process, timeout=5)
             raise
@@ -143,14 +151,24 @@ def _listener(directory: str) -> socket.socket:
     return listener
 
 
-def _wait_ready(ready: socket.socket, process: subprocess.Popen[bytes], log: Path, timeout: float) -> None:
+def _wait_ready(
+    ready: socket.socket,
+    process: subprocess.Popen[bytes],
+    log: Path,
+    timeout: float,
+    report: Callable[[str], None] | None,
+) -> None:
     deadline = time.monotonic() + timeout
     died = os.pidfd_open(process.pid)
     try:
         while (left := deadline - time.monotonic()) > 0:
             readable = select.select([ready.fileno(), died], [], [], left)[0]
-            if ready.fileno() in readable and ready.recv(64).startswith(b"READY=1"):
-                return
+            if ready.fileno() in readable:
+                said = ready.recv(_MESSAGE_BYTES).decode(errors="replace")
+                if said == "READY=1":
+                    return
+                if report is not None:
+                    report(said.removeprefix("STATUS="))
             if died in readable:
                 raise SpawnError(
                     f"ended with status {process.wait()} before it was ready; the end of {log}:{log_tail(log)}"

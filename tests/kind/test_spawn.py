@@ -83,3 +83,15 @@ def test_the_end_of_a_log_begins_where_a_go_program_panicked(tmp_path: Path) -> 
     tail = spawn.log_tail(log)
     assert tail.startswith("\n  panic: cannot set feature gate A to false")
     assert tail.endswith("main.function11()")
+
+
+def test_what_a_process_says_of_its_progress_is_passed_on(tmp_path: Path) -> None:
+    program = (
+        "from drakit_client import readiness\n"
+        "readiness.announce_progress('etcd started')\nreadiness.announce_progress('kube-apiserver started')\n"
+        "readiness.announce_ready()\nimport signal; signal.pause()"
+    )
+    heard: list[str] = []
+    process = spawn.spawn([sys.executable, "-c", program], log=tmp_path / "log", timeout=30, report=heard.append)
+    spawn.kill(process)
+    assert heard == ["etcd started", "kube-apiserver started"]
