@@ -47,7 +47,7 @@ test: setup
 	$(BIN)/python -m pytest tests -n $(JOBS) $(ARGS)
 
 e2e: setup ready-$(CLUSTER)
-	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) --kubernetes-version $(VERSION) -n $(E2E_JOBS) --dist loadgroup \
+	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) --kubernetes-version $(VERSION) -n $(E2E_JOBS) --dist loadgroup -rs \
 		-o timeout=$(E2E_TIMEOUT_$(CLUSTER)) $(ARGS)
 
 e2e-leftovers: setup ready-binaries

@@ -25,6 +25,7 @@ from e2e.subject import Subject
 collect_ignore = ["matrix", "interchange", "machine"]
 
 _FIGURES: dict[str, str] = {}
+_HOSTS = 4  # of a TPU pool of 4x4 chips
 _BEGAN = time.monotonic()
 
 
@@ -32,6 +33,15 @@ _BEGAN = time.monotonic()
 def node(cluster: Cluster) -> str:
     """A node of the cluster; stories that take it have drivers of their own names, so they can share it."""
     return cluster.spec.nodes[0]
+
+
+@pytest.fixture
+def hosts(cluster: Cluster) -> list[str]:
+    """The four hosts of a 4x4 pool, in the order of their numbers."""
+    nodes = list(cluster.spec.nodes)
+    if len(nodes) < _HOSTS:
+        pytest.skip(f"a 4x4 pool has {_HOSTS} hosts, this cluster has {len(nodes)} nodes; see --cluster-nodes")
+    return nodes[-_HOSTS:]
 
 
 @pytest.fixture
@@ -93,6 +103,15 @@ def all_free(api: Api) -> AllFree:
         assert not api.get(RESOURCE_CLAIMS, claim).get("status", {}).get("reservedFor")
 
     return wait
+
+
+@pytest.fixture(autouse=True)
+def _what_the_backend_can(request: pytest.FixtureRequest) -> None:
+    """Leave out, with the reason, what a backend cannot do by its nature."""
+    if request.node.get_closest_marker("needs_containers"):
+        cluster: Cluster = request.getfixturevalue("cluster")
+        if "kubelet" not in cluster.spec.real:
+            pytest.skip("simulated kubelets run no containers, so there is nothing to execute a command in")
 
 
 @pytest.fixture(scope="session")

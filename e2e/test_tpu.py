@@ -8,7 +8,6 @@ import pytest
 
 from drakit_client.resources import DEPLOYMENTS, NODES, PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
-from drakit_kind.cluster import Cluster
 from drakit_kind.manifests import deployment, pod
 from e2e.hardware import StartTpus
 from e2e.ledger import DevicesOf, OpenLedger
@@ -25,12 +24,6 @@ COVERS = {
     "tpu-2x4-1": [1, 2], "tpu-2x4-2": [3, 4],
     "tpu-4x4-1": [1, 2, 3, 4],
 }  # fmt: skip
-
-
-@pytest.fixture
-def hosts(cluster: Cluster) -> list[str]:
-    """The four hosts of a 4x4 pool, in the order of their numbers."""
-    return list(cluster.spec.nodes[-4:])
 
 
 def _hosts_of(device: str, hosts: list[str]) -> set[str]:

@@ -70,6 +70,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "capability(name, source, gates=()): what a story shows, the seed or KEP it is from, its gates"
     )
+    config.addinivalue_line("markers", "needs_containers: a story that runs commands in containers")
     config.addinivalue_line("markers", "any_driver: a story about any DRA driver, see --subject-driver")
 
 

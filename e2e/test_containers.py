@@ -1,0 +1,68 @@
+"""What a process in a container sees: the same as its log shows, asked for by ``kubectl exec``."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+from drakit_client.resources import PODS
+from drakit_kind.api import Api
+from drakit_kind.cluster import Cluster
+from drakit_kind.kubernetes.assets import find_assets
+from drakit_kind.manifests import deployment, pod
+from e2e.hardware import StartGpus, StartTpus
+from e2e.ledger import DevicesOf
+
+pytestmark = [
+    pytest.mark.capability("containers: CDI on real kubelets", source="KEP-4381", gates=["DRAPartitionableDevices"]),
+    pytest.mark.needs_containers,
+]
+
+Exec = Callable[..., dict[str, str]]
+_SECONDS = 60
+
+
+@pytest.fixture
+def exec_env(cluster: Cluster, api: Api) -> Exec:
+    """``exec_env(pod)``: what ``env`` prints in its container."""
+    kubectl = find_assets(cluster.spec.version).find("kubectl") or shutil.which("kubectl")
+    assert kubectl, "there is no kubectl in PATH"
+
+    def run(name: str) -> dict[str, str]:
+        command = [str(kubectl), "--kubeconfig", str(cluster.kubeconfig), "--namespace", api.namespace]
+        printed = subprocess.run(
+            [*command, "exec", name, "--", "env"], capture_output=True, text=True, timeout=_SECONDS, check=True
+        ).stdout
+        return dict(line.split("=", 1) for line in printed.splitlines() if "=" in line)
+
+    return run
+
+
+def test_a_process_in_the_container_sees_its_partitions(
+    api: Api, gpus: StartGpus, devices_of: DevicesOf, exec_env: Exec, node: str
+) -> None:
+    gpu = gpus(nodes=[node])
+    api.create(gpu.partitions("part", "1g.5gb", "2g.10gb"), pod("user", "part"), pod("other"))
+    api.wait_running("user", "other")
+    seen = exec_env("user")
+    assert set(devices_of("part")) <= set(seen.values())
+    assert {name: value for name, value in seen.items() if name.startswith("GPU_DEVICE_")} == {
+        name: value for name, value in api.environment("user").items() if name.startswith("GPU_DEVICE_")
+    }
+    assert [name for name in exec_env("other") if name.startswith("GPU_DEVICE_")] == []
+
+
+def test_a_process_in_each_host_of_a_slice_knows_its_place(
+    api: Api, tpus: StartTpus, exec_env: Exec, hosts: list[str]
+) -> None:
+    tpu = tpus(nodes=hosts)
+    api.create(tpu.slice_of("mesh", 16), deployment("workers", "mesh", replicas=4))
+    pods = api.wait_all(
+        PODS, lambda seen: sum(item["status"].get("phase") == "Running" for item in seen) == 4, what="running"
+    )
+    seen = {item["spec"]["nodeName"]: exec_env(item["metadata"]["name"]) for item in pods}
+    assert [int(seen[host]["TPU_WORKER_ID"]) for host in hosts] == [0, 1, 2, 3]
+    assert {environment["TPU_WORKER_HOSTNAMES"] for environment in seen.values()} == {",".join(hosts)}

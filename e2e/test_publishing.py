@@ -1,0 +1,49 @@
+"""What a driver publishes is in the API server as it printed it: every device, every counter, in the same slices."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from drakit_client.resources import RESOURCE_SLICES
+from drakit_kind.api import Api
+from drakit_kind.cluster import Driver
+
+pytestmark = pytest.mark.capability(
+    "partitionable devices: published as described", source="KEP-4815", gates=["DRAPartitionableDevices"]
+)
+
+Object = dict[str, Any]
+
+
+@pytest.mark.parametrize(("profile", "count"), [("a100-40gb", 1), ("dgx-a100", 1), ("tpu-v6e-4x4", 4)])
+def test_slices_are_stored_as_the_driver_prints_them(
+    api: Api, driver: Callable[..., Driver], hosts: list[str], profile: str, count: int
+) -> None:
+    nodes = hosts[:count]
+    name = driver(profile, nodes=nodes).name
+    stored = api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={name}")
+    printed = _printed(profile, nodes, name)
+    assert _content(stored) == _content(printed)
+    assert {item["spec"]["pool"]["resourceSliceCount"] for item in stored} == {len(printed)}
+
+
+def _printed(profile: str, nodes: list[str], name: str) -> list[Object]:
+    command = [sys.executable, "-m", "drakit_kind", "driver", "slices", profile, "--driver-name", name, "-o", "json"]
+    for node in nodes:
+        command += ["--node", node]
+    items: list[Object] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)[
+        "items"
+    ]
+    return items
+
+
+def _content(slices: list[Object]) -> list[str]:
+    """Without what the publisher counts: generation, number of slices."""
+    specs = [{key: value for key, value in item["spec"].items() if key != "pool"} for item in slices]
+    return sorted(json.dumps(spec, sort_keys=True) for spec in specs)
