@@ -11,14 +11,14 @@ import aiohttp
 Probe = Callable[[], Awaitable[bool]]
 
 
-def https(port: int, path: str, authority: Path, *, token: str | None = None) -> Probe:
-    """Whether ``https://127.0.0.1:PORT/PATH`` answers 200."""
+def https(port: int, path: str, authority: Path, *, token: str | None = None, saying: str = "") -> Probe:
+    """Whether ``https://127.0.0.1:PORT/PATH`` answers 200, with a text that has ``saying`` in it."""
     context = ssl.create_default_context(cafile=str(authority))
     headers = {"Authorization": f"Bearer {token}"} if token else {}
 
     async def probe() -> bool:
         connector = aiohttp.TCPConnector(ssl=context)
-        return await _answers(connector, f"https://127.0.0.1:{port}{path}", headers)
+        return await _answers(connector, f"https://127.0.0.1:{port}{path}", headers, saying)
 
     return probe
 
@@ -32,9 +32,9 @@ def unix(path: Path, url_path: str) -> Probe:
     return probe
 
 
-async def _answers(connector: aiohttp.BaseConnector, url: str, headers: dict[str, str]) -> bool:
+async def _answers(connector: aiohttp.BaseConnector, url: str, headers: dict[str, str], saying: str = "") -> bool:
     try:
         async with aiohttp.ClientSession(connector=connector) as session, session.get(url, headers=headers) as answer:
-            return answer.status == 200
+            return answer.status == 200 and saying in await answer.text()
     except aiohttp.ClientError:
         return False

@@ -173,7 +173,8 @@ def kube_controller_manager(site: Site, binaries: Binaries, behaviour: Behaviour
         **behaviour.flags(),
     }
     command = [str(binaries.path("kube-controller-manager")), "--leader-elect=false", *arguments(flags)]
-    healthy = probes.https(port, "/healthz", site.authority.certificate)
+    # It answers before its controllers are made, and ends if the API server goes away meanwhile.
+    healthy = probes.https(port, "/healthz?verbose", site.authority.certificate, saying="resourceclaim-controller")
     return site.process("kube-controller-manager", command, healthy)
 
 
