@@ -20,6 +20,7 @@ from enum import Enum
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.nodes import network
 from drakit_kind.spawn import log_tail
 
 log = logging.getLogger(__name__)
@@ -27,6 +28,7 @@ log = logging.getLogger(__name__)
 _PR_SET_PDEATHSIG = 1  # linux/prctl.h
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25  # seconds between two looks at a starting process
 _PROBE_SECONDS = 5.0
+_OWN_ADDRESSES = ("localhost", "127.0.0.1", *network.CANDIDATES)
 
 
 class State(Enum):
@@ -115,7 +117,7 @@ class ServerProcess:
                 stdout=descriptor,
                 stderr=descriptor,
                 start_new_session=True,  # Ctrl-C is for the supervisor, which stops its children in order
-                env=_without_notifications() | dict(self._environment or {}),
+                env=_environment() | dict(self._environment or {}),
             )
         finally:
             os.close(descriptor)
@@ -173,9 +175,16 @@ class ServerProcess:
         return f"the end of {self.log}:{log_tail(self.log, since=self._log_start)}"
 
 
-def _without_notifications() -> dict[str, str]:
-    """Our environment; etcd, kube-apiserver and containerd would tell our starter that they are ready: too early."""
-    return {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
+def _environment() -> dict[str, str]:
+    """Ours, but for what would lead a component astray.
+
+    etcd, kube-apiserver and containerd would tell our starter that they are ready, which is too early; and a proxy does
+    not know the way to addresses that only this machine has.
+    """
+    environment = {name: value for name, value in os.environ.items() if name != "NOTIFY_SOCKET"}
+    direct = environment.get("NO_PROXY") or environment.get("no_proxy")
+    without_proxy = ",".join(filter(None, [direct, *_OWN_ADDRESSES]))
+    return {**environment, "NO_PROXY": without_proxy, "no_proxy": without_proxy}
 
 
 # Run by a new interpreter: a fork of this process, whose threads may hold any lock, must do nothing but exec.

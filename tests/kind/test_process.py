@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.nodes import network
 from drakit_kind.process import ServerProcess, State
 
 _BOUND = 20.0
@@ -109,6 +110,17 @@ async def test_readiness_of_a_component_is_not_announced_as_that_of_the_cluster(
     assert thing.log.read_text() == "told None\n"
 
 
+async def test_addresses_of_this_machine_are_reached_without_the_users_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_PROXY", "example.com")
+    thing = server(tmp_path, f"import os; print(os.environ['NO_PROXY'], os.environ['no_proxy'], flush=True); {SERVES}")
+    await thing.start()
+    await thing.stop()
+    direct = ",".join(["example.com", "localhost", "127.0.0.1", *network.CANDIDATES])
+    assert thing.log.read_text() == f"{direct} {direct}\n"
+
+
 async def test_a_component_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     thing = server(tmp_path, STUBBORN, stop_seconds=0.2)
     await thing.start()
@@ -131,6 +143,7 @@ async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path) -> No
 _SUPERVISOR = """
 import asyncio, signal, sys
 from pathlib import Path
+from drakit_kind.nodes import network
 from drakit_kind.process import ServerProcess
 
 async def main():

@@ -21,7 +21,7 @@ _PREFIX = 20
 # The addresses 1 to 255 of the subnet are nodes, the others pods.
 MOST_NODES = 255
 # Private networks (RFC 1918) where they are rarely used, then the one for benchmarks (RFC 2544).
-_CANDIDATES = ("10.213.0.0/16", "172.29.0.0/16", "192.168.208.0/20", "198.18.0.0/15")
+CANDIDATES = ("10.213.0.0/16", "172.29.0.0/16", "192.168.208.0/20", "198.18.0.0/15")
 _SECONDS = 10.0
 _PAUSE = 0.05
 
@@ -29,11 +29,11 @@ _PAUSE = 0.05
 def free_subnet(used: Iterable[IPv4Network]) -> IPv4Network:
     """The first candidate that overlaps none of ``used``; raises ``ClusterError`` if all do."""
     taken = list(used)
-    for candidate in map(IPv4Network, _CANDIDATES):
+    for candidate in map(IPv4Network, CANDIDATES):
         for subnet in candidate.subnets(new_prefix=_PREFIX):
             if not any(subnet.overlaps(other) for other in taken):
                 return subnet
-    raise ClusterError(f"no private network is free for nodes: {', '.join(_CANDIDATES)} are all in use")
+    raise ClusterError(f"no private network is free for nodes: {', '.join(CANDIDATES)} are all in use")
 
 
 def used_networks() -> list[IPv4Network]:
