@@ -29,8 +29,10 @@ PROGRAMS: Mapping[Component, str] = {
     "scheduler": "kube-scheduler",
     "kubelet": "kubelet",
 }
-# A test changes components often; waiting for a lease to expire after each restart would be most of its time.
-_NO_ELECTION: Mapping[Component, Mapping[str, str]] = {
+# A test changes components often; waiting for a lease to expire after each restart, or for watches to end before it,
+# would be most of its time.
+_QUICK: Mapping[Component, Mapping[str, str]] = {
+    "apiserver": {"shutdown-send-retry-after": "true"},
     "controllers": {"leader-elect": "false"},
     "scheduler": {"leader-elect": "false"},
 }
@@ -62,7 +64,7 @@ def kind_config(spec: ClusterSpec, images: Mapping[str, str], *, dns: bool) -> O
 
 def component_flags(component: Component, behaviour: Behaviour) -> dict[str, str]:
     """Flags of a component of the control plane that versions and gates decide."""
-    return {**behaviour.flags(), **_NO_ELECTION.get(component, {})}
+    return {**behaviour.flags(), **_QUICK.get(component, {})}
 
 
 def _check(spec: ClusterSpec) -> None:

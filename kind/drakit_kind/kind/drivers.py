@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from drakit_client.resources import (
     DAEMON_SETS,
@@ -14,6 +14,7 @@ from drakit_client.resources import (
     PODS,
     REPLICA_SETS,
     RESOURCE_SLICES,
+    Resource,
 )
 from drakit_driver import profiles
 from drakit_kind.api import Api
@@ -26,6 +27,7 @@ from drakit_kind.kind.workloads import NAME_LABEL, NAMESPACE
 Object = dict[str, Any]
 Apply = Callable[[Sequence[Object]], None]
 
+_WORKLOADS = (DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS)
 _START_SECONDS = 90.0
 _GONE_SECONDS = 60.0
 _PAUSE = 0.2
@@ -86,8 +88,8 @@ class PodDriver:
         pods = self._pods()
         self._signal(pods, "SIGSTOP")
         self._keep_logs(pods)
-        for resource in (DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS):
-            self._delete(resource, propagation_policy="Orphan")
+        for resource in _WORKLOADS:
+            self._delete(resource, propagation="Orphan")
         for pod in pods:
             self._api.delete(PODS, pod["metadata"]["name"], NAMESPACE)
         self._signal(pods, "SIGKILL")
@@ -118,7 +120,7 @@ class PodDriver:
         """Delete its objects and wait until its pods have ended, which take their slices with them."""
         self._keep_logs(self._pods())
         for resource in (DAEMON_SETS, DEPLOYMENTS):
-            self._delete(resource, propagation_policy="Background")
+            self._delete(resource, propagation="Background")
         self._wait_gone()
         for item in self._api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={self.name}"):
             # Of one that was killed before, nobody else does it.
@@ -131,8 +133,12 @@ class PodDriver:
         return self._ended + "".join(self._log(pod) for pod in self._pods())
 
     def _pods(self) -> list[Object]:
+        return self._of(PODS)
+
+    def _of(self, resource: Resource) -> list[Object]:
+        """What there is of this instance."""
         chosen = f"{NAME_LABEL} in ({', '.join(self._instances)})"
-        return self._api.objects(PODS, NAMESPACE, label_selector=chosen)
+        return self._api.objects(resource, NAMESPACE, label_selector=chosen)
 
     def _log(self, pod: Object) -> str:
         name, node = pod["metadata"]["name"], pod["spec"].get("nodeName")
@@ -149,14 +155,13 @@ class PodDriver:
             if task := _task(pod):
                 self._nodes.signal_task(self._nodes.container(pod["spec"]["nodeName"]), task, signal)
 
-    def _delete(self, resource: Any, *, propagation_policy: str) -> None:
-        chosen = f"{NAME_LABEL} in ({', '.join(self._instances)})"
-        for item in self._api.objects(resource, NAMESPACE, label_selector=chosen):
-            self._api.delete(resource, item["metadata"]["name"], NAMESPACE, propagation_policy=propagation_policy)
+    def _delete(self, resource: Resource, *, propagation: Literal["Background", "Orphan"]) -> None:
+        for item in self._of(resource):
+            self._api.delete(resource, item["metadata"]["name"], NAMESPACE, propagation=propagation)
 
     def _wait_gone(self) -> None:
         deadline = time.monotonic() + _GONE_SECONDS
-        while self._pods():
+        while any(map(self._of, (PODS, *_WORKLOADS))):
             if time.monotonic() > deadline:
                 raise ClusterError(f"pods of driver {self.name} are still there after {_GONE_SECONDS:.0f} s")
             time.sleep(_PAUSE)

@@ -99,8 +99,8 @@ class Nodes:
         return self._logs(container, f"*_{pod}_*/*/*.log")
 
     def _logs(self, container: str, pattern: str) -> str:
-        found = self.run(container, "find", "/var/log/pods", "-path", pattern).split()
-        return self.run(container, "cat", *sorted(found)) if found else ""
+        # One command, as the kubelet removes logs at any moment: what is gone by then is passed over.
+        return self.run(container, "find", "/var/log/pods", "-path", pattern, "-exec", "cat", "{}", ";")
 
     def journal(self, container: str, unit: str) -> str:
         """What a service of a node has printed."""

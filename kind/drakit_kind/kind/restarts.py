@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
@@ -30,10 +30,13 @@ Object = dict[str, Any]
 
 _READY_SECONDS = 120.0
 _PAUSE = 0.3
-_LOG_LINES = 15
+_LOG_LINES = 40  # a kubelet's last words are a stack
+_CRASHES = 2  # what ends a second time will not work the third
 _KUBECTL = ("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf")
 _KUBELET = "/usr/bin/kubelet"
 _KUBELET_CONFIG = "/var/lib/kubelet/config.yaml"
+_PODS = "/var/lib/kubelet/pods"
+_ASIDE = "/etc/kubernetes"  # where a manifest is while its component is stopped
 _KUBELETS = "/kind/kubelets"  # each version that a node has run
 
 
@@ -66,14 +69,28 @@ class Restarts:
 
     def _restart_static_pod(self, component: Component, behaviour: Behaviour) -> None:
         node, program = self._nodes.control_plane, PROGRAMS[component]
-        flags = component_flags(component, behaviour)
-        path = f"{static_pods.MANIFESTS}/{program}.yaml"
-        manifest = self._nodes.read_yaml(node, path)
-        image = component_images.image_name(program, behaviour.version)
+        path, aside = f"{static_pods.MANIFESTS}/{program}.yaml", f"{_ASIDE}/{program}.yaml"
         self._load(component, behaviour.version)
-        new, token = static_pods.changed(manifest, flags, image=image)
-        self._nodes.write(node, path, yaml.safe_dump(new, sort_keys=False).encode())
-        self._wait(lambda: self._has_come_back(program, token), lambda: self._nodes.component_log(program), program)
+        if path in self._nodes.run(node, "find", static_pods.MANIFESTS, "-name", f"{program}.yaml").split():
+            self._nodes.run(node, "mv", path, aside)
+        # A pod that takes another one's place waits for the kubelet's next look at it, ten seconds later.
+        self._wait(program, lambda: not self._directories(program), log=lambda: self._nodes.component_log(program))
+        image = component_images.image_name(program, behaviour.version)
+        manifest = static_pods.changed(
+            self._nodes.read_yaml(node, aside), component_flags(component, behaviour), image=image
+        )
+        self._nodes.write(node, path, yaml.safe_dump(manifest, sort_keys=False).encode())
+        self._wait(
+            program,
+            lambda: self._has_come_back(program),
+            log=lambda: self._nodes.component_log(program),
+            crashes=lambda: self._crashes(program),
+        )
+
+    def _directories(self, program: str) -> list[str]:
+        """The kubelet's directories of a static pod: there from its start until nothing of it is left."""
+        pattern = f"{_PODS}/*/containers/{program}"
+        return self._nodes.run(self._nodes.control_plane, "find", _PODS, "-maxdepth", "3", "-path", pattern).split()
 
     def _load(self, component: Component, version: str) -> None:
         """Bring the image of another version into the node; without its binary, the node will pull it."""
@@ -86,15 +103,19 @@ class Restarts:
             self._nodes.load(archive, [self._nodes.control_plane])
         self._loaded.add((component, version))
 
-    def _has_come_back(self, program: str, token: str) -> bool:
+    def _has_come_back(self, program: str) -> bool:
+        """Whether the pod that the API server shows is the one that the kubelet runs now, and is ready."""
         try:
             pod = self._api.find(PODS, self._pod(program), "kube-system")
         except (*REQUEST_FAILURES, TimeoutError):
             return False
-        if pod is None or pod["metadata"].get("annotations", {}).get(static_pods.RESTART_ANNOTATION) != token:
+        if pod is None:
             return False
+        uid = pod["metadata"].get("annotations", {}).get(static_pods.HASH_ANNOTATION)
+        current = [_uid(path) for path in self._directories(program)]
         conditions = pod.get("status", {}).get("conditions", [])
-        return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+        return ready and current == [uid]
 
     def _pod(self, program: str) -> str:
         return f"{program}-{self._nodes.control_plane}"
@@ -112,9 +133,10 @@ class Restarts:
         self._install_kubelet(container, behaviour.version)
         self._nodes.run(container, "systemctl", "restart", "kubelet")
         self._wait(
-            lambda: self._kubelet_answers(node),
-            lambda: self._nodes.journal(container, "kubelet"),
             f"the kubelet of {node}",
+            lambda: self._kubelet_answers(node),
+            log=lambda: self._nodes.journal(container, "kubelet"),
+            crashes=lambda: self._kubelet_crashes(container),
         )
 
     def _install_kubelet(self, container: str, version: str) -> None:
@@ -137,15 +159,39 @@ class Restarts:
             return False
         return answer.strip() == "ok"
 
-    def _wait(self, done: Callable[[], bool], log: Callable[[], str], what: str) -> None:
+    def _crashes(self, program: str) -> int:
+        """How often the present static pod's container has ended; its logs are numbered from 0."""
+        uids = {_uid(path) for path in self._directories(program)}
+        pattern = f"/var/log/pods/*/{program}/*.log"
+        logs = self._nodes.run(self._nodes.control_plane, "find", "/var/log/pods", "-path", pattern).split()
+        numbers = [PurePosixPath(path).stem for path in logs if path.split("/")[4].rpartition("_")[2] in uids]
+        return max(map(int, numbers), default=0)
+
+    def _kubelet_crashes(self, container: str) -> int:
+        """How often a kubelet has ended since it was restarted."""
+        return int(self._nodes.run(container, "systemctl", "show", "--property", "NRestarts", "--value", "kubelet"))
+
+    def _wait(
+        self,
+        what: str,
+        done: Callable[[], bool],
+        *,
+        log: Callable[[], str],
+        crashes: Callable[[], int] = lambda: 0,
+    ) -> None:
         deadline = time.monotonic() + _READY_SECONDS
         while not done():
-            if time.monotonic() > deadline:
+            ended = crashes()
+            if ended >= _CRASHES or time.monotonic() > deadline:
+                problem = f"ended {ended} times" if ended >= _CRASHES else f"is not done after {_READY_SECONDS:.0f} s"
                 last = "".join(f"\n  {line}" for line in log().splitlines()[-_LOG_LINES:])
-                raise ClusterError(
-                    f"{what} does not work {_READY_SECONDS:.0f} s after its restart; its log ends:{last}"
-                )
+                raise ClusterError(f"restart of {what}: it {problem}; the end of its log:{last}")
             time.sleep(_PAUSE)
+
+
+def _uid(directory: str) -> str:
+    """The uid of the pod whose directory, or one below it, this is."""
+    return directory.removeprefix(f"{_PODS}/").partition("/")[0]
 
 
 def _with_gates(config: Object, gates: Mapping[str, bool]) -> Object:
