@@ -5,3 +5,12 @@ story, in a file named after its feature. ``make e2e-matrix`` runs every row on 
 Kubernetes, with the same expectations, and writes ``docs/compatibility.md``. The model is ``test/e2e_dra`` of
 Kubernetes; unlike there, each component is toggled alone, as a rollout does it.
 """
+
+from pathlib import Path
+
+import pytest
+
+# A story's assertions are to be explained as those of a test are.
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{path.stem}" for path in Path(__file__).parent.glob("*.py") if path.stem != "__init__")
+)

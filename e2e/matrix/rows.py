@@ -16,10 +16,16 @@ from e2e.matrix import (
     consumable_capacity,
     derived_attributes,
     device_taints,
+    fractional_capacity,
     list_attributes,
+    node_allocatable,
+    older_gates,
     optional_operations,
     partitionable,
+    pool_status,
     prioritized_list,
+    refusals,
+    workload_claims,
 )
 from e2e.matrix.row import Change, NotYet, Phase, Row
 
@@ -44,6 +50,24 @@ def _rollout(*gates: str, controllers: bool = False) -> list[Phase]:
             changes=[*_off(*too, gates=gates), *_back("kubelet")],
         ),
         Phase(name="all on again", changes=_back(*too, "scheduler")),
+    ]
+
+
+def _in_the_scheduler(*gates: str) -> list[Phase]:
+    """On; off in the scheduler; on again."""
+    return [
+        Phase(name="on"),
+        Phase(name="scheduler off", changes=_off("scheduler", gates=gates)),
+        Phase(name="on again", changes=_back("scheduler")),
+    ]
+
+
+def _in_the_server(*gates: str, others: Sequence[Component] = ()) -> list[Phase]:
+    """On; off in the API server and others at once; on again."""
+    return [
+        Phase(name="on"),
+        Phase(name="off", changes=_off("apiserver", *others, gates=gates)),
+        Phase(name="on again", changes=_back("apiserver", *others)),
     ]
 
 
@@ -93,11 +117,7 @@ _TAINT_RULES = replace(
     name="device-taint-rules",
     feature="DRADeviceTaintRules",
     story=device_taints.rules,
-    phases=[
-        Phase(name="on"),
-        Phase(name="scheduler off", changes=_off("scheduler", gates=["DRADeviceTaintRules"])),
-        Phase(name="on again", changes=_back("scheduler")),
-    ],
+    phases=_in_the_scheduler("DRADeviceTaintRules"),
 )
 _EVICTION = replace(
     _TAINTS,
@@ -175,6 +195,103 @@ _OPTIONAL_OPERATIONS = Row(
         Phase(name="all on again", changes=_back("apiserver", "scheduler", "kubelet")),
     ],
 )
+_NODE_ALLOCATABLE = Row(
+    name="node-allocatable",
+    feature="DRANodeAllocatableResources",
+    source="KEP-5517",
+    story=node_allocatable.rollout,
+    gates={"DRANodeAllocatableResources": True},
+    phases=_rollout("DRANodeAllocatableResources"),
+    not_yet=NotYet(reason="the scheduler does not count what devices take of their node", issue=5),
+)
+_PARTITION_TYPES = Row(
+    name="partition-types",
+    feature="DRAPartitionableDevicesType",
+    source="KEP-5677",
+    story=pool_status.partition_types,
+    gates={"DRAPartitionableDevicesType": True, "DRAResourcePoolStatus": True},
+    phases=[
+        Phase(name="on"),
+        Phase(
+            name="API server off, slices wiped",
+            changes=[*_off("apiserver", gates=["DRAPartitionableDevicesType"]), *_back("kubelet")],
+        ),
+        Phase(name="on again", changes=_back("apiserver")),
+    ],
+)
+_POOL_STATUS = Row(
+    name="pool-status",
+    feature="DRAResourcePoolStatus",
+    source="KEP-5677",
+    story=pool_status.rollout,
+    gates={"DRAPartitionableDevicesType": True, "DRAResourcePoolStatus": True},
+    runtime_config={"resource.k8s.io/v1alpha3": "true"},
+    phases=[
+        Phase(name="on"),
+        Phase(
+            name="controllers off",
+            changes=_off("controllers", gates=["DRAPartitionableDevicesType", "DRAResourcePoolStatus"]),
+        ),
+        Phase(name="on again", changes=_back("controllers")),
+    ],
+    not_yet=NotYet(reason="ResourcePoolStatusRequests are not served", issue=6),
+)
+
+
+_ADMIN_ACCESS = Row(
+    name="admin-access",
+    feature="DRAAdminAccess",
+    source="KEP-5018",
+    story=older_gates.admin_access,
+    gates={"DRAAdminAccess": True},
+    phases=_in_the_server("DRAAdminAccess"),
+)
+_DEVICE_STATUS = Row(
+    name="device-status",
+    feature="DRAResourceClaimDeviceStatus",
+    source="KEP-4817",
+    story=older_gates.device_status,
+    gates={"DRAResourceClaimDeviceStatus": True},
+    # The others depend on it.
+    phases=_in_the_server(
+        "DRAResourceClaimDeviceStatus", "DRADeviceBindingConditions", "DRAResourceClaimGranularStatusAuthorization"
+    ),
+)
+_EXTENDED_RESOURCE = Row(
+    name="extended-resource",
+    feature="DRAExtendedResource",
+    source="KEP-5004, and the feature gate cycle of Kubernetes' test/e2e_dra",
+    story=older_gates.extended_resource,
+    gates={"DRAExtendedResource": True},
+    phases=_in_the_server("DRAExtendedResource", others=["controllers", "scheduler", "kubelet"]),
+    not_yet=NotYet(reason="the scheduler does not back extended resources with devices", issue=5),
+)
+_WORKLOAD_CLAIMS = Row(
+    name="workload-claims",
+    feature="DRAWorkloadResourceClaims",
+    source="KEP-5729, and the feature gate cycle of Kubernetes' test/e2e_dra",
+    story=workload_claims.rollout,
+    gates={"GenericWorkload": True, "DRAWorkloadResourceClaims": True},
+    runtime_config={"scheduling.k8s.io/v1beta1": "true"},
+    phases=_in_the_server("DRAWorkloadResourceClaims", others=["controllers", "scheduler", "kubelet"]),
+    containers=True,  # of the kubelets, only the real one knows pod groups
+    not_yet=NotYet(reason="there are no pod groups"),
+)
+_FRACTIONAL_CAPACITY = Row(
+    name="fractional-capacity",
+    feature="DRAFractionalCapacityRange",
+    source="KEP-5075",
+    story=fractional_capacity.rollout,
+    gates={"DRAFractionalCapacityRange": True},
+    phases=_in_the_scheduler("DRAFractionalCapacityRange"),
+)
+_LOCKED_GATES = Row(
+    name="locked-gates",
+    feature="Feature gates",
+    source="Kubernetes, component-base/featuregate",
+    story=refusals.locked,
+)
+_NEWER_GATES = replace(_LOCKED_GATES, name="newer-gates", story=refusals.newer)
 
 ROWS: list[Row] = [
     _emulating("1.36", _PRIORITIZED_LIST),
@@ -187,4 +304,10 @@ ROWS: list[Row] = [
     _at("1.37.1", _BINDING_CONDITIONS),
     _at("1.37.1", _BINDING_RESTART),
     *(_at("1.37.1", row) for row in (_GROUPS, _LISTS, _DERIVED, _OPTIONAL_OPERATIONS)),
+    *(_at("1.37.1", row) for row in (_NODE_ALLOCATABLE, _PARTITION_TYPES, _POOL_STATUS)),
+    *(_at("1.37.1", row) for row in (_WORKLOAD_CLAIMS, _FRACTIONAL_CAPACITY, _LOCKED_GATES)),
+    _emulating("1.36", _NEWER_GATES),
+    _emulating("1.35", _ADMIN_ACCESS),
+    _emulating("1.36", _DEVICE_STATUS),
+    _emulating("1.36", _EXTENDED_RESOURCE),
 ]

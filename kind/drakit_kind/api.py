@@ -71,13 +71,16 @@ class Api:
             return None
         return namespace or self.namespace
 
-    def create(self, *objects: Object) -> Object:
-        """Create objects in order; returns the last one as stored."""
+    def create(self, *objects: Object, resource: Resource | None = None) -> Object:
+        """Create objects in order; returns the last one as stored. ``resource`` is for kinds that drakit does not use.
+
+        A kind that drakit uses is created as v1, whatever version an object names.
+        """
         stored: Object = {}
         for obj in objects:
-            resource = BY_KIND[obj["kind"]]
-            namespace = self._in(resource, obj["metadata"].get("namespace"))
-            stored = self._run(self._connection.create(resource, obj, namespace))
+            target = resource or BY_KIND[obj["kind"]]
+            namespace = self._in(target, obj["metadata"].get("namespace"))
+            stored = self._run(self._connection.create(target, obj, namespace))
         return stored
 
     def create_yaml(self, text: str) -> list[Object]:

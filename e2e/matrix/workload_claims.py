@@ -1,0 +1,54 @@
+"""DRAWorkloadResourceClaims (KEP-5729): one claim for all pods of a group, which is its consumer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from drakit_client.resources import RESOURCE_CLAIMS, Resource
+from drakit_kind.manifests import Object, claim_template, pod, request
+from e2e.matrix.stage import Stage
+
+_GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")
+_DRIVER = "group.example.com"
+_DEVICES = f"""
+driver: {_DRIVER}
+devices: [{{name: device-0}}]
+"""
+
+
+def _member(name: str) -> Object:
+    member = pod(name, template="shared")
+    member["spec"]["schedulingGroup"] = {"podGroupName": "group"}
+    return member
+
+
+def _claims(stage: Stage) -> dict[str, list[tuple[str, str]]]:
+    """Each claim with its consumers."""
+    return {
+        stored["metadata"]["name"]: [
+            (consumer["resource"], consumer["name"]) for consumer in stored["status"]["reservedFor"]
+        ]
+        for stored in stage.api.objects(RESOURCE_CLAIMS)
+    }
+
+
+def rollout(stage: Stage) -> Iterator[None]:
+    """On; off everywhere, and no new pod of the group gets its claim; on again."""
+    stage.layout(_DEVICES)
+    template = {"name": "device", "resourceClaimTemplateName": "shared"}
+    spec = {"schedulingPolicy": {"basic": {}}, "resourceClaims": [template]}
+    stage.api.create(claim_template("shared", request("device", _DRIVER)))
+    stage.api.create({"metadata": {"name": "group"}, "spec": spec}, resource=_GROUPS)
+    stage.api.create(_member("first"), _member("second"))
+    assert [*stage.started("first"), *stage.started("second")] == ["device-0", "device-0"]
+    shared = _claims(stage)
+    assert list(shared.values()) == [[("podgroups", "group")]]
+    yield
+
+    stage.api.create(_member("late"))
+    stage.ends("second")
+    assert _claims(stage) == shared
+    yield
+
+    assert stage.started("late") == ["device-0"]
+    assert _claims(stage) == shared
