@@ -18,6 +18,8 @@ def readable_errors() -> Iterator[None]:
         yield
     except (ClusterError, KubeconfigError, ValueError) as error:
         raise click.ClickException(str(error)) from error
+    except BrokenPipeError:
+        raise  # whoever reads has read enough, e.g. `head`: click ends quietly
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise click.ClickException(f"{where}{error.strerror or error}") from error

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
-from drakit_kind.conformance import page
+from drakit_kind.conformance import page, runs
 from drakit_kind.conformance.records import Record, read
 from drakit_kind.conformance.runs import Configuration, Run
 
@@ -115,6 +117,23 @@ def test_a_feature_that_is_off_is_not_judged(tmp_path: Path) -> None:
     assert reasons == [
         "needs feature gate DRAPartitionableDevices, which is off in Kubernetes 1.37 as it is configured here"
     ]
+
+
+def test_a_wheel_has_the_suite_where_an_installed_drakit_looks_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = runs.suite()
+    [wheel] = WheelBuilder(str(tree.parent)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    monkeypatch.setattr(runs, "_HERE", tmp_path / "installed" / "drakit_kind" / "conformance")
+    installed = runs.suite()
+    assert installed.is_relative_to(tmp_path)
+    assert {path.name for path in installed.glob("*.py")} == {path.name for path in tree.glob("*.py")}
+    # Stories that read layouts find them beside the suite, as in the source tree.
+    assert (installed.parent / "driver" / "examples" / "layouts" / "four-gpus.yaml").exists()
+    assert (tmp_path / "installed" / "drakit_kind" / "conformance" / "page.html.jinja").exists()
+    assert (tmp_path / "installed" / "drakit_kind" / "conformance" / "pytest.ini").exists()
 
 
 @pytest.mark.parametrize(
