@@ -9,20 +9,24 @@ from drakit_kind.cluster import COMPONENTS, ClusterError, Component
 
 Local = Literal["embedded", "binaries"]
 LOCAL: tuple[Local, ...] = get_args(Local)
+Backend = Literal["embedded", "binaries", "kind"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
 
 _CONTROL_PLANE: frozenset[Component] = frozenset({"apiserver", "controllers", "scheduler"})
 
 
-def real_components(backend: Local, chosen: str | None = None) -> frozenset[Component]:
+def real_components(backend: Backend, chosen: str | None = None) -> frozenset[Component]:
     """The components that are Kubernetes' own programs.
 
     ``chosen`` is a list as of ``--real apiserver,controllers``; None is the backend's own choice: none for
-    ``embedded``; for ``binaries`` the control plane, and kubelets too for root, whom containers need.
+    ``embedded``; for ``binaries`` the control plane, and kubelets too for root, whom containers need; for ``kind`` all.
     """
     if chosen is not None:
         return _parsed(chosen)
     if backend == "embedded":
         return frozenset()
+    if backend == "kind":
+        return frozenset(COMPONENTS)
     return _CONTROL_PLANE | ({"kubelet"} if os.geteuid() == 0 else frozenset())
 
 

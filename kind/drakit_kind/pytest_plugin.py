@@ -7,6 +7,8 @@ every pytest of the environment, so nothing heavy is imported before one of them
 from __future__ import annotations
 
 import contextlib
+import importlib.util
+import re
 import secrets
 import shutil
 import tempfile
@@ -20,22 +22,28 @@ import pytest
 if TYPE_CHECKING:
     from drakit_kind.api import Api
     from drakit_kind.cluster import Cluster, ClusterSpec, Driver
+    from drakit_kind.home import ClusterHome
 
 _DEFAULT_NODES = 5
+# Each is a container with systemd, containerd and pods of its own.
+_DEFAULT_KIND_NODES = 2
 _DRIVERS: pytest.StashKey[list[Driver]] = pytest.StashKey()
 # Longer than a simulated kubelet takes to end pods, and than a container that ignores SIGTERM.
 _GRACE_SECONDS = 40.0
+_IN_KIND = {"apiserver", "controllers", "kubelet"}
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Options of the cluster that the fixtures start."""
     group = parser.getgroup("drakit", "test clusters with DRA devices (drakit)")
     group.addoption(
         "--cluster",
-        choices=["embedded", "binaries"],
+        choices=["embedded", "binaries", "kind"],
         default="embedded",
-        help="backend of the `cluster` fixture (default: embedded, drakit's own components; binaries: Kubernetes' own)",
+        help="backend of the `cluster` fixture (default: embedded, drakit's own components; binaries: Kubernetes' own; "
+        "kind: Kubernetes in containers)",
     )
+    _add_kind_options(group, pluginmanager)
     group.addoption(
         "--real",
         metavar="COMPONENT,...",
@@ -46,9 +54,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--cluster-nodes",
         type=int,
-        default=_DEFAULT_NODES,
         metavar="N",
-        help=f"nodes of the `cluster` fixture (default: {_DEFAULT_NODES})",
+        help=f"nodes of the `cluster` fixture (default: {_DEFAULT_NODES}; of kind {_DEFAULT_KIND_NODES})",
     )
     group.addoption("--emulated-version", metavar="V", help="Kubernetes 1.34 to 1.37 (default: the version's own)")
     group.addoption(
@@ -63,6 +70,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="DRA driver that stories about any driver judge (default: one of drakit's, started for each)",
     )
     group.addoption("--feature-gates", default="", metavar="A=true,B=false", help="feature gates of all components")
+
+
+def _add_kind_options(group: pytest.OptionGroup, pluginmanager: pytest.PytestPluginManager) -> None:
+    """pytest-kind has these too, with the same meaning; where it is a plugin of this run, its own are used."""
+    if importlib.util.find_spec("pytest_kind") is not None and not pluginmanager.is_blocked("pytest-kind"):
+        return
+    group.addoption("--kind-bin", metavar="FILE", help="kind (default: drakit's build, or the one in PATH)")
+    group.addoption("--kind-kubectl-bin", metavar="FILE", help="kubectl (default: drakit's build, or the one in PATH)")
+    group.addoption(
+        "--kind-image",
+        metavar="IMAGE",
+        help="node image of kind, e.g. kindest/node:v1.37.1 (default: made of drakit's binaries if it has them)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -117,12 +137,17 @@ def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
     from drakit_kind.cluster import KUBERNETES_VERSION, ClusterSpec
 
     option = request.config.getoption
+    in_kind = option("--cluster") == "kind"
+    count = option("--cluster-nodes")
+    if count is None:
+        count = _DEFAULT_KIND_NODES if in_kind else _DEFAULT_NODES
+    of_image = re.search(r":v(\d+\.\d+\.\d+)", option("--kind-image") or "") if in_kind else None
     return ClusterSpec(
         name="pytest",
-        version=option("--kubernetes-version") or KUBERNETES_VERSION,
+        version=option("--kubernetes-version") or (of_image[1] if of_image else KUBERNETES_VERSION),
         real=real_components(option("--cluster"), option("--real")),
         kubernetes_dir=option("--kubernetes-dir"),
-        nodes=[f"node-{number}" for number in range(1, option("--cluster-nodes") + 1)],
+        nodes=[f"node-{number}" for number in range(1, count + 1)],
         emulated_version=option("--emulated-version"),
         gates=parse_gates(option("--feature-gates")),
     )
@@ -130,7 +155,10 @@ def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
 
 @pytest.fixture(scope="session")
 def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterSpec], Cluster]]:
-    """Start clusters of one's own; all are stopped and their files removed at the end of the session."""
+    """Start clusters of one's own; all are stopped and their files removed at the end of the session.
+
+    With ``--cluster kind``, what is real but perhaps for the scheduler is a kind cluster.
+    """
     from drakit_kind.home import ClusterHome
     from drakit_kind.local import LocalCluster
 
@@ -140,12 +168,30 @@ def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterS
             # /tmp by name: pytest's own directories are longer than a unix socket's path may be.
             directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
             stack.callback(shutil.rmtree, directory, ignore_errors=True)
-            cluster = LocalCluster(spec, ClusterHome(directory), temporary=True)
+            home = ClusterHome(directory)
+            in_kind = request.config.getoption("--cluster") == "kind" and spec.real >= _IN_KIND
+            cluster = _kind_cluster(request.config, spec, home) if in_kind else LocalCluster(spec, home, temporary=True)
             stack.callback(cluster.stop)
             cluster.start()
             return cluster
 
         yield start
+
+
+def _kind_cluster(config: pytest.Config, spec: ClusterSpec, home: ClusterHome) -> Cluster:
+    from drakit_kind.kind.cluster import KindCluster
+
+    kind, kubectl = (config.getoption(name) for name in ("--kind-bin", "--kind-kubectl-bin"))
+    terminal = config.pluginmanager.getplugin("terminalreporter")
+    return KindCluster(
+        spec,
+        home,
+        kind=Path(kind).absolute() if kind else None,
+        kubectl=Path(kubectl).absolute() if kubectl else None,
+        image=config.getoption("--kind-image"),
+        tied=True,
+        report=lambda text: terminal.write_line(f"kind: {text}") if terminal else None,
+    )
 
 
 @pytest.fixture(scope="session")
