@@ -1,0 +1,93 @@
+"""What kind is told: each component gets the gates and the version that its program takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import yaml
+
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
+from drakit_kind.kind.config import kind_config
+
+SPEC = ClusterSpec(name="story", nodes=["a", "b"], real=frozenset(COMPONENTS))
+IMAGES = {"1.37.1": "local:1.37", "1.34.3": "local:1.34"}
+
+
+def _config(spec: ClusterSpec, *, dns: bool = True) -> dict[str, Any]:
+    return kind_config(spec, IMAGES, dns=dns)
+
+
+def _patch(config: dict[str, Any], kind: str) -> dict[str, Any]:
+    patches = [yaml.safe_load(text) for text in config["kubeadmConfigPatches"]]
+    return next((patch for patch in patches if patch["kind"] == kind), {})
+
+
+def _flags(config: dict[str, Any], section: str) -> dict[str, str]:
+    flags: dict[str, str] = _patch(config, "ClusterConfiguration")[section]["extraArgs"]
+    return flags
+
+
+def test_workers_carry_the_names_that_stories_use() -> None:
+    control_plane, *workers = _config(SPEC)["nodes"]
+    assert control_plane == {"role": "control-plane", "image": "local:1.37"}
+    assert [worker["role"] for worker in workers] == ["worker", "worker"]
+    joins = [yaml.safe_load(patch) for worker in workers for patch in worker["kubeadmConfigPatches"]]
+    assert joins == [
+        {"kind": "JoinConfiguration", "nodeRegistration": {"name": "a"}},
+        {"kind": "JoinConfiguration", "nodeRegistration": {"name": "b"}},
+    ]
+
+
+def test_gates_go_to_each_component_by_itself() -> None:
+    """kind's own featureGates would give them to kubelets that may refuse them."""
+    config = _config(replace(SPEC, gates={"DRADerivedAttributes": True, "DRADeviceTaints": False}))
+    assert "featureGates" not in config
+    for section in ("apiServer", "controllerManager", "scheduler"):
+        assert _flags(config, section)["feature-gates"] == "DRADerivedAttributes=true,DRADeviceTaints=false"
+    kubelet = _patch(config, "KubeletConfiguration")
+    assert kubelet["featureGates"] == {"DRADerivedAttributes": True, "DRADeviceTaints": False}
+    assert kubelet["apiVersion"] == "kubelet.config.k8s.io/v1beta1"
+
+
+def test_an_emulated_version_is_for_the_control_plane_only() -> None:
+    config = _config(replace(SPEC, emulated_version="1.36"))
+    for section in ("apiServer", "controllerManager", "scheduler"):
+        assert _flags(config, section)["emulated-version"] == "kube=1.36"
+    assert "1.36" not in yaml.safe_dump(_patch(config, "KubeletConfiguration"))
+
+
+def test_older_kubelets_have_an_image_of_their_own_and_no_gate_that_they_do_not_know() -> None:
+    config = _config(replace(SPEC, versions={"kubelet": "1.34.3"}, gates={"DRADerivedAttributes": True}))
+    assert [node["image"] for node in config["nodes"]] == ["local:1.37", "local:1.34", "local:1.34"]
+    assert "featureGates" not in _patch(config, "KubeletConfiguration")
+    assert _flags(config, "apiServer")["feature-gates"] == "DRADerivedAttributes=true"
+
+
+def test_without_dns_kubeadm_leaves_it_out_and_still_checks_nothing() -> None:
+    assert _patch(_config(SPEC, dns=True), "InitConfiguration") == {}
+    skipped = _patch(_config(SPEC, dns=False), "InitConfiguration")["skipPhases"]
+    assert skipped == ["preflight", "addon/coredns"]
+
+
+def test_api_versions_and_the_port_are_kinds_own_fields() -> None:
+    config = _config(replace(SPEC, runtime_config={"resource.k8s.io/v1beta1": "true"}, port=40000))
+    assert config["runtimeConfig"] == {"resource.k8s.io/v1beta1": "true"}
+    assert config["networking"] == {"apiServerAddress": "127.0.0.1", "apiServerPort": 40000}
+    assert _config(SPEC)["networking"] == {"apiServerAddress": "127.0.0.1"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (replace(SPEC, real=frozenset({"apiserver", "controllers"})), "real must have kubelet too"),
+        (replace(SPEC, real=frozenset()), "real must have apiserver, controllers, kubelet too"),
+        (replace(SPEC, nodes=["a", "a"]), "each node needs a name of its own"),
+        (replace(SPEC, gates={"DRAResourceSliceMixins": True}), "exists in drakit's own components only"),
+    ],
+    ids=["simulated kubelets", "nothing real", "two nodes of one name", "a gate of the kit"],
+)
+def test_what_kind_cannot_do_is_refused(spec: ClusterSpec, message: str) -> None:
+    with pytest.raises(ClusterError, match=message):
+        _config(spec)

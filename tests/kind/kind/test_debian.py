@@ -1,0 +1,121 @@
+"""Layers are cut out of one Debian root: whole packages, with all that they need and nothing else."""
+
+from __future__ import annotations
+
+import io
+import os
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.kind import debian
+from drakit_kind.kind.debian import PackageFiles
+from tests.kind.kind.debian_root import write_root
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_root(tmp_path / "root.tar")
+
+
+def _layer(root: Path, *packages: str) -> tuple[list[str], dict[str, tarfile.TarInfo]]:
+    stream = io.BytesIO()
+    chosen = PackageFiles(root).write_layer(stream, packages)
+    stream.seek(0)
+    with tarfile.open(fileobj=stream) as layer:
+        return chosen, {member.name: member for member in layer}
+
+
+def test_a_package_comes_with_what_it_depends_on(root: Path) -> None:
+    chosen, layer = _layer(root, "iptables")
+    assert chosen == ["iptables", "libc6", "libgcc-s1", "libxtables12", "netbase"]
+    # libm is loaded by extensions only, and is there because whole packages are.
+    assert {name for name, member in layer.items() if member.isreg()} == {
+        "etc/protocols",
+        "usr/lib/x86_64-linux-gnu/libc.so.6",
+        "usr/lib/x86_64-linux-gnu/libm.so.6",
+        "usr/lib/xtables/libxt_statistic.so",
+        "usr/sbin/xtables-nft-multi",
+    }
+
+
+def test_paths_below_lib_lie_where_the_root_has_them(root: Path) -> None:
+    _, layer = _layer(root, "libc6")
+    assert layer["lib"].issym()
+    assert layer["lib"].linkname == "usr/lib"
+    assert not any(name.startswith("lib/") for name in layer)
+
+
+def test_what_installs_packages_is_left_out_and_compiled_python_is_not(root: Path) -> None:
+    chosen, layer = _layer(root, "python3")
+    assert chosen == ["libc6", "libgcc-s1", "python3"]
+    assert "usr/lib/python3/__pycache__/os.cpython-311.pyc" in layer
+    # A compiled module is valid for a source of one time only.
+    assert layer["usr/lib/python3/os.py"].mtime == 1_700_000_000
+
+
+def test_layers_depend_on_the_packages_alone(root: Path, tmp_path: Path) -> None:
+    one, two = io.BytesIO(), io.BytesIO()
+    PackageFiles(root).write_layer(one, ["iptables", "nftables"])
+    PackageFiles(write_root(tmp_path / "other.tar")).write_layer(two, ["nftables", "iptables"])
+    assert one.getvalue() == two.getvalue()
+
+
+def test_a_package_that_is_not_there_is_named(root: Path) -> None:
+    with pytest.raises(ClusterError, match="the Debian root has no package systemd"):
+        _layer(root, "systemd")
+
+
+def test_a_tar_that_is_no_debian_root_is_named(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "other.tar", "w") as tar:
+        tar.add(__file__, "./etc/other")
+    with pytest.raises(ClusterError, match=r"other.tar has no var/lib/dpkg/status; it is no Debian root"):
+        _layer(tmp_path / "other.tar", "iptables")
+
+
+def test_without_root_or_debootstrap_the_error_says_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(ClusterError, match=r"only root can make a Debian root.*--base"):
+        debian.root_tar(tmp_path, print)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(ClusterError, match=r"no debootstrap.*apt-get install debootstrap.*--base"):
+        debian.root_tar(tmp_path, print)
+
+
+def _debootstrap(directory: Path, script: str) -> None:
+    directory.mkdir()
+    program = directory / "debootstrap"
+    program.write_text(f"#!/bin/sh\n# --variant --include SUITE ROOT MIRROR\n{script}\n")
+    program.chmod(0o755)
+
+
+def test_the_root_is_made_once_and_without_what_a_container_does_not_need(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    _debootstrap(
+        tmp_path / "bin",
+        'mkdir -p "$4/etc" "$4/usr/share/doc/x" "$4/proc"; echo root >"$4/etc/passwd"; echo x >"$4/usr/share/doc/x/y"',
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    file = debian.root_tar(tmp_path / "cache", lambda text: None)
+    with tarfile.open(file) as tar:
+        names = set(tar.getnames())
+    assert {"./etc/passwd", "./proc"} <= names
+    assert "./usr/share/doc/x/y" not in names
+    (tmp_path / "bin" / "debootstrap").unlink()
+    assert debian.root_tar(tmp_path / "cache", lambda text: None) == file
+
+
+def test_a_root_that_fails_leaves_nothing_but_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    _debootstrap(tmp_path / "bin", 'mkdir -p "$4"; echo "E: no such suite"; exit 1')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    with pytest.raises(ClusterError, match="debootstrap failed with status 1: E: no such suite; all of it is in"):
+        debian.root_tar(tmp_path / "cache", lambda text: None)
+    assert sorted(path.suffix for path in (tmp_path / "cache" / "debian").iterdir()) == ["", ".log"]

@@ -1,0 +1,169 @@
+"""What a node image is made of: kind's own files with few changes, and images under the names that kubeadm wants."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tarfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.images import Entry
+from drakit_kind.kind import component_images, node_files, node_image
+from drakit_kind.kind.kind_module import KindModule, kind_version
+from drakit_kind.kubernetes.assets import Assets
+
+
+def _entries(module: KindModule, assets: Assets) -> dict[str, Entry]:
+    return {entry.path: entry for entry in node_files.entries(module, assets)}
+
+
+def _text(entry: Entry) -> str:
+    assert entry.contents is not None
+    return (entry.contents if isinstance(entry.contents, bytes) else entry.contents.read_bytes()).decode()
+
+
+def test_kinds_files_keep_their_places_and_modes(module: KindModule, assets: Assets) -> None:
+    entries = _entries(module, assets)
+    modes = {path: entries[path].mode for path in ("usr/local/bin/entrypoint", "kind/bin/mount-product-files.sh")}
+    assert set(modes.values()) == {0o755}
+    assert entries["etc/systemd/system/kubelet.service"].mode == 0o644
+    assert not any(path.startswith("LICENSES") for path in entries)
+
+
+def test_a_node_runs_on_machines_with_cgroup_v1_and_without_cap_sys_resource(
+    module: KindModule, assets: Assets
+) -> None:
+    entries = _entries(module, assets)
+    assert _text(entries["etc/default/kubelet"]) == (
+        "KUBELET_EXTRA_ARGS=--fail-cgroupv1=false --runtime-cgroups=/system.slice/containerd.service"
+    )
+    assert "restrict_oom_score_adj = true" in _text(entries["etc/containerd/config.toml"])
+
+
+def test_a_kind_that_has_changed_is_not_half_patched(module: KindModule, assets: Assets) -> None:
+    (module.directory / "images/base/files/etc/containerd/config.toml").write_text("version = 4\n")
+    with pytest.raises(ClusterError, match=r"config.toml is not as drakit knows it.*restrict_oom_score_adj = false"):
+        _entries(module, assets)
+
+
+def test_containers_of_a_node_start_from_containerds_spec_with_kinds_hook(module: KindModule, assets: Assets) -> None:
+    spec = json.loads(_text(_entries(module, assets)["etc/containerd/cri-base.json"]))
+    assert "rlimits" not in spec["process"]
+    assert spec["hooks"]["createContainer"] == [{"path": "/kind/bin/mount-product-files.sh"}]
+
+
+def test_every_service_that_starts_with_a_node_is_there(module: KindModule, assets: Assets) -> None:
+    module.directory.joinpath("images/base/files/etc/systemd/system/containerd.service").write_text("[Unit]\n")
+    module.directory.joinpath("images/base/files/etc/systemd/system/undo-mount-hacks.service").write_text("[Unit]\n")
+    entries = _entries(module, assets)
+    wanted = [path for path in entries if path.startswith("etc/systemd/system/multi-user.target.wants/")]
+    assert len(wanted) == 4
+    assert all(f"etc/systemd/system/{Path(path).name}" in entries for path in wanted)
+
+
+@pytest.mark.parametrize("script", ["_NETWORK_SCRIPT", "_SETTINGS_SCRIPT", "_CRICTL"])
+def test_scripts_of_a_node_are_valid(script: str) -> None:
+    subprocess.run(["bash", "-n"], input=getattr(node_files, script), check=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"),
+    [
+        ("usr/lib/systemd/system/kubelet.service", True),
+        ("usr/lib/systemd/system/multi-user.target.wants/getty.target", False),
+        ("usr/lib/systemd/system/sysinit.target.wants/systemd-tmpfiles-setup.service", False),
+        ("usr/lib/systemd/system/sysinit.target.wants/systemd-sysctl.service", True),
+        ("usr/lib/systemd/system/sockets.target.wants/systemd-udevd-control.socket", False),
+        ("usr/lib/systemd/system/sockets.target.wants/systemd-journald.socket", True),
+        ("etc/systemd/system/getty.target.wants/getty@tty1.service", False),
+        ("etc/passwd", True),
+    ],
+)
+def test_units_of_machines_are_left_out(path: str, wanted: bool) -> None:
+    assert node_files.belongs_in_node(path) is wanted
+
+
+def _images(archive: Path) -> dict[str, list[str]]:
+    """Names of each image, and the files of its layers."""
+    found = {}
+    with tarfile.open(archive) as tar:
+        for entry in json.load(tar.extractfile("manifest.json")):  # type: ignore[arg-type]
+            files: list[str] = []
+            for layer in entry["Layers"]:
+                with tarfile.open(fileobj=tar.extractfile(layer)) as content:
+                    files += content.getnames()
+            found.update(dict.fromkeys(entry["RepoTags"], files))
+    return found
+
+
+def test_the_release_has_what_kind_reads(assets: Assets, module: KindModule, root: Path, tmp_path: Path) -> None:
+    scratch, server = tmp_path / "scratch", tmp_path / "kubernetes-server.tar.gz"
+    scratch.mkdir()
+    component_images.write_server_tar(server, assets, module, root, scratch)
+    with tarfile.open(server) as tar:
+        names = {name.removeprefix("kubernetes/") for name in tar.getnames()}
+        version = tar.extractfile("kubernetes/version")
+        assert version is not None
+        assert version.read() == b"v1.37.1\n"
+        tar.extractall(tmp_path / "unpacked", filter="data")
+    assert names == {"version"} | {
+        f"server/bin/{name}"
+        for name in (
+            "kubeadm", "kubelet", "kubectl", "kube-apiserver.tar", "kube-controller-manager.tar", "kube-scheduler.tar",
+            "kube-proxy.tar",
+        )
+    }  # fmt: skip
+    binaries = tmp_path / "unpacked/kubernetes/server/bin"
+    scheduler = _images(binaries / "kube-scheduler.tar")
+    assert "usr/local/bin/kube-scheduler" in scheduler["registry.k8s.io/kube-scheduler:v1.37.1"]
+    others = _images(binaries / "kube-proxy.tar")
+    assert set(others) == {
+        "registry.k8s.io/kube-proxy:v1.37.1",
+        "registry.k8s.io/etcd:3.7.0-0",
+        "registry.k8s.io/pause:3.10",
+        "registry.k8s.io/coredns/coredns:v1.14.6",
+        "docker.io/kindest/kindnetd:v1",
+        "docker.io/kindest/local-path-provisioner:v1",
+    }
+    proxy = others["registry.k8s.io/kube-proxy:v1.37.1"]
+    assert {"usr/local/bin/kube-proxy", "usr/sbin/iptables-restore", "usr/sbin/nft", "usr/sbin/conntrack"} <= set(proxy)
+    assert "usr/lib/x86_64-linux-gnu/libm.so.6" in proxy
+
+
+def test_a_missing_binary_is_named_before_anything_is_built(assets: Assets, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_image, "check_daemon", lambda: None)
+    (assets.own[0] / "kube-proxy").unlink()
+    with pytest.raises(ClusterError, match=r"there is no kube-proxy of Kubernetes 1\.37\.1"):
+        node_image.build(assets, print)
+
+
+def test_without_a_daemon_the_error_says_the_way_out(assets: Assets, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(
+        ClusterError, match=r"no Docker daemon answers .*there is no 'docker' in PATH.*\.ci/docker start"
+    ):
+        node_image.build(assets, print)
+
+
+def test_a_kind_that_hides_its_images_is_refused(module: KindModule) -> None:
+    assert module.sandbox_image == "registry.k8s.io/pause:3.10"
+    for source in (module.directory / "pkg/build/nodeimage").iterdir():
+        source.unlink()
+    with pytest.raises(ClusterError, match=r"kind v0\.33\.0 names its add-on images elsewhere"):
+        assert replace(module).addon_images
+
+
+@pytest.mark.parametrize(("printed", "version"), [("kind v0.33.0 go1.26.8 linux/amd64", "v0.33.0"), ("kindly", None)])
+def test_the_module_is_that_of_the_kind_that_is_used(tmp_path: Path, printed: str, version: str | None) -> None:
+    kind = tmp_path / "kind"
+    kind.write_text(f"#!/bin/sh\necho {printed}\n")
+    kind.chmod(0o755)
+    if version is None:
+        with pytest.raises(ClusterError, match="is no kind"):
+            kind_version(kind)
+    else:
+        assert kind_version(kind) == version
