@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -48,9 +48,9 @@ class _Recorded(Connection):
         self.used.add(_right(method, path))
         return await super().request(method, path, *arguments, **options)
 
-    def watch(self, resource: Resource, *arguments: Any, **options: Any) -> AsyncIterator[Object]:
+    def watch(self, resource: Resource, namespace: str | None = None, **options: Any) -> AsyncGenerator[Object, None]:
         self.used.add(("watch", resource.group, resource.plural))
-        return super().watch(resource, *arguments, **options)
+        return super().watch(resource, namespace, **options)
 
 
 def _right(method: str, path: str) -> tuple[str, str, str]:
