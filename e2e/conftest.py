@@ -17,7 +17,7 @@ from drakit_kind import manifests
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, Driver
 from drakit_kind.pytest_plugin import end_pods
-from e2e.hardware import Gpus, StartGpus, StartTpus, Tpus
+from e2e.hardware import Gpus, StartGpus, StartTpus, TakeNodes, Tpus
 from e2e.ledger import AllFree, Allocated, DevicesOf, Ledger, OpenLedger, results
 from e2e.subject import Subject
 
@@ -25,7 +25,6 @@ from e2e.subject import Subject
 collect_ignore = ["matrix", "interchange", "machine"]
 
 _FIGURES: dict[str, str] = {}
-_HOSTS = 4  # of a TPU pool of 4x4 chips
 _BEGAN = time.monotonic()
 
 
@@ -36,12 +35,22 @@ def node(cluster: Cluster) -> str:
 
 
 @pytest.fixture
-def hosts(cluster: Cluster) -> list[str]:
-    """The four hosts of a 4x4 pool, in the order of their numbers."""
-    nodes = list(cluster.spec.nodes)
-    if len(nodes) < _HOSTS:
-        pytest.skip(f"a 4x4 pool has {_HOSTS} hosts, this cluster has {len(nodes)} nodes; see --cluster-nodes")
-    return nodes[-_HOSTS:]
+def nodes(cluster: Cluster) -> TakeNodes:
+    """``nodes(2)``: the last two nodes; a story that needs more than there are is left out."""
+
+    def take(count: int) -> list[str]:
+        there = list(cluster.spec.nodes)
+        if len(there) < count:
+            pytest.skip(f"needs {count} nodes, this cluster has {len(there)}; see --cluster-nodes")
+        return there[-count:]
+
+    return take
+
+
+@pytest.fixture
+def hosts(nodes: TakeNodes) -> list[str]:
+    """The four hosts of a pool of 4x4 chips, in the order of their numbers."""
+    return nodes(4)
 
 
 @pytest.fixture

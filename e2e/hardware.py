@@ -76,3 +76,4 @@ class Tpus:
 
 StartGpus = Callable[..., Gpus]
 StartTpus = Callable[..., Tpus]
+TakeNodes = Callable[[int], list[str]]

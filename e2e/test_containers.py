@@ -13,7 +13,7 @@ from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.manifests import deployment, pod
-from e2e.hardware import StartGpus, StartTpus
+from e2e.hardware import StartGpus, StartTpus, TakeNodes
 from e2e.ledger import DevicesOf
 
 pytestmark = [
@@ -55,14 +55,16 @@ def test_a_process_in_the_container_sees_its_partitions(
     assert [name for name in exec_env("other") if name.startswith("GPU_DEVICE_")] == []
 
 
+@pytest.mark.parametrize(("profile", "count"), [("tpu-v6e-2x4", 2), ("tpu-v6e-4x4", 4)])
 def test_a_process_in_each_host_of_a_slice_knows_its_place(
-    api: Api, tpus: StartTpus, exec_env: Exec, hosts: list[str]
+    api: Api, tpus: StartTpus, exec_env: Exec, nodes: TakeNodes, profile: str, count: int
 ) -> None:
-    tpu = tpus(nodes=hosts)
-    api.create(tpu.slice_of("mesh", 16), deployment("workers", "mesh", replicas=4))
+    hosts = nodes(count)
+    tpu = tpus(profile, nodes=hosts)
+    api.create(tpu.slice_of("mesh", 4 * count), deployment("workers", "mesh", replicas=count))
     pods = api.wait_all(
-        PODS, lambda seen: sum(item["status"].get("phase") == "Running" for item in seen) == 4, what="running"
+        PODS, lambda seen: sum(item["status"].get("phase") == "Running" for item in seen) == count, what="running"
     )
     seen = {item["spec"]["nodeName"]: exec_env(item["metadata"]["name"]) for item in pods}
-    assert [int(seen[host]["TPU_WORKER_ID"]) for host in hosts] == [0, 1, 2, 3]
+    assert [int(seen[host]["TPU_WORKER_ID"]) for host in hosts] == list(range(count))
     assert {environment["TPU_WORKER_HOSTNAMES"] for environment in seen.values()} == {",".join(hosts)}

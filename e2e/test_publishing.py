@@ -13,6 +13,7 @@ import pytest
 from drakit_client.resources import RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.cluster import Driver
+from e2e.hardware import TakeNodes
 
 pytestmark = pytest.mark.capability(
     "partitionable devices: published as described", source="KEP-4815", gates=["DRAPartitionableDevices"]
@@ -21,14 +22,16 @@ pytestmark = pytest.mark.capability(
 Object = dict[str, Any]
 
 
-@pytest.mark.parametrize(("profile", "count"), [("a100-40gb", 1), ("dgx-a100", 1), ("tpu-v6e-4x4", 4)])
+@pytest.mark.parametrize(
+    ("profile", "count"), [("a100-40gb", 1), ("dgx-a100", 1), ("tpu-v6e-2x4", 2), ("tpu-v6e-4x4", 4)]
+)
 def test_slices_are_stored_as_the_driver_prints_them(
-    api: Api, driver: Callable[..., Driver], hosts: list[str], profile: str, count: int
+    api: Api, driver: Callable[..., Driver], nodes: TakeNodes, profile: str, count: int
 ) -> None:
-    nodes = hosts[:count]
-    name = driver(profile, nodes=nodes).name
+    where = nodes(count)
+    name = driver(profile, nodes=where).name
     stored = api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={name}")
-    printed = _printed(profile, nodes, name)
+    printed = _printed(profile, where, name)
     assert _content(stored) == _content(printed)
     assert {item["spec"]["pool"]["resourceSliceCount"] for item in stored} == {len(printed)}
 

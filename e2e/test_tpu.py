@@ -9,7 +9,7 @@ import pytest
 from drakit_client.resources import DEPLOYMENTS, NODES, PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.manifests import deployment, pod
-from e2e.hardware import StartTpus
+from e2e.hardware import StartTpus, TakeNodes
 from e2e.ledger import DevicesOf, OpenLedger
 
 pytestmark = pytest.mark.capability(
@@ -51,6 +51,21 @@ def test_a_deployment_spreads_over_exactly_the_hosts_of_its_slice(
     assert {consumer["name"] for consumer in claim["status"]["reservedFor"]} == {
         item["metadata"]["name"] for item in pods
     }
+
+
+def test_a_pool_of_two_hosts_is_taken_by_one_deployment(
+    api: Api, tpus: StartTpus, nodes: TakeNodes, devices_of: DevicesOf
+) -> None:
+    hosts = nodes(2)
+    tpu = tpus("tpu-v6e-2x4", nodes=hosts)
+    api.create(tpu.slice_of("whole", 8), deployment("workers", "whole", replicas=2))
+    api.wait(DEPLOYMENTS, "workers", lambda seen: seen["status"].get("availableReplicas") == 2, what="available")
+    assert devices_of("whole") == ["tpu-2x4-1"]
+    workers = {item["spec"]["nodeName"]: api.environment(item["metadata"]["name"]) for item in _pods_of(api, "workers")}
+    assert [workers[host]["TPU_WORKER_ID"] for host in hosts] == ["0", "1"]
+    assert {environment["TPU_TOPOLOGY"] for environment in workers.values()} == {"2x4"}
+    api.create(tpu.slice_of("part", 4), pod("part", "part"))
+    assert "cannot allocate all claims" in api.wait_event("part", "FailedScheduling")
 
 
 def test_each_worker_knows_its_place_in_the_mesh(
