@@ -48,7 +48,7 @@ test: setup
 
 e2e: setup ready-$(CLUSTER)
 	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) --kubernetes-version $(VERSION) -n $(E2E_JOBS) --dist loadgroup -rs \
-		-o timeout=$(E2E_TIMEOUT_$(CLUSTER)) $(ARGS)
+		-o timeout=$(E2E_TIMEOUT_$(CLUSTER)) $(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)
 
 e2e-leftovers: setup ready-binaries
 	$(BIN)/python -m pytest e2e/machine -o timeout=600 $(ARGS)
@@ -60,7 +60,13 @@ ready-embedded:
 ready-binaries: setup
 	$(if $(DRAKIT_KUBERNETES_DIR),,$(foreach version,$(sort $(NEWEST) $(VERSION)),$(BIN)/drakit kubernetes build $(version) &&) true)
 
-ready-kind: setup
+# Images are made before the stories begin: it takes longer than a story may. KIND_IMAGE=kindest/node:v1.37.1 takes a
+# registry's node image instead.
+KIND_IMAGE ?=
+ready-kind: setup $(if $(KIND_IMAGE),,ready-binaries)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[kind]'
+	$(if $(KIND_IMAGE),,$(BIN)/drakit kind node-image $(VERSION))
+	$(BIN)/drakit kind driver-image
 
 lint: setup
 	$(BIN)/ruff check .

@@ -17,6 +17,7 @@ _COMMANDS = {
         "kubernetes",
         "Build and find the real binaries of a Kubernetes version.",
     ),
+    "kind": ("drakit_kind.kind.commands", "kind", "Make the images of kind clusters without any image registry."),
     "conformance": (
         "drakit_kind.conformance.command",
         "conformance",

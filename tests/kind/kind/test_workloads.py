@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 import pytest
 import yaml
 from click.testing import CliRunner
+from hatchling.builders.wheel import WheelBuilder
 
+import drakit_allocator
+import drakit_driver
 from drakit_kind.cluster import ClusterError, DriverSpec
 from drakit_kind.kind import workloads
 
@@ -139,3 +143,17 @@ def test_the_scheduler_is_the_deployment_of_the_manifest() -> None:
 
 def test_access_is_that_of_the_manifest() -> None:
     assert workloads.access() == _published("driver/deploy/00-access.yaml")
+
+
+def test_a_wheel_has_the_manifests_where_an_installed_drakit_looks_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [wheel] = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "installed")
+    before = workloads.access(), workloads.driver(GPU, IMAGE), workloads.driver(TPU, IMAGE)
+    for package in (drakit_driver, drakit_allocator):
+        monkeypatch.setattr(package, "__file__", str(tmp_path / "installed" / package.__name__ / "__init__.py"))
+    assert not (tmp_path / "deploy").exists()
+    assert (workloads.access(), workloads.driver(GPU, IMAGE), workloads.driver(TPU, IMAGE)) == before
+    assert workloads.scheduler(IMAGE, name="mine", gates={}, emulated_version="1.37")
