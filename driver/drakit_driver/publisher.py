@@ -82,9 +82,8 @@ class Publisher:
         self._desired: dict[str, list[Desired]] = {}
         self._dropped: dict[str, list[str]] = {}
         self._pools: dict[str, Pool] = {}
-        # The forms that the server takes, as far as it was found out, and the pools for which it must be asked first.
+        # The forms that the server takes, where it is not the pool's own.
         self._forms: dict[str, Form] = {}
-        self._unasked: set[str] = set()
         self._synced: set[str] = set()
         # Pools of which nothing has changed since their last sync began.
         self._unchanged: set[str] = set()
@@ -101,7 +100,6 @@ class Publisher:
             raise ValueError(f"driver {self.driver}: pool names must be unique: {', '.join(sorted(names))}")
         fresh = {pool.name: self._wanted(pool, self._forms.get(pool.name, "native")) for pool in pools}
         self._pools = {pool.name: pool for pool in pools}
-        self._unasked = {pool.name for pool in pools if has_mixins(pool, self._gates)} - self._forms.keys()
         for name in self._desired.keys() - fresh.keys():
             fresh[name] = []
         for name, desired in fresh.items():
@@ -228,12 +226,11 @@ class Publisher:
             return True
 
     async def _sync(self, name: str) -> None:
-        if name in self._unasked:
+        if self._would_write_mixins(name):
             await self._choose_form(name)
         self._unchanged.add(name)
         desired = self._desired.get(name, [])
-        existing = [slice_ for slice_ in self._owned() if pool_name(slice_) == name]
-        planned = plan(desired, existing)
+        planned = self._plan(name)
         if not planned.empty:
             await self._write(name, desired, planned)
             action = f"published with generation {planned.generation}" if desired else "removed"
@@ -245,6 +242,16 @@ class Publisher:
             async with self._progress:
                 self._synced.add(name)
                 self._progress.notify_all()
+
+    def _plan(self, name: str) -> Plan:
+        existing = [slice_ for slice_ in self._owned() if pool_name(slice_) == name]
+        return plan(self._desired.get(name, []), existing)
+
+    def _would_write_mixins(self, name: str) -> bool:
+        """Whether the server must be asked first, each time: it may have been restarted with its gate off."""
+        pool = self._pools.get(name)
+        native = pool is not None and has_mixins(pool, self._gates) and name not in self._forms
+        return native and not self._plan(name).empty
 
     async def _write(self, name: str, desired: list[Desired], planned: Plan) -> None:
         for slice_ in planned.delete:
@@ -314,7 +321,6 @@ class Publisher:
         """
         native = self._wanted(self._pools[name], "native")
         kept = await self._api.takes(name, native)
-        self._unasked.discard(name)
         if kept and self._forms.pop(name, "native") != "native":
             self._report(f"pool {name}: the API server keeps mixins now")
             self._replace(name, native)

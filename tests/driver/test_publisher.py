@@ -381,6 +381,24 @@ async def test_mixins_are_flattened_for_a_server_that_does_not_keep_them(
     assert complete(api, "node-1")
 
 
+async def test_mixins_are_flattened_when_a_server_stops_keeping_them(
+    api: Any, connection: Connection, node: Object
+) -> None:
+    """Its gate was switched off, and the kubelet has wiped the slices: what is published then must be whole."""
+    gates = FeatureGates(overrides={"DRAResourceSliceMixins": True})
+    async with publishing(connection, [with_mixins()], gates=gates) as (publisher, lines):
+        await publisher.published(5)
+        assert any("mixins" in item["spec"] for item in api.slices())
+        api.admit = without_mixins
+        for item in api.slices():
+            await api.remove("resourceslices", item["metadata"]["name"])
+        await api.wait(lambda: complete(api, "node-1"))
+        flat = api.slices()[1]["spec"]["devices"][0]["consumesCounters"]
+        assert flat == [{"counterSet": "gpu-0", "counters": {"memory": {"value": "5Gi"}}}]
+        assert "pool node-1: the API server does not keep mixins, publishing the pool flattened" in lines
+        assert publisher.dropped() == {}
+
+
 async def test_counters_go_beside_the_devices_for_a_server_that_wants_them_there(
     api: Any, connection: Connection, node: Object
 ) -> None:
