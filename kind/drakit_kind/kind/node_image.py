@@ -44,7 +44,7 @@ def default_name(version: str) -> str:
 
 def is_ours(image: str) -> bool:
     """Whether the daemon has this image and it was made here."""
-    return INPUTS_LABEL in (image_labels(image) or {})
+    return bool((image_labels(image) or {}).get(INPUTS_LABEL))
 
 
 def build(assets: Assets, report: Report, *, name: str | None = None, base: Path | None = None) -> str:

@@ -1,0 +1,131 @@
+"""docker through its command: what fails is one readable line, and a killed test run leaves no cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.kind.docker import check_daemon, docker, image_labels, output
+
+_STARTER = """
+import sys, time
+from drakit_kind.kind.guard import Guard
+guard = Guard("drakit-story", network=sys.argv[1] == "1")
+if sys.argv[2] == "dismiss":
+    guard.dismiss()
+print("ready", flush=True)
+time.sleep(60)
+"""
+
+
+class FakeDocker:
+    """A ``docker`` in PATH that answers with a script and remembers what it was asked."""
+
+    def __init__(self, directory: Path) -> None:
+        self._program = directory / "docker"
+        self._calls = directory / "calls"
+        self._calls.touch()
+
+    def answers(self, script: str) -> None:
+        self._program.write_text(f'#!/bin/sh\necho "$*" >>{self._calls}\n{script}\n')
+        self._program.chmod(0o755)
+
+    @property
+    def calls(self) -> list[str]:
+        return self._calls.read_text().splitlines()
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return FakeDocker(tmp_path)
+
+
+def test_a_failure_is_what_docker_said_last(fake: FakeDocker) -> None:
+    fake.answers("echo first >&2; echo second >&2; echo third >&2; echo no such thing >&2; exit 1")
+    with pytest.raises(
+        ClusterError, match=r"`docker rm x y \.\.\.` failed with status 1: second / third / no such thing$"
+    ):
+        docker("rm", "x", "y", "z")
+
+
+def test_a_call_that_does_not_end_is_bounded(fake: FakeDocker) -> None:
+    fake.answers("exec sleep 30")
+    with pytest.raises(ClusterError, match=r"`docker pull x \.\.\.` did not end within 0 s"):
+        docker("pull", "x", timeout=0.2)
+
+
+def test_what_is_given_on_stdin_arrives(fake: FakeDocker, tmp_path: Path) -> None:
+    fake.answers("cat")
+    assert docker("load", stdin=b"archive") == "archive"
+    (tmp_path / "file").write_bytes(b"from a file")
+    with (tmp_path / "file").open("rb") as stream:
+        assert docker("load", stdin=stream) == "from a file"
+
+
+def test_a_program_that_is_not_there_is_named() -> None:
+    with pytest.raises(ClusterError, match="there is no 'no-such-program' in PATH; install it"):
+        output(["no-such-program", "version"], timeout=1)
+
+
+@pytest.mark.parametrize(
+    ("script", "labels"),
+    [
+        ("""echo '{"a": "b"}'""", {"a": "b"}),
+        ("echo null", {}),
+        ("echo 'Error response from daemon: No such image: x' >&2; exit 1", None),
+    ],
+    ids=["labels", "none", "no image"],
+)
+def test_labels_of_an_image(fake: FakeDocker, script: str, labels: dict[str, str] | None) -> None:
+    fake.answers(script)
+    assert image_labels("x") == labels
+
+
+def test_a_daemon_that_does_not_answer_is_no_missing_image(fake: FakeDocker) -> None:
+    fake.answers("echo 'Cannot connect to the Docker daemon' >&2; exit 1")
+    with pytest.raises(ClusterError, match="Cannot connect"):
+        image_labels("x")
+    with pytest.raises(ClusterError, match=r"no Docker daemon answers \(.*Cannot connect.*\.ci/docker start"):
+        check_daemon()
+
+
+@pytest.mark.parametrize("network", [True, False], ids=["kind's network was new", "kind's network was there before"])
+def test_a_killed_test_run_leaves_no_cluster(fake: FakeDocker, network: bool) -> None:
+    fake.answers('[ "$1" = ps ] && echo node-1 node-2; exit 0')
+    starter = _start("1" if network else "0", "stay")
+    starter.send_signal(signal.SIGKILL)
+    starter.wait()
+    wanted = [
+        "ps --all --quiet --filter label=io.x-k8s.kind.cluster=drakit-story",
+        "rm --force --volumes node-1 node-2",
+        *(["network rm kind"] if network else []),
+    ]
+    deadline = time.monotonic() + 30
+    while fake.calls != wanted and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert fake.calls == wanted
+
+
+def test_a_dismissed_guard_does_nothing(fake: FakeDocker) -> None:
+    fake.answers("exit 0")
+    starter = _start("1", "dismiss")
+    starter.send_signal(signal.SIGKILL)
+    starter.wait()
+    # It was waited for before the starter said so, hence nothing can come any more.
+    assert fake.calls == []
+
+
+def _start(*arguments: str) -> subprocess.Popen[str]:
+    starter = subprocess.Popen([sys.executable, "-c", _STARTER, *arguments], stdout=subprocess.PIPE, text=True)
+    assert starter.stdout is not None
+    with starter.stdout:
+        assert starter.stdout.readline() == "ready\n"
+    return starter
