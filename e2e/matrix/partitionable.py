@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from drakit_client.resources import PODS, RESOURCE_SLICES
 from drakit_kind.manifests import Object, claim, request
 from e2e.hardware import Gpus
-from e2e.ledger import Ledger
 from e2e.matrix.stage import Stage
 
 # The scheduler does not look at such devices, so all that it can say is that nothing fits.
@@ -42,12 +41,12 @@ def rollout(stage: Stage) -> Iterator[None]:
     stage.runs(_one(gpu, "half", "3g.20gb"))
     stage.runs(_one(gpu, "small", "1g.5gb"))
     stage.waits(_one(gpu, "too-large", "4g.20gb"), _NOTHING_FITS)
-    published = Ledger(stage.api, gpu.name).devices
+    published = stage.ledger(gpu.driver).devices
     yield
 
     stage.waits(_one(gpu, "uncounted", "1g.5gb"), _NOTHING_FITS)
     assert stage.runs(claim("plain", request("device", _PLAIN_DRIVER))) == ["plain-0"]
-    assert Ledger(stage.api, gpu.name).devices == published
+    assert stage.ledger(gpu.driver).devices == published
     yield
 
     told = f"pool {stage.node}: the API server dropped spec.devices[].consumesCounters"
@@ -65,8 +64,8 @@ def rollout(stage: Stage) -> Iterator[None]:
     stage.api.wait_all(
         RESOURCE_SLICES, lambda seen: _has_counters(seen, gpu.name), what="published with counters again"
     )
-    assert Ledger(stage.api, gpu.name).devices == published
+    assert stage.ledger(gpu.driver).devices == published
     stage.waits(_one(gpu, "still-too-large", "4g.20gb"), _NOTHING_FITS)
-    Ledger(stage.api, gpu.name).check()
+    stage.ledger(gpu.driver).check()
     stage.ends("half")
     stage.started("still-too-large")

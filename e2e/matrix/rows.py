@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from drakit_kind.cluster import Component
 from e2e.matrix import (
@@ -18,6 +20,7 @@ from e2e.matrix import (
     device_taints,
     fractional_capacity,
     list_attributes,
+    mixins,
     node_allocatable,
     older_gates,
     optional_operations,
@@ -25,6 +28,7 @@ from e2e.matrix import (
     pool_status,
     prioritized_list,
     refusals,
+    skew,
     workload_claims,
 )
 from e2e.matrix.row import Change, NotYet, Phase, Row
@@ -292,6 +296,98 @@ _LOCKED_GATES = Row(
     story=refusals.locked,
 )
 _NEWER_GATES = replace(_LOCKED_GATES, name="newer-gates", story=refusals.newer)
+_MIXINS = Row(
+    name="mixins",
+    feature="DRAResourceSliceMixins",
+    source="KEP-4815's alpha text (seed 004), KEP-5234",
+    story=mixins.rollout,
+    gates={"DRAResourceSliceMixins": True},
+    phases=_rollout("DRAResourceSliceMixins"),
+    own_gate=True,
+)
+_FLATTENED_MIXINS = replace(
+    _MIXINS,
+    name="mixins-flattened",
+    story=mixins.flattened,
+    gates={},
+    phases=[Phase(name="first"), Phase(name="slices wiped", changes=_back("kubelet"))],
+    own_gate=False,
+)
+
+
+def _steps(
+    name: str, source: str, phases: Sequence[Phase], *, plugin_versions: Sequence[str] = (), **options: Any
+) -> Row:
+    story = partial(skew.steps, phases=len(phases), plugin_versions=plugin_versions)
+    return Row(name=name, feature="Version skew", source=source, story=story, phases=phases, **options)
+
+
+def _to(version: str, *components: Component) -> list[Change]:
+    return [Change(component=component, version=version) for component in components]
+
+
+_SKEW_POLICY = "Kubernetes, version skew policy"
+_KUBELET_SKEW = [
+    _steps(
+        f"kubelet-{older}",
+        f"{_SKEW_POLICY}: a kubelet may be {distance} older than kube-apiserver",
+        [
+            Phase(name=f"kubelet {older}"),
+            Phase(name="kubelet 1.37.1", changes=_to("1.37.1", "kubelet")),
+            Phase(name=f"kubelet {older} again", changes=_to(older, "kubelet")),
+        ],
+        versions={"kubelet": older},
+        containers=True,
+    )
+    for older, distance in (("1.36.3", "one minor version"), ("1.34.3", "three minor versions"))
+]
+_OLDER_BY_ONE: tuple[tuple[Component, str], ...] = (
+    ("scheduler", "kube-scheduler"),
+    ("controllers", "kube-controller-manager"),
+)
+_CONTROL_PLANE_SKEW = [
+    _steps(
+        f"{component}-1.36.3",
+        f"{_SKEW_POLICY}: {program} may be one minor version older than kube-apiserver; KEP-4815 (seed 004)",
+        [
+            Phase(name=f"{component} 1.36.3"),
+            Phase(name=f"{component} 1.37.1", changes=_to("1.37.1", component)),
+            Phase(name=f"{component} 1.36.3 again", changes=_to("1.36.3", component)),
+        ],
+        versions={component: "1.36.3"},
+    )
+    for component, program in _OLDER_BY_ONE
+]
+_UPGRADE = _steps(
+    "upgrade-1.36.3-1.37.1",
+    "Kubernetes' test/e2e_dra, upgrade and downgrade",
+    [
+        Phase(name="1.36.3"),
+        Phase(name="control plane 1.37.1", changes=_to("1.37.1", "apiserver", "controllers", "scheduler")),
+        Phase(name="kubelet 1.37.1", changes=_to("1.37.1", "kubelet")),
+        Phase(name="kubelet 1.36.3", changes=_to("1.36.3", "kubelet")),
+        Phase(name="control plane 1.36.3", changes=_to("1.36.3", "scheduler", "controllers", "apiserver")),
+    ],
+    version="1.36.3",
+    containers=True,
+)
+_DRIVERS = [
+    _steps(
+        f"driver-{version}-only",
+        "KEP-4381, the kubelet's plugin protocol",
+        [
+            Phase(name="kubelet 1.34.3"),
+            *(
+                Phase(name=f"kubelet {kubelet}", changes=_to(kubelet, "kubelet"))
+                for kubelet in ("1.35.4", "1.36.3", "1.37.1")
+            ),
+        ],
+        plugin_versions=[version],
+        versions={"kubelet": "1.34.3"},
+        containers=True,
+    )
+    for version in ("v1", "v1beta1")
+]
 
 ROWS: list[Row] = [
     _emulating("1.36", _PRIORITIZED_LIST),
@@ -310,4 +406,10 @@ ROWS: list[Row] = [
     _emulating("1.35", _ADMIN_ACCESS),
     _emulating("1.36", _DEVICE_STATUS),
     _emulating("1.36", _EXTENDED_RESOURCE),
+    _at("1.37.1", _MIXINS),
+    _at("1.37.1", _FLATTENED_MIXINS),
+    *_KUBELET_SKEW,
+    *_CONTROL_PLANE_SKEW,
+    *_DRIVERS,
+    _UPGRADE,
 ]

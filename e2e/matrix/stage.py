@@ -9,18 +9,17 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from drakit_client.errors import ApiError
-from drakit_client.resources import PODS, RESOURCE_CLAIMS, SERVICE_ACCOUNTS
+from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, SERVICE_ACCOUNTS
 from drakit_kind import manifests
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, Driver, DriverSpec
 from e2e.hardware import Gpus
-from e2e.ledger import results
+from e2e.ledger import Ledger, results
 
 Object = dict[str, Any]
 
@@ -124,18 +123,18 @@ class Stage:
 
     def ends(self, *names: str) -> None:
         """Delete pods and wait until they are gone and what they used is given back."""
-        used = {claim for name in names for claim in self._claims_of(self.api.get(PODS, name))}
+        uids = {self.api.get(PODS, name)["metadata"]["uid"] for name in names}
         for name in names:
             self.api.delete(PODS, name)
             self._survivors.pop(name, None)
         self.api.wait_gone(PODS, names)
-        self._wait_deallocated(used)
+        self._given_back(uids)
 
     def evicted(self, name: str) -> None:
         """Wait until somebody else has ended a pod that ran, and what it used is given back."""
-        used = self._survivors.pop(name).claims
+        uid = self._survivors.pop(name).uid
         self.api.wait_gone(PODS, [name], timeout=_EVICTION_SECONDS)
-        self._wait_deallocated(used)
+        self._given_back({uid})
 
     def refused(self, obj: Object) -> str:
         """Try to create an object that the API server must refuse; what it says."""
@@ -148,6 +147,18 @@ class Stage:
     def results(self, claim: str) -> list[Object]:
         """The allocated devices of a claim as its status has them."""
         return results(self.api.get(RESOURCE_CLAIMS, claim))
+
+    def ledger(self, driver: Driver) -> Ledger:
+        """Who holds what of a driver, once all slices of its pool are there."""
+
+        def complete(slices: list[Object]) -> bool:
+            pools = [each["spec"]["pool"] for each in slices if each["spec"]["driver"] == driver.name]
+            newest = max((pool["generation"] for pool in pools), default=0)
+            current = [pool for pool in pools if pool["generation"] == newest]
+            return bool(current) and len(current) == current[0]["resourceSliceCount"]
+
+        self.api.wait_all(RESOURCE_SLICES, complete, what="complete")
+        return Ledger(self.api, driver.name)
 
     def check_survivors(self) -> None:
         """Every pod that ran still does, undisturbed."""
@@ -183,13 +194,14 @@ class Stage:
         }
         references = pod["spec"].get("resourceClaims") or []
         names = [each.get("resourceClaimName") or generated.get(each["name"]) for each in references]
-        return [name for name in names if name]
+        extended = (pod.get("status") or {}).get("extendedResourceClaimStatus") or {}
+        return [name for name in (*names, extended.get("resourceClaimName")) if name]
 
-    def _wait_deallocated(self, names: Iterable[str]) -> None:
-        """A generated claim goes with its pod; one with a name of its own stays, without devices."""
-        given_back = set(names)
-        self.api.wait_all(
-            RESOURCE_CLAIMS,
-            lambda claims: not any(results(claim) for claim in claims if claim["metadata"]["name"] in given_back),
-            what=f"without the devices of {', '.join(sorted(given_back))}",
-        )
+    def _given_back(self, pods: set[str]) -> None:
+        """Wait until no claim is reserved for these pods (by uid), and those that are for nobody hold no device."""
+
+        def free(claim: Object) -> bool:
+            consumers = {consumer["uid"] for consumer in (claim.get("status") or {}).get("reservedFor") or []}
+            return not consumers & pods and bool(consumers or not results(claim))
+
+        self.api.wait_all(RESOURCE_CLAIMS, lambda claims: all(map(free, claims)), what="given back")

@@ -46,9 +46,14 @@ def rollout(stage: Stage) -> Iterator[None]:
     yield
 
     stage.api.create(_member("late"))
+    why = "claim device is a PodGroup claim but the DRAWorkloadResourceClaims feature is disabled"
+    stage.api.wait_event("late", "FailedResourceClaimCreation", containing=why)
     stage.ends("second")
     assert _claims(stage) == shared
     yield
 
     assert stage.started("late") == ["device-0"]
     assert _claims(stage) == shared
+    stage.ends("first", "late")
+    stage.api.delete(_GROUPS, "group")
+    stage.api.wait_gone(RESOURCE_CLAIMS, shared)
