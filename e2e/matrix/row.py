@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from drakit_kind.cluster import KUBERNETES_VERSION, Component
+from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, Component, minor_version
 from e2e.matrix.stage import Stage
 
 # Runs up to its first ``yield`` in the first phase, up to the next in the second, and ends in the last one.
@@ -71,15 +71,23 @@ class Row:
     own_gate: bool = False
     not_yet: NotYet | None = None
 
+    def version_of(self, component: Component) -> str:
+        """What a component is in the first phase."""
+        return self.versions.get(component, self.version)
+
 
 def play(row: Row, stage: Stage) -> None:
     """Tell the row's story on a cluster that was started as the row says."""
     story = row.story(stage)
+    versions = {component: row.version_of(component) for component in COMPONENTS}
     for phase in row.phases:
         try:
             for change in phase.changes:
                 gates = {**row.gates, **change.gates}
                 stage.cluster.restart(change.component, version=change.version, gates=gates)
+                versions[change.component] = change.version or row.version_of(change.component)
+            server = row.emulated_version or minor_version(versions["apiserver"])
+            stage.check_versions(server=server, kubelet=versions["kubelet"])
             stage.check_survivors()
             ended = _ends(story)
         except BaseException as error:

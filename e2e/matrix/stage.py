@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from drakit_client.errors import ApiError
-from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, SERVICE_ACCOUNTS
+from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, SERVICE_ACCOUNTS
 from drakit_kind import manifests
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, Driver, DriverSpec
@@ -159,6 +159,12 @@ class Stage:
 
         self.api.wait_all(RESOURCE_SLICES, complete, what="complete")
         return Ledger(self.api, driver.name)
+
+    def check_versions(self, *, server: str, kubelet: str) -> None:
+        """The cluster is what the row says: an API server that behaves like a minor version, a kubelet of a version."""
+        assert self.api.version() == server
+        node = self.api.get(NODES, self.node)
+        assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubelet}"
 
     def check_survivors(self) -> None:
         """Every pod that ran still does, undisturbed."""

@@ -7,6 +7,7 @@ thread of its own. It needs nothing but a kubeconfig, so it serves every backend
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
@@ -129,6 +130,11 @@ class Api:
             self._run(self._connection.delete(resource, name, self._in(resource, namespace), **options))
         except NotFound:
             return
+
+    def version(self) -> str:
+        """The minor version that the API server behaves like, e.g. "1.36"."""
+        told = json.loads(self._run(self._connection.request("GET", "/version")))
+        return f"{told['major']}.{told['minor']}"
 
     def log(self, pod: str, container: str | None = None, namespace: str | None = None) -> str:
         """A container's log, as ``kubectl logs`` shows it."""
