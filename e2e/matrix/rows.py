@@ -28,6 +28,7 @@ from e2e.matrix import (
     pool_status,
     prioritized_list,
     refusals,
+    resource_health,
     skew,
     workload_claims,
 )
@@ -296,6 +297,20 @@ _LOCKED_GATES = Row(
     story=refusals.locked,
 )
 _NEWER_GATES = replace(_LOCKED_GATES, name="newer-gates", story=refusals.newer)
+_HEALTH_GATES = ("ResourceHealthStatus", "ResourceHealthStatusMessage")
+_RESOURCE_HEALTH = Row(
+    name="resource-health",
+    feature="ResourceHealthStatus",
+    source="KEP-4680",
+    story=resource_health.rollout,
+    phases=[
+        Phase(name="on"),
+        Phase(name="kubelet off", changes=_off("kubelet", gates=_HEALTH_GATES)),
+        Phase(name="API server off, kubelet on", changes=[*_off("apiserver", gates=_HEALTH_GATES), *_back("kubelet")]),
+        Phase(name="all on again", changes=_back("apiserver", "kubelet")),
+    ],
+    containers=True,
+)
 _MIXINS = Row(
     name="mixins",
     feature="DRAResourceSliceMixins",
@@ -393,11 +408,11 @@ ROWS: list[Row] = [
     _emulating("1.36", _PRIORITIZED_LIST),
     *(_at(version, _PRIORITIZED_LIST) for version in ("1.36.3", "1.35.4", "1.34.3")),
     *(_at(version, _PARTITIONABLE) for version in ("1.37.1", "1.36.3", "1.35.4", "1.34.3")),
-    _at("1.37.1", _TAINTS),
+    *(_at(version, _TAINTS) for version in ("1.37.1", "1.36.3")),
     _at("1.37.1", _TAINT_RULES),
     _at("1.37.1", _EVICTION),
-    _at("1.37.1", _CONSUMABLE_CAPACITY),
-    _at("1.37.1", _BINDING_CONDITIONS),
+    *(_at(version, _CONSUMABLE_CAPACITY) for version in ("1.37.1", "1.36.3")),
+    *(_at(version, _BINDING_CONDITIONS) for version in ("1.37.1", "1.36.3")),
     _at("1.37.1", _BINDING_RESTART),
     *(_at("1.37.1", row) for row in (_GROUPS, _LISTS, _DERIVED, _OPTIONAL_OPERATIONS)),
     *(_at("1.37.1", row) for row in (_NODE_ALLOCATABLE, _PARTITION_TYPES, _POOL_STATUS)),
@@ -406,6 +421,7 @@ ROWS: list[Row] = [
     _emulating("1.35", _ADMIN_ACCESS),
     _emulating("1.36", _DEVICE_STATUS),
     _emulating("1.36", _EXTENDED_RESOURCE),
+    _at("1.37.1", _RESOURCE_HEALTH),
     _at("1.37.1", _MIXINS),
     _at("1.37.1", _FLATTENED_MIXINS),
     *_KUBELET_SKEW,

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from drakit_api.features import FeatureGates
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid, NotFound
 from drakit_embedded import certificates
 from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_embedded.apiserver.registry.pods import STRATEGIES
 
 Object = dict[str, Any]
 
@@ -480,3 +482,35 @@ async def test_the_table_of_a_pod(connection: Connection, state: Object, shown: 
     ]
     assert table["rows"][0]["cells"][:4] == shown
     assert table["rows"][0]["object"]["kind"] == "PartialObjectMetadata"
+
+
+@pytest.mark.parametrize(
+    ("off", "before", "after"),
+    [
+        ([], [], [{"resourceID": "x", "health": "Unhealthy", "message": "hot"}]),
+        (["ResourceHealthStatusMessage"], [], [{"resourceID": "x", "health": "Unhealthy"}]),
+        (["ResourceHealthStatus", "ResourceHealthStatusMessage"], [], None),
+        (
+            ["ResourceHealthStatus", "ResourceHealthStatusMessage"],
+            [{"resourceID": "x", "health": "Healthy"}],
+            [{"resourceID": "x", "health": "Unhealthy"}],
+        ),
+    ],
+    ids=["on", "messages off", "off", "off and in use"],
+)
+def test_the_health_of_devices_is_dropped_where_its_gate_is_off(
+    off: list[str], before: list[Object], after: list[Object] | None
+) -> None:
+    def reported(devices: list[Object]) -> Object:
+        claims = {"allocatedResourcesStatus": [{"name": "claim:gpu", "resources": devices}]} if devices else {}
+        return {"metadata": {}, "status": {"containerStatuses": [{"name": "c", **claims}]}}
+
+    class Gates:
+        gates = FeatureGates(overrides=dict.fromkeys(off, False))
+
+    new = reported([{"resourceID": "x", "health": "Unhealthy", "message": "hot"}])
+    prepare = STRATEGIES["", "pods"].prepare_status
+    assert prepare is not None
+    prepare(new, reported(before), Gates())  # type: ignore[arg-type]
+    (status,) = new["status"]["containerStatuses"]
+    assert (status.get("allocatedResourcesStatus") or [{}])[0].get("resources") == after

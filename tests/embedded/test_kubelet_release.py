@@ -136,6 +136,14 @@ async def test_an_older_kubelet_says_so_and_knows_no_health(
     pod = await _runs_a_claim(connection, until, "new")
     assert "allocatedResourcesStatus" in pod["status"]["containerStatuses"][0]
 
+    await start_kubelet(Release("1.34.3", FeatureGates("1.34")))
+
+    async def without_health() -> bool:
+        (status,) = (await connection.get(PODS, "new", "default"))["status"]["containerStatuses"]
+        return "allocatedResourcesStatus" not in status
+
+    await until(without_health, "the kubelet takes back what it does not report any more")
+
 
 async def test_what_a_node_declared_goes_with_the_gate(connection: Connection, start_kubelet: StartKubelet) -> None:
     await start_kubelet(Release("1.37.1", FeatureGates("1.37", {SKIPS: True})))

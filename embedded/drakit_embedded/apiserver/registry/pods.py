@@ -7,11 +7,15 @@ every cluster has (ServiceAccount, DefaultTolerationSeconds, Priority).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry import pod_defaults, pod_rules, service_accounts
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault, forbidden
+
+if TYPE_CHECKING:
+    from drakit_api.features import FeatureGates
 
 _UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _TOLERATION_SECONDS = 300
@@ -178,6 +182,29 @@ def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:
     for field in _PROTECTED_STATUS:
         if field in before and status.get(field) is None:
             status[field] = before[field]
+    _drop_health(status, before, cluster.gates)
+
+
+def _drop_health(status: Object, before: Object, gates: FeatureGates) -> None:
+    """Of devices, where the gates are off and the pod does not have it yet (pkg/api/pod/util.go)."""
+    if not gates.enabled("ResourceHealthStatus") and not any(_allocated(before)):
+        for container in _container_statuses(status):
+            container.pop("allocatedResourcesStatus", None)
+    if not gates.enabled("ResourceHealthStatusMessage") and not any("message" in each for each in _allocated(before)):
+        for resource in _allocated(status):
+            resource.pop("message", None)
+
+
+def _container_statuses(status: Object) -> Iterable[Object]:
+    for key in _CONTAINER_LISTS:
+        yield from status.get(f"{key.removesuffix('s')}Statuses") or ()
+
+
+def _allocated(status: Object) -> Iterable[Object]:
+    """The devices of all containers, with their health."""
+    for container in _container_statuses(status):
+        for allocated in container.get("allocatedResourcesStatus") or ():
+            yield from allocated.get("resources") or ()
 
 
 def _grace(pod: Object, asked: int | None) -> int:

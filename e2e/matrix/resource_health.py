@@ -1,0 +1,51 @@
+"""ResourceHealthStatus (KEP-4680): the health of a pod's devices in its status, as the driver reports it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from drakit_client.resources import PODS
+from drakit_kind.manifests import Object, claim, request
+from e2e.matrix.stage import Stage
+
+_DRIVER = "healthy.example.com"
+_DEVICES = f"""
+driver: {_DRIVER}
+devices: [{{name: device-0}}, {{name: device-1}}, {{name: device-2}}, {{name: device-3}}]
+"""
+
+
+def _runs(stage: Stage, name: str) -> None:
+    stage.runs(claim(name, request("device", _DRIVER)))
+
+
+def _reported(pod: Object) -> list[Any]:
+    """The health of each device in a pod's status."""
+    statuses = pod["status"]["containerStatuses"][0].get("allocatedResourcesStatus") or []
+    return [resource["health"] for status in statuses for resource in status["resources"]]
+
+
+def _becomes(stage: Stage, name: str, *health: str) -> None:
+    stage.api.wait(PODS, name, lambda seen: _reported(seen) == list(health), what=f"reported as {health or 'nothing'}")
+
+
+def rollout(stage: Stage) -> Iterator[None]:
+    """On; off in the kubelet, which takes back what it said; on there and off in the API server; on everywhere."""
+    stage.layout(_DEVICES)
+    _runs(stage, "first")
+    _becomes(stage, "first", "Healthy")
+    yield
+
+    _runs(stage, "second")
+    for name in ("first", "second"):
+        _becomes(stage, name)
+    yield
+
+    _runs(stage, "third")
+    assert [_reported(stage.api.get(PODS, name)) for name in ("first", "second", "third")] == [[], [], []]
+    yield
+
+    _runs(stage, "fourth")
+    for name in ("first", "second", "third", "fourth"):
+        _becomes(stage, name, "Healthy")
