@@ -22,6 +22,7 @@ from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, ClusterSpec, DriverSpec
 from drakit_kind.drivers import driver_name, pools_of
 from drakit_kind.manifests import claim, pod, request
+from e2e.hardware import TakeNodes
 
 pytestmark = pytest.mark.capability(
     "partitionable devices: mixins",
@@ -117,8 +118,15 @@ def _devices(side: Side, driver: str) -> list[dict[str, Any]]:
 @pytest.mark.xdist_group("mixins")  # a cluster of their own, once; and the layouts' driver names, one after the other
 @pytest.mark.parametrize("layout", CLAIMS)
 def test_a_layout_means_the_same_with_mixins_and_flattened(
-    cluster: Cluster, api: Api, native: Side, figure: Callable[[str, str], None], tmp_path: Path, layout: str
+    cluster: Cluster,
+    api: Api,
+    native: Side,
+    figure: Callable[[str, str], None],
+    tmp_path: Path,
+    nodes: TakeNodes,
+    layout: str,
 ) -> None:
+    nodes(4 if layout.startswith("tpu") else 1)
     file = _file_for(layout, cluster.spec.nodes, tmp_path)
     name = driver_name(_spec(file, cluster.spec.nodes, native=False))
     devices, decisions = {}, {}

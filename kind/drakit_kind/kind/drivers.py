@@ -141,11 +141,9 @@ class PodDriver:
         return self._api.objects(resource, NAMESPACE, label_selector=chosen)
 
     def _log(self, pod: Object) -> str:
-        name, node = pod["metadata"]["name"], pod["spec"].get("nodeName")
-        if _task(pod):
-            return self._api.log(name, namespace=NAMESPACE)
-        # Of a container that does not run, the API server shows nothing or an error.
-        return self._nodes.pod_log(self._nodes.container(node), name) if node else ""
+        # From the node: the API server has none while it or the kubelet restarts, nor of a container that has ended.
+        node = pod["spec"].get("nodeName")
+        return self._nodes.pod_log(self._nodes.container(node), pod["metadata"]["name"]) if node else ""
 
     def _keep_logs(self, pods: Sequence[Object]) -> None:
         self._ended += "".join(self._log(pod) for pod in pods)

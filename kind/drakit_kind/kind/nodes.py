@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tarfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,8 @@ Object = dict[str, Any]
 
 _IMPORT_SECONDS = 300.0
 _COPY_SECONDS = 60.0
+# What the container runtime writes in front of each line: time, stream, and whether the line is full or a part.
+_LOG_PREFIX = re.compile(r"^\S+ std(out|err) [FP] ", re.MULTILINE)
 _CTR = ("ctr", "--namespace", "k8s.io")
 
 
@@ -100,7 +103,8 @@ class Nodes:
 
     def _logs(self, container: str, pattern: str) -> str:
         # One command, as the kubelet removes logs at any moment: what is gone by then is passed over.
-        return self.run(container, "find", "/var/log/pods", "-path", pattern, "-exec", "cat", "{}", ";")
+        found = self.run(container, "find", "/var/log/pods", "-path", pattern, "-exec", "cat", "{}", ";")
+        return _LOG_PREFIX.sub("", found)
 
     def journal(self, container: str, unit: str) -> str:
         """What a service of a node has printed."""
