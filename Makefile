@@ -21,13 +21,15 @@ STAMP := $(VENV)/.installed
 # Compiling our modules at each start would take as long as starting a cluster does.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test e2e e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind
+.PHONY: help setup demo test e2e e2e-matrix e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind
 
 help:
 	@echo "make setup   create .venv with drakit (editable) and all that the tests need"
 	@echo "make demo    a DGX A100 and a TPU pool in a cluster, claims running, pictures of who got what"
 	@echo "make test    unit tests and recorded vectors            [ARGS='-k quantity']"
 	@echo "make e2e     the end-to-end suite                       [CLUSTER=embedded|binaries|kind VERSION=1.37.1 ARGS='-k tpu']"
+	@echo "make e2e-matrix  gates, emulated versions and version skew, on ours and on Kubernetes'; writes docs/compatibility.md"
+	@echo "                 [ARGS='-k 1.36.3' runs some rows, ARGS='--cluster embedded' on one backend]"
 	@echo "make e2e-leftovers  that real nodes leave nothing on this machine, even if killed (root)"
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make bench   timings, one table each"
@@ -49,6 +51,10 @@ test: setup
 e2e: setup ready-$(CLUSTER)
 	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) --kubernetes-version $(VERSION) -n $(E2E_JOBS) --dist loadgroup -rs \
 		-o timeout=$(E2E_TIMEOUT_$(CLUSTER)) $(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)
+
+# The whole of it builds what is missing of four Kubernetes versions, about 13 minutes each; then it takes half an hour.
+e2e-matrix: setup
+	$(BIN)/python -m e2e.matrix $(ARGS)
 
 e2e-leftovers: setup ready-binaries
 	$(BIN)/python -m pytest e2e/machine -o timeout=600 $(ARGS)

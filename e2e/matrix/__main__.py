@@ -1,0 +1,91 @@
+"""``make e2e-matrix``: run the matrix on its backends and write what it showed.
+
+With options of pytest, such as ``-k 1.36.3``, only some rows run, and the page in docs/ stays as it is.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from drakit_kind.cluster import COMPONENTS
+from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.kubernetes.assets import find_assets
+from drakit_kind.readable_errors import readable_errors
+from e2e.matrix import table
+from e2e.matrix.row import Row
+from e2e.matrix.rows import ROWS
+
+_ROOT = Path(__file__).parents[2]
+_RESULTS = _ROOT / "build" / "matrix"
+_PAGE = _ROOT / "docs" / "compatibility.md"
+_BACKENDS = ("embedded", "binaries")
+_COMBINATIONS = "interchange"
+# Statuses of pytest that say that tests ran, or that there was none to run.
+_RAN = (0, 1, 5)
+
+
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.option("--cluster", "backends", multiple=True, type=click.Choice(_BACKENDS), help="Default: both.")
+@click.option("--jobs", default="0", show_default=True, metavar="N", help="Rows at a time; 0: in this process.")
+@click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
+def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) -> None:
+    """Run the rows of the matrix, and every combination of fake and real parts.
+
+    Exit status: 0 if all is as it should be, 1 otherwise.
+    """
+    whole = not backends and not pytest_options
+    backends = backends or _BACKENDS
+    if whole:
+        with readable_errors():
+            _build(ROWS)
+    _RESULTS.mkdir(parents=True, exist_ok=True)
+    good = [_run("matrix", backend, backend, jobs, pytest_options) for backend in backends]
+    if whole:
+        good.append(_run("interchange", _COMBINATIONS, "binaries", jobs, pytest_options))
+        _write()
+    for name in (*backends, *([_COMBINATIONS] if whole else [])):
+        click.echo(f"{name}: {table.summary(table.read(_result(name)))}")
+    sys.exit(0 if all(good) else 1)
+
+
+def _build(rows: Iterable[Row]) -> None:
+    """Build what is missing of any version; a directory that the user names comes first, as everywhere."""
+    versions = {row.version_of(component) for row in rows for component in COMPONENTS}
+    versions |= {change.version for row in rows for phase in row.phases for change in phase.changes if change.version}
+    # The newest comes first: what is not of Kubernetes, such as etcd, is built with it for all of them.
+    for version in sorted(versions, reverse=True):
+        assets = find_assets(version)
+        if any(assets.find(program) is None for component in COMPONENTS for program in PROGRAMS[component]):
+            subprocess.run([sys.executable, "-m", "drakit_kind", "kubernetes", "build", version], check=True)
+
+
+def _run(directory: str, name: str, backend: str, jobs: str, options: Sequence[str]) -> bool:
+    """One run of pytest; whether nothing is wrong."""
+    command = [sys.executable, "-m", "pytest", f"e2e/{directory}", "--cluster", backend, "-n", jobs, "-rsx"]
+    command += [f"--junitxml={_result(name)}", *options]
+    _result(name).unlink(missing_ok=True)
+    status = subprocess.run(command, cwd=_ROOT, check=False).returncode
+    if status not in _RAN:
+        sys.exit(status)
+    return status != 1
+
+
+def _result(name: str) -> Path:
+    return _RESULTS / f"{name}.xml"
+
+
+def _write() -> None:
+    runs = {backend: table.read(_result(backend)) for backend in _BACKENDS}
+    combinations = table.read(_result(_COMBINATIONS))
+    _PAGE.write_text(table.page(ROWS, runs, combinations, today=datetime.now(UTC).date()), encoding="utf-8")
+    click.echo(f"written: {_PAGE.relative_to(_ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""What runs of the matrix showed, as a page: JUnit XML of pytest in, ``docs/compatibility.md`` out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import groupby
+from pathlib import Path
+from typing import Literal
+from xml.etree import ElementTree
+
+from e2e.matrix.row import Row
+
+Verdict = Literal["passed", "failed", "not yet", "not run"]
+COMMAND = "make e2e-matrix"
+_INTRODUCTION = """\
+# Compatibility
+
+What drakit's own components (*embedded*) and those of Kubernetes (*binaries*) do alike while feature gates are
+switched, older versions are emulated, and components of different versions work together. Each row is a cluster of its
+own that is changed from phase to phase while pods run; what is expected in each phase is written once, and holds for
+both. Rows and stories are in [e2e/matrix](../e2e/matrix).
+
+- Of *embedded*, a version means: ours, behaving like that minor version.
+- In every phase all pods that ran before must still run, without a restart, on the same devices; at the end everything
+  is given back.
+- *not yet*: drakit's own components lack the feature, and the row must fail on them; when it passes, that is an error.
+- With *real kubelet* pods run in containers, by containerd.
+"""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How one test of a run ended."""
+
+    verdict: Verdict
+    seconds: float
+    reason: str = ""
+
+    def __str__(self) -> str:
+        match self.verdict:
+            case "passed":
+                return f"passed, {self.seconds:.0f} s"
+            case "failed":
+                return "**failed**"
+            case "not yet":
+                return self.reason
+        return self.reason or "not run"
+
+
+Outcomes = Mapping[str, Outcome]
+
+
+def read(path: Path) -> dict[str, Outcome]:
+    """By the id of each test's parameter, e.g. ``prioritized-list-1.36.3``; empty if there is no such file."""
+    if not path.exists():
+        return {}
+    cases = ElementTree.parse(path).getroot().iter("testcase")
+    return {case.attrib["name"].partition("[")[2].removesuffix("]"): _outcome(case) for case in cases}
+
+
+def _outcome(case: ElementTree.Element) -> Outcome:
+    seconds = float(case.attrib["time"])
+    skipped = case.find("skipped")
+    if skipped is not None:
+        expected = skipped.attrib["type"] == "pytest.xfail"
+        return Outcome("not yet" if expected else "not run", seconds, skipped.attrib.get("message", ""))
+    failed = case.find("failure") is not None or case.find("error") is not None
+    return Outcome("failed" if failed else "passed", seconds)
+
+
+def page(rows: Sequence[Row], runs: Mapping[str, Outcomes], combinations: Outcomes, *, today: date) -> str:
+    """The whole page. ``runs`` are the outcomes of the rows by backend."""
+    parts = [_INTRODUCTION, _made_by(runs, combinations, today)]
+    for feature, of_feature in groupby(rows, key=lambda row: row.feature):
+        parts.append(f"## {feature}\n")
+        for (source, phases), group in groupby(of_feature, key=_alike):
+            parts.append(f"{phases}  \nSource: {source}.\n\n{_rows(list(group), runs)}")
+    parts.append(_combinations(combinations))
+    return "\n".join(parts)
+
+
+def summary(outcomes: Outcomes) -> str:
+    """``32 passed, 5 not yet in 3 min``."""
+    counts = Counter(outcome.verdict for outcome in outcomes.values())
+    order: Sequence[Verdict] = ("passed", "failed", "not yet", "not run")
+    minutes = sum(outcome.seconds for outcome in outcomes.values()) / 60
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict]) + f", {minutes:.0f} min"
+
+
+def _made_by(runs: Mapping[str, Outcomes], combinations: Outcomes, today: date) -> str:
+    lines = [f"- {backend}: {summary(outcomes)}" for backend, outcomes in runs.items()]
+    lines.append(f"- combinations of both: {summary(combinations)}")
+    again = f'{COMMAND} ARGS="-k prioritized-list-1.36.3"'
+    return f"Made by `{COMMAND}` on {today.isoformat()}; one row alone: `{again}`.\n\n" + "\n".join(lines) + "\n"
+
+
+def _alike(row: Row) -> tuple[str, str]:
+    return row.source, " → ".join(phase.name for phase in row.phases)
+
+
+def _rows(rows: Iterable[Row], runs: Mapping[str, Outcomes]) -> str:
+    lines = [("row", "components", *runs)]
+    for row in rows:
+        outcomes = [_cell(row, backend, outcomes) for backend, outcomes in runs.items()]
+        lines.append((row.name, _components(row), *outcomes))
+    return _table(lines)
+
+
+def _cell(row: Row, backend: str, outcomes: Outcomes) -> str:
+    outcome = outcomes.get(row.name, Outcome("not run", 0))
+    kubelet = ", real kubelet" if row.containers and backend != "embedded" and outcome.verdict == "passed" else ""
+    return f"{outcome}{kubelet}"
+
+
+def _components(row: Row) -> str:
+    emulated = f" emulating {row.emulated_version}" if row.emulated_version else ""
+    others = [f"{component} {version}" for component, version in row.versions.items()]
+    return ", ".join([f"{row.version}{emulated}", *others])
+
+
+def _combinations(outcomes: Outcomes) -> str:
+    lines: list[tuple[str, ...]] = [("API server and controllers", "scheduler", "kubelet", "driver", "")]
+    lines += [(*name.split(", "), str(outcome)) for name, outcome in outcomes.items()]
+    return (
+        "## Every fake part beside every real one\n\n"
+        "Seed 004's claim of four partitions, told by each combination. "
+        "Source: KEP-4815, KEP-4381; [e2e/interchange](../e2e/interchange).\n\n" + _table(lines)
+    )
+
+
+def _table(lines: Sequence[Sequence[str]]) -> str:
+    head, *body = lines
+    ruled = [head, ["---"] * len(head), *body]
+    return "".join(f"| {' | '.join(line)} |\n" for line in ruled)

@@ -1,0 +1,93 @@
+"""The page of the compatibility matrix says what the runs showed, and nothing that they did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from e2e.matrix import table
+from e2e.matrix.row import Change, NotYet, Phase, Row, play
+from e2e.matrix.rows import ROWS
+from e2e.matrix.stage import Stage
+from e2e.matrix.table import Outcome
+
+_XML = """<testsuites><testsuite>
+<testcase name="test_row[first-1.36.3]" time="4.6" />
+<testcase name="test_row[second]" time="31"><skipped type="pytest.xfail" message="not yet: nobody does it" /></testcase>
+<testcase name="test_row[third]" time="0"><skipped type="pytest.skip" message="a gate of drakit's own" /></testcase>
+<testcase name="test_row[fourth]" time="2"><failure message="AssertionError" /></testcase>
+<testcase name="test_row[fifth]" time="2"><error message="no cluster" /></testcase>
+</testsuite></testsuites>"""
+
+
+def _story(stage: Stage) -> Iterator[None]:
+    yield
+
+
+def _row(name: str, **fields: object) -> Row:
+    off = Change(component="scheduler", gates={"DRAThing": False})
+    phases = [Phase(name="on"), Phase(name="scheduler off", changes=[off])]
+    return Row(name=name, feature="DRAThing", source="KEP-1", story=_story, phases=phases, **fields)  # type: ignore[arg-type]
+
+
+def test_outcomes_are_read_by_the_names_of_rows(tmp_path: Path) -> None:
+    (tmp_path / "run.xml").write_text(_XML)
+    assert table.read(tmp_path / "run.xml") == {
+        "first-1.36.3": Outcome("passed", 4.6),
+        "second": Outcome("not yet", 31, "not yet: nobody does it"),
+        "third": Outcome("not run", 0, "a gate of drakit's own"),
+        "fourth": Outcome("failed", 2),
+        "fifth": Outcome("failed", 2),
+    }
+    assert table.read(tmp_path / "none.xml") == {}
+
+
+def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
+    rows = [
+        _row("first", versions={"kubelet": "1.34.3"}, containers=True),
+        _row("second", emulated_version="1.36", not_yet=NotYet(reason="nobody does it", issue=5)),
+    ]
+    runs = {
+        "embedded": {"first": Outcome("passed", 3), "second": Outcome("not yet", 1, f"not yet: {rows[1].not_yet}")},
+        "binaries": {"first": Outcome("passed", 40)},
+    }
+    combinations = {"ours, ours, simulated, ours": Outcome("failed", 5)}
+    lines = table.page(rows, runs, combinations, today=date(2026, 1, 2)).splitlines()
+    assert "- embedded: 1 passed, 1 not yet, 0 min" in lines
+    assert "## DRAThing" in lines
+    assert "on → scheduler off  " in lines
+    assert "Source: KEP-1." in lines
+    assert "| first | 1.37.1, kubelet 1.34.3 | passed, 3 s | passed, 40 s, real kubelet |" in lines
+    assert "| second | 1.37.1 emulating 1.36 | not yet: nobody does it (issue 5) | not run |" in lines
+    assert "| ours | ours | simulated | ours | **failed** |" in lines
+
+
+def test_rows_have_names_of_their_own_and_stay_together_by_feature() -> None:
+    names = [row.name for row in ROWS]
+    assert len(set(names)) == len(names)
+    features = [row.feature for row in ROWS]
+    headings = [feature for index, feature in enumerate(features) if index == 0 or features[index - 1] != feature]
+    assert len(set(headings)) == len(headings)
+
+
+@pytest.mark.parametrize("phases", [1, 3])
+def test_a_story_with_another_number_of_phases_than_its_row_is_an_error(phases: int) -> None:
+    class AnyStage:
+        def check_versions(self, *, server: str, kubelet: str) -> None:
+            assert (server, kubelet) == ("1.37", "1.37.1")
+
+        def check_survivors(self) -> None:
+            pass
+
+    row = Row(
+        name="row",
+        feature="DRAThing",
+        source="KEP-1",
+        story=_story,
+        phases=[Phase(name=str(number)) for number in range(phases)],
+    )
+    with pytest.raises(AssertionError, match="has not as many phases as the row"):
+        play(row, AnyStage())  # type: ignore[arg-type]
