@@ -134,7 +134,6 @@ _EVICTION = replace(
         Phase(name="controllers off", changes=_off("controllers", gates=_BOTH_TAINT_GATES)),
         Phase(name="on again", changes=_back("controllers")),
     ],
-    not_yet=NotYet(reason="no controller evicts pods from tainted devices"),
 )
 _CONSUMABLE_CAPACITY = Row(
     name="consumable-capacity",

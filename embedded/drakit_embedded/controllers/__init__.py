@@ -15,6 +15,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_embedded.controllers.claim_templates import ClaimFeatures
 from drakit_embedded.controllers.deployments import DeploymentController
+from drakit_embedded.controllers.device_taints import DeviceTaintEviction
 from drakit_embedded.controllers.garbage import GarbageCollector
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.namespaces import NamespaceController
@@ -59,6 +60,9 @@ async def run(
         NamespaceController(informers, root_ca=root_ca),
         PodGarbageCollector(informers),
     ]
+    if gates is None or gates.enabled("DRADeviceTaints"):
+        rules = gates is None or gates.enabled("DRADeviceTaintRules")
+        controllers.append(DeviceTaintEviction(informers, rules=rules))
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(informers.run())
         await informers.synced()
