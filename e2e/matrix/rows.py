@@ -32,48 +32,8 @@ from e2e.matrix import (
     skew,
     workload_claims,
 )
-from e2e.matrix.row import Change, NotYet, Phase, Row
-
-
-def _off(*components: Component, gates: Sequence[str]) -> list[Change]:
-    return [Change(component=component, gates=dict.fromkeys(gates, False)) for component in components]
-
-
-def _back(*components: Component) -> list[Change]:
-    """As at the start of the row."""
-    return [Change(component=component) for component in components]
-
-
-def _rollout(*gates: str, controllers: bool = False) -> list[Phase]:
-    """On; off in the scheduler; off in the API server too, which gets all slices anew; on everywhere."""
-    too: list[Component] = ["apiserver", "controllers"] if controllers else ["apiserver"]
-    return [
-        Phase(name="on"),
-        Phase(name="scheduler off", changes=_off("scheduler", gates=gates)),
-        Phase(
-            name=f"API server{' and controllers' if controllers else ''} off too, slices wiped",
-            changes=[*_off(*too, gates=gates), *_back("kubelet")],
-        ),
-        Phase(name="all on again", changes=_back(*too, "scheduler")),
-    ]
-
-
-def _in_the_scheduler(*gates: str) -> list[Phase]:
-    """On; off in the scheduler; on again."""
-    return [
-        Phase(name="on"),
-        Phase(name="scheduler off", changes=_off("scheduler", gates=gates)),
-        Phase(name="on again", changes=_back("scheduler")),
-    ]
-
-
-def _in_the_server(*gates: str, others: Sequence[Component] = ()) -> list[Phase]:
-    """On; off in the API server and others at once; on again."""
-    return [
-        Phase(name="on"),
-        Phase(name="off", changes=_off("apiserver", *others, gates=gates)),
-        Phase(name="on again", changes=_back("apiserver", *others)),
-    ]
+from e2e.matrix.phases import back, in_the_scheduler, in_the_server, off, rollout, to
+from e2e.matrix.row import NotYet, Phase, Row
 
 
 def _at(version: str, row: Row) -> Row:
@@ -92,13 +52,13 @@ _PRIORITIZED_LIST = Row(
     gates={"DRAPrioritizedList": True},
     phases=[
         Phase(name="on"),
-        Phase(name="scheduler off", changes=_off("scheduler", gates=["DRAPrioritizedList"])),
+        Phase(name="scheduler off", changes=off("scheduler", gates=["DRAPrioritizedList"])),
         Phase(
             name="API server and controllers off too",
-            changes=_off("apiserver", "controllers", gates=["DRAPrioritizedList"]),
+            changes=off("apiserver", "controllers", gates=["DRAPrioritizedList"]),
         ),
-        Phase(name="scheduler on", changes=_back("scheduler")),
-        Phase(name="all on again", changes=_back("apiserver", "controllers")),
+        Phase(name="scheduler on", changes=back("scheduler")),
+        Phase(name="all on again", changes=back("apiserver", "controllers")),
     ],
 )
 _PARTITIONABLE = Row(
@@ -107,7 +67,7 @@ _PARTITIONABLE = Row(
     source="KEP-4815 (seed 004), Feature Enablement and Rollback",
     story=partitionable.rollout,
     gates={"DRAPartitionableDevices": True},
-    phases=_rollout("DRAPartitionableDevices"),
+    phases=rollout("DRAPartitionableDevices"),
 )
 _BOTH_TAINT_GATES = ("DRADeviceTaints", "DRADeviceTaintRules")
 _TAINTS = Row(
@@ -115,14 +75,14 @@ _TAINTS = Row(
     feature="DRADeviceTaints",
     source="KEP-5055, Feature Enablement and Rollback",
     story=device_taints.rollout,
-    phases=_rollout(*_BOTH_TAINT_GATES, controllers=True),
+    phases=rollout(*_BOTH_TAINT_GATES, controllers=True),
 )
 _TAINT_RULES = replace(
     _TAINTS,
     name="device-taint-rules",
     feature="DRADeviceTaintRules",
     story=device_taints.rules,
-    phases=_in_the_scheduler("DRADeviceTaintRules"),
+    phases=in_the_scheduler("DRADeviceTaintRules"),
 )
 _EVICTION = replace(
     _TAINTS,
@@ -131,8 +91,8 @@ _EVICTION = replace(
     story=device_taints.eviction,
     phases=[
         Phase(name="on"),
-        Phase(name="controllers off", changes=_off("controllers", gates=_BOTH_TAINT_GATES)),
-        Phase(name="on again", changes=_back("controllers")),
+        Phase(name="controllers off", changes=off("controllers", gates=_BOTH_TAINT_GATES)),
+        Phase(name="on again", changes=back("controllers")),
     ],
 )
 _CONSUMABLE_CAPACITY = Row(
@@ -141,7 +101,7 @@ _CONSUMABLE_CAPACITY = Row(
     source="KEP-5075, Feature Enablement and Rollback",
     story=consumable_capacity.rollout,
     gates={"DRAConsumableCapacity": True},
-    phases=_rollout("DRAConsumableCapacity"),
+    phases=rollout("DRAConsumableCapacity"),
 )
 _BINDING_CONDITIONS = replace(
     _CONSUMABLE_CAPACITY,
@@ -150,14 +110,14 @@ _BINDING_CONDITIONS = replace(
     source="KEP-5007, Feature Enablement and Rollback",
     story=binding_conditions.rollout,
     gates={"DRADeviceBindingConditions": True},
-    phases=_rollout("DRADeviceBindingConditions"),
+    phases=rollout("DRADeviceBindingConditions"),
 )
 _BINDING_RESTART = replace(
     _BINDING_CONDITIONS,
     name="binding-conditions-restart",
     source="KEP-5007, scheduler restarts",
     story=binding_conditions.restart,
-    phases=[Phase(name="waiting"), Phase(name="scheduler restarted", changes=_back("scheduler"))],
+    phases=[Phase(name="waiting"), Phase(name="scheduler restarted", changes=back("scheduler"))],
 )
 _GROUPS = Row(
     name="compatibility-groups",
@@ -165,7 +125,7 @@ _GROUPS = Row(
     source="KEP-5963",
     story=compatibility_groups.rollout,
     gates={"DRADeviceCompatibilityGroups": True},
-    phases=_rollout("DRADeviceCompatibilityGroups"),
+    phases=rollout("DRADeviceCompatibilityGroups"),
 )
 _LISTS = Row(
     name="list-attributes",
@@ -173,7 +133,7 @@ _LISTS = Row(
     source="KEP-5491",
     story=list_attributes.rollout,
     gates={"DRAListTypeAttributes": True},
-    phases=_rollout("DRAListTypeAttributes"),
+    phases=rollout("DRAListTypeAttributes"),
 )
 _DERIVED = Row(
     name="derived-attributes",
@@ -181,7 +141,7 @@ _DERIVED = Row(
     source="KEP-6080",
     story=derived_attributes.rollout,
     gates={"DRADerivedAttributes": True},
-    phases=_rollout("DRADerivedAttributes"),
+    phases=rollout("DRADerivedAttributes"),
 )
 _OPTIONAL_OPERATIONS = Row(
     name="optional-operations",
@@ -191,12 +151,12 @@ _OPTIONAL_OPERATIONS = Row(
     gates={"DRAOptionalNodeOperations": True},
     phases=[
         Phase(name="on"),
-        Phase(name="kubelet off", changes=_off("kubelet", gates=["DRAOptionalNodeOperations"])),
+        Phase(name="kubelet off", changes=off("kubelet", gates=["DRAOptionalNodeOperations"])),
         Phase(
             name="API server and scheduler off too, slices wiped",
-            changes=_off("scheduler", "apiserver", "kubelet", gates=["DRAOptionalNodeOperations"]),
+            changes=off("scheduler", "apiserver", "kubelet", gates=["DRAOptionalNodeOperations"]),
         ),
-        Phase(name="all on again", changes=_back("apiserver", "scheduler", "kubelet")),
+        Phase(name="all on again", changes=back("apiserver", "scheduler", "kubelet")),
     ],
 )
 _NODE_ALLOCATABLE = Row(
@@ -205,7 +165,7 @@ _NODE_ALLOCATABLE = Row(
     source="KEP-5517",
     story=node_allocatable.rollout,
     gates={"DRANodeAllocatableResources": True},
-    phases=_rollout("DRANodeAllocatableResources"),
+    phases=rollout("DRANodeAllocatableResources"),
     not_yet=NotYet(reason="the scheduler does not count what devices take of their node", issue=5),
 )
 _PARTITION_TYPES = Row(
@@ -218,9 +178,9 @@ _PARTITION_TYPES = Row(
         Phase(name="on"),
         Phase(
             name="API server off, slices wiped",
-            changes=[*_off("apiserver", gates=["DRAPartitionableDevicesType"]), *_back("kubelet")],
+            changes=[*off("apiserver", gates=["DRAPartitionableDevicesType"]), *back("kubelet")],
         ),
-        Phase(name="on again", changes=_back("apiserver")),
+        Phase(name="on again", changes=back("apiserver")),
     ],
 )
 _POOL_STATUS = Row(
@@ -234,9 +194,9 @@ _POOL_STATUS = Row(
         Phase(name="on"),
         Phase(
             name="controllers off",
-            changes=_off("controllers", gates=["DRAPartitionableDevicesType", "DRAResourcePoolStatus"]),
+            changes=off("controllers", gates=["DRAPartitionableDevicesType", "DRAResourcePoolStatus"]),
         ),
-        Phase(name="on again", changes=_back("controllers")),
+        Phase(name="on again", changes=back("controllers")),
     ],
     not_yet=NotYet(reason="ResourcePoolStatusRequests are not served", issue=6),
 )
@@ -248,7 +208,7 @@ _ADMIN_ACCESS = Row(
     source="KEP-5018",
     story=older_gates.admin_access,
     gates={"DRAAdminAccess": True},
-    phases=_in_the_server("DRAAdminAccess"),
+    phases=in_the_server("DRAAdminAccess"),
 )
 _DEVICE_STATUS = Row(
     name="device-status",
@@ -257,7 +217,7 @@ _DEVICE_STATUS = Row(
     story=older_gates.device_status,
     gates={"DRAResourceClaimDeviceStatus": True},
     # The others depend on it.
-    phases=_in_the_server(
+    phases=in_the_server(
         "DRAResourceClaimDeviceStatus", "DRADeviceBindingConditions", "DRAResourceClaimGranularStatusAuthorization"
     ),
 )
@@ -267,7 +227,7 @@ _EXTENDED_RESOURCE = Row(
     source="KEP-5004, and the feature gate cycle of Kubernetes' test/e2e_dra",
     story=older_gates.extended_resource,
     gates={"DRAExtendedResource": True},
-    phases=_in_the_server("DRAExtendedResource", others=["controllers", "scheduler", "kubelet"]),
+    phases=in_the_server("DRAExtendedResource", others=["controllers", "scheduler", "kubelet"]),
     not_yet=NotYet(reason="the scheduler does not back extended resources with devices", issue=5),
 )
 _WORKLOAD_CLAIMS = Row(
@@ -277,7 +237,7 @@ _WORKLOAD_CLAIMS = Row(
     story=workload_claims.rollout,
     gates={"GenericWorkload": True, "DRAWorkloadResourceClaims": True},
     runtime_config={"scheduling.k8s.io/v1beta1": "true"},
-    phases=_in_the_server("DRAWorkloadResourceClaims", others=["controllers", "scheduler", "kubelet"]),
+    phases=in_the_server("DRAWorkloadResourceClaims", others=["controllers", "scheduler", "kubelet"]),
     containers=True,  # of the kubelets, only the real one knows pod groups
     not_yet=NotYet(reason="there are no pod groups"),
 )
@@ -287,7 +247,7 @@ _FRACTIONAL_CAPACITY = Row(
     source="KEP-5075",
     story=fractional_capacity.rollout,
     gates={"DRAFractionalCapacityRange": True},
-    phases=_in_the_scheduler("DRAFractionalCapacityRange"),
+    phases=in_the_scheduler("DRAFractionalCapacityRange"),
 )
 _LOCKED_GATES = Row(
     name="locked-gates",
@@ -304,9 +264,9 @@ _RESOURCE_HEALTH = Row(
     story=resource_health.rollout,
     phases=[
         Phase(name="on"),
-        Phase(name="kubelet off", changes=_off("kubelet", gates=_HEALTH_GATES)),
-        Phase(name="API server off, kubelet on", changes=[*_off("apiserver", gates=_HEALTH_GATES), *_back("kubelet")]),
-        Phase(name="all on again", changes=_back("apiserver", "kubelet")),
+        Phase(name="kubelet off", changes=off("kubelet", gates=_HEALTH_GATES)),
+        Phase(name="API server off, kubelet on", changes=[*off("apiserver", gates=_HEALTH_GATES), *back("kubelet")]),
+        Phase(name="all on again", changes=back("apiserver", "kubelet")),
     ],
     containers=True,
 )
@@ -316,7 +276,7 @@ _MIXINS = Row(
     source="KEP-4815's alpha text (seed 004), KEP-5234",
     story=mixins.rollout,
     gates={"DRAResourceSliceMixins": True},
-    phases=_rollout("DRAResourceSliceMixins"),
+    phases=rollout("DRAResourceSliceMixins"),
     own_gate=True,
 )
 _FLATTENED_MIXINS = replace(
@@ -324,7 +284,7 @@ _FLATTENED_MIXINS = replace(
     name="mixins-flattened",
     story=mixins.flattened,
     gates={},
-    phases=[Phase(name="first"), Phase(name="slices wiped", changes=_back("kubelet"))],
+    phases=[Phase(name="first"), Phase(name="slices wiped", changes=back("kubelet"))],
     own_gate=False,
 )
 
@@ -336,10 +296,6 @@ def _steps(
     return Row(name=name, feature="Version skew", source=source, story=story, phases=phases, **options)
 
 
-def _to(version: str, *components: Component) -> list[Change]:
-    return [Change(component=component, version=version) for component in components]
-
-
 _SKEW_POLICY = "Kubernetes, version skew policy"
 _KUBELET_SKEW = [
     _steps(
@@ -347,8 +303,8 @@ _KUBELET_SKEW = [
         f"{_SKEW_POLICY}: a kubelet may be {distance} older than kube-apiserver",
         [
             Phase(name=f"kubelet {older}"),
-            Phase(name="kubelet 1.37.1", changes=_to("1.37.1", "kubelet")),
-            Phase(name=f"kubelet {older} again", changes=_to(older, "kubelet")),
+            Phase(name="kubelet 1.37.1", changes=to("1.37.1", "kubelet")),
+            Phase(name=f"kubelet {older} again", changes=to(older, "kubelet")),
         ],
         versions={"kubelet": older},
         containers=True,
@@ -365,8 +321,8 @@ _CONTROL_PLANE_SKEW = [
         f"{_SKEW_POLICY}: {program} may be one minor version older than kube-apiserver; KEP-4815 (seed 004)",
         [
             Phase(name=f"{component} 1.36.3"),
-            Phase(name=f"{component} 1.37.1", changes=_to("1.37.1", component)),
-            Phase(name=f"{component} 1.36.3 again", changes=_to("1.36.3", component)),
+            Phase(name=f"{component} 1.37.1", changes=to("1.37.1", component)),
+            Phase(name=f"{component} 1.36.3 again", changes=to("1.36.3", component)),
         ],
         versions={component: "1.36.3"},
     )
@@ -377,10 +333,10 @@ _UPGRADE = _steps(
     "Kubernetes' test/e2e_dra, upgrade and downgrade",
     [
         Phase(name="1.36.3"),
-        Phase(name="control plane 1.37.1", changes=_to("1.37.1", "apiserver", "controllers", "scheduler")),
-        Phase(name="kubelet 1.37.1", changes=_to("1.37.1", "kubelet")),
-        Phase(name="kubelet 1.36.3", changes=_to("1.36.3", "kubelet")),
-        Phase(name="control plane 1.36.3", changes=_to("1.36.3", "scheduler", "controllers", "apiserver")),
+        Phase(name="control plane 1.37.1", changes=to("1.37.1", "apiserver", "controllers", "scheduler")),
+        Phase(name="kubelet 1.37.1", changes=to("1.37.1", "kubelet")),
+        Phase(name="kubelet 1.36.3", changes=to("1.36.3", "kubelet")),
+        Phase(name="control plane 1.36.3", changes=to("1.36.3", "scheduler", "controllers", "apiserver")),
     ],
     version="1.36.3",
     containers=True,
@@ -392,7 +348,7 @@ _DRIVERS = [
         [
             Phase(name="kubelet 1.34.3"),
             *(
-                Phase(name=f"kubelet {kubelet}", changes=_to(kubelet, "kubelet"))
+                Phase(name=f"kubelet {kubelet}", changes=to(kubelet, "kubelet"))
                 for kubelet in ("1.35.4", "1.36.3", "1.37.1")
             ),
         ],
