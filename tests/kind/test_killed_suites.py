@@ -22,6 +22,11 @@ def test_that_is_killed(cluster, driver):
     print("now", flush=True)
     signal.pause()
 """
+# As in a terminal: a script's background job, which this may be a part of, ignores SIGINT, and so do its children.
+_PYTEST = (
+    "import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "sys.exit(pytest.main(sys.argv[1:]))"
+)
 _SECONDS = 60.0
 
 
@@ -31,7 +36,7 @@ _SECONDS = 60.0
 )
 def test_a_killed_test_run_leaves_nothing(tmp_path: Path, number: signal.Signals, cluster_too: bool) -> None:
     (tmp_path / "test_it.py").write_text(_SUITE)
-    command = [sys.executable, "-m", "pytest", "-s", "-q", "-p", "no:cacheprovider", "--cluster-nodes", "1"]
+    command = [sys.executable, "-c", _PYTEST, "-s", "-q", "-p", "no:cacheprovider", "--cluster-nodes", "1"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
         assert run.stdout is not None
         assert any("now" in line for line in run.stdout)
