@@ -16,12 +16,12 @@ from typing import Any, Literal
 
 import yaml
 
-from drakit_client.resources import DEPLOYMENTS, NODES, PODS
+from drakit_client.resources import DAEMON_SETS, DEPLOYMENTS, NODES, PODS
 from drakit_kind.api import Api
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, Driver, DriverSpec
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.home import ClusterHome
-from drakit_kind.kind import images, workloads
+from drakit_kind.kind import component_images, images, workloads
 from drakit_kind.kind.config import PROGRAMS, kind_config
 from drakit_kind.kind.debian import Report
 from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, output, remove_cluster
@@ -131,6 +131,18 @@ class KindCluster:
         self._adapter("create", "--config", str(config), timeout=_CREATE_SECONDS)
         self._api = Api(self.kubeconfig, patience=self._spec.patience)
         self._api.wait_all(NODES, self._all_ready, timeout=_READY_SECONDS, what="Ready")
+        if self._spec.version_of("kubelet") != self._spec.version:
+            # Nodes of another version have another kube-proxy in their image than the one that they shall run.
+            image = component_images.image_name("kube-proxy", self._spec.version)
+            self._nodes.copy_image(image, self._nodes.control_plane, self._nodes.workers)
+        self._api.wait(
+            DAEMON_SETS,
+            "kube-proxy",
+            lambda seen: seen.get("status", {}).get("numberReady") == 1 + len(self._spec.nodes),
+            namespace="kube-system",
+            timeout=_READY_SECONDS,
+            what="ready on all nodes",
+        )
 
     def _all_ready(self, nodes: Sequence[Object]) -> bool:
         return len(nodes) == 1 + len(self._spec.nodes) and all(
@@ -148,8 +160,6 @@ class KindCluster:
     def _start_scheduler(self) -> None:
         """drakit's scheduler: beside kube-scheduler under a name of its own, or instead of it."""
         ours = "scheduler" not in self._spec.real
-        if ours:
-            self._restarts.remove("scheduler")
         objects = workloads.scheduler(
             self._driver_image,
             name="default-scheduler" if ours else SCHEDULER_NAME,
@@ -166,6 +176,9 @@ class KindCluster:
             timeout=_READY_SECONDS,
             what="available",
         )
+        if ours:
+            # Only now: its own pod had to be placed by somebody.
+            self._restarts.remove("scheduler")
 
     def stop(self) -> None:
         """Delete the cluster; its files stay."""

@@ -26,22 +26,32 @@ def docker(*arguments: str, timeout: float = _CALL_SECONDS, stdin: IO[bytes] | b
     return output(["docker", *arguments], timeout=timeout, stdin=stdin)
 
 
+def docker_to(file: IO[bytes], *arguments: str, timeout: float) -> None:
+    """Run one docker command that prints more than text, to a file."""
+    output(["docker", *arguments], timeout=timeout, stdout=file)
+
+
 def output(
     command: Sequence[str],
     *,
     timeout: float,
     stdin: IO[bytes] | bytes | None = None,
+    stdout: IO[bytes] | None = None,
     environment: Mapping[str, str] | None = None,
     directory: str | None = None,
 ) -> str:
-    """Run a command to its end and return its stdout; its stderr, or the time it took, becomes a ``ClusterError``."""
+    """Run a command to its end and return its stdout, or write it to ``stdout``.
+
+    Its stderr, or the time it took, becomes a ``ClusterError``.
+    """
     shown = " ".join(command[:4])
     try:
         done = subprocess.run(
             list(command),
             input=stdin if isinstance(stdin, bytes) else None,
             stdin=None if isinstance(stdin, bytes) else stdin or subprocess.DEVNULL,
-            capture_output=True,
+            stdout=stdout or subprocess.PIPE,
+            stderr=subprocess.PIPE,
             timeout=timeout,
             env=environment,
             cwd=directory,
@@ -52,9 +62,9 @@ def output(
     except subprocess.TimeoutExpired:
         raise ClusterError(f"`{shown} ...` did not end within {timeout:.0f} s") from None
     if done.returncode:
-        text = (done.stderr or done.stdout).decode(errors="replace").strip()
+        text = (done.stderr or done.stdout or b"").decode(errors="replace").strip()
         raise ClusterError(f"`{shown} ...` failed with status {done.returncode}: {_last_lines(text)}")
-    return done.stdout.decode(errors="replace")
+    return done.stdout.decode(errors="replace") if stdout is None else ""
 
 
 def _last_lines(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import tarfile
+import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -13,7 +14,7 @@ from typing import Any
 import yaml
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.kind.docker import docker, exec_in
+from drakit_kind.kind.docker import docker, docker_to, exec_in
 
 Object = dict[str, Any]
 
@@ -60,6 +61,14 @@ class Nodes:
 
         in_parallel(one, containers)
 
+    def copy_image(self, name: str, source: str, targets: Iterable[str]) -> None:
+        """Give an image of one node's container runtime to others."""
+        with tempfile.TemporaryFile() as archive:
+            docker_to(archive, "exec", source, *_CTR, "images", "export", "-", name, timeout=_IMPORT_SECONDS)
+            for target in targets:
+                archive.seek(0)
+                exec_in(target, *_CTR, "images", "import", "-", stdin=archive, timeout=_IMPORT_SECONDS)
+
     def run(self, container: str, *command: str) -> str:
         """Run a command in a node and return what it prints."""
         return exec_in(container, *command)
@@ -93,9 +102,9 @@ class Nodes:
         loaded: Object = yaml.safe_load(self.read(container, path))
         return loaded
 
-    def component_log(self, program: str) -> str:
-        """What the containers of a static pod have printed, those before a restart too as far as they are kept."""
-        return self._logs(self.control_plane, f"*/{program}/*.log")
+    def component_log(self, program: str, uid: str = "*") -> str:
+        """What the containers of a static pod have printed; of one ``uid``, or those before a restart too."""
+        return self._logs(self.control_plane, f"*_{uid}/{program}/*.log")
 
     def pod_log(self, container: str, pod: str) -> str:
         """What the containers of a pod on a node have printed, those that ended before too as far as they are kept."""

@@ -83,9 +83,12 @@ class Restarts:
         self._wait(
             program,
             lambda: self._has_come_back(program),
-            log=lambda: self._nodes.component_log(program),
+            log=lambda: self._present_log(program),
             crashes=lambda: self._crashes(program),
         )
+
+    def _present_log(self, program: str) -> str:
+        return "".join(self._nodes.component_log(program, _uid(path)) for path in self._directories(program))
 
     def _directories(self, program: str) -> list[str]:
         """The kubelet's directories of a static pod: there from its start until nothing of it is left."""
