@@ -35,6 +35,7 @@ _CRASHES = 2  # what ends a second time will not work the third
 _KUBECTL = ("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf")
 _KUBELET = "/usr/bin/kubelet"
 _KUBELET_CONFIG = "/var/lib/kubelet/config.yaml"
+_KUBELET_FLAGS = "/var/lib/kubelet/kubeadm-flags.env"
 _PODS = "/var/lib/kubelet/pods"
 _ASIDE = "/etc/kubernetes"  # where a manifest is while its component is stopped
 _KUBELETS = "/kind/kubelets"  # each version that a node has run
@@ -151,6 +152,8 @@ class Restarts:
         if version not in self._nodes.run(container, "ls", _KUBELETS).split():
             binary = assets_of(self._spec, version).path("kubelet")
             self._nodes.write(container, f"{_KUBELETS}/{version}", binary, mode=0o755)
+        # kubeadm 1.34 gives kubelets a flag that is gone in 1.35 and that none of them needs.
+        self._nodes.run(container, "sed", "-i", 's/--pod-infra-container-image=[^ "]*//', _KUBELET_FLAGS)
         self._nodes.run(container, "cp", f"{_KUBELETS}/{version}", f"{_KUBELET}.new")
         self._nodes.run(container, "mv", f"{_KUBELET}.new", _KUBELET)
 
