@@ -134,7 +134,8 @@ class Api:
     def version(self) -> str:
         """The minor version that the API server behaves like, e.g. "1.36"."""
         told = json.loads(self._run(self._connection.request("GET", "/version")))
-        return f"{told['major']}.{told['minor']}"
+        emulated = told.get("emulationMajor"), told.get("emulationMinor")
+        return ".".join(emulated if all(emulated) else (told["major"], told["minor"]))
 
     def log(self, pod: str, container: str | None = None, namespace: str | None = None) -> str:
         """A container's log, as ``kubectl logs`` shows it."""
