@@ -61,7 +61,7 @@ class Row:
     feature: str
     source: str
     story: Story
-    phases: Sequence[Phase] = (Phase(name="only"),)
+    phases: Sequence[Phase]
     version: str = KUBERNETES_VERSION
     versions: Mapping[Component, str] = field(default_factory=dict)
     emulated_version: str | None = None

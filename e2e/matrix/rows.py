@@ -254,6 +254,7 @@ _LOCKED_GATES = Row(
     feature="Feature gates",
     source="Kubernetes, component-base/featuregate",
     story=refusals.locked,
+    phases=[Phase(name="as started; each component of the control plane is asked to restart with each gate")],
 )
 _NEWER_GATES = replace(_LOCKED_GATES, name="newer-gates", story=refusals.newer)
 _HEALTH_GATES = ("ResourceHealthStatus", "ResourceHealthStatusMessage")

@@ -77,7 +77,7 @@ def page(rows: Sequence[Row], runs: Mapping[str, Outcomes], combinations: Outcom
     for feature, of_feature in groupby(rows, key=lambda row: row.feature):
         parts.append(f"## {feature}\n")
         for (source, phases), group in groupby(of_feature, key=_alike):
-            parts.append(f"{phases}  \nSource: {source}.\n\n{_rows(list(group), runs)}")
+            parts.append(f"Phases: {phases}\n\nSource: {source}\n\n{_rows(list(group), runs)}")
     parts.append(_combinations(combinations))
     return "\n".join(parts)
 
@@ -122,7 +122,7 @@ def _components(row: Row) -> str:
 
 
 def _combinations(outcomes: Outcomes) -> str:
-    lines: list[tuple[str, ...]] = [("API server and controllers", "scheduler", "kubelet", "driver", "")]
+    lines: list[tuple[str, ...]] = [("API server and controllers", "scheduler", "kubelet", "driver", "outcome")]
     lines += [(*name.split(", "), str(outcome)) for name, outcome in outcomes.items()]
     return (
         "## Every fake part beside every real one\n\n"

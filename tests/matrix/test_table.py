@@ -58,8 +58,8 @@ def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     lines = table.page(rows, runs, combinations, today=date(2026, 1, 2)).splitlines()
     assert "- embedded: 1 passed, 1 not yet, 0 min" in lines
     assert "## DRAThing" in lines
-    assert "on → scheduler off  " in lines
-    assert "Source: KEP-1." in lines
+    assert "Phases: on → scheduler off" in lines
+    assert "Source: KEP-1" in lines
     assert "| first | 1.37.1, kubelet 1.34.3 | passed, 3 s | passed, 40 s, real kubelet |" in lines
     assert "| second | 1.37.1 emulating 1.36 | not yet: nobody does it (issue 5) | not run |" in lines
     assert "| ours | ours | simulated | ours | **failed** |" in lines
