@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 
 import click
 
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError
 from drakit_kind.readable_errors import readable_errors
 
 if TYPE_CHECKING:
@@ -31,7 +31,11 @@ _NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
     help="What to run it on.  [default: embedded]",
 )
 @click.option(
-    "--kubernetes-version", "versions", multiple=True, metavar="V", help="Kubernetes version; may be repeated."
+    "--kubernetes-version",
+    "versions",
+    multiple=True,
+    metavar="V",
+    help=f"Kubernetes version; may be repeated.  [default: {KUBERNETES_VERSION}]",
 )
 @click.option(
     "--feature-gates",
@@ -130,7 +134,7 @@ def _own(backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...])
 
     return [
         Configuration(backend=backend or "embedded", version=version, gates=parse_gates(text))
-        for version, text in product(versions or (None,), gates or ("",))
+        for version, text in product(versions or (KUBERNETES_VERSION,), gates or ("",))
     ]
 
 
@@ -144,6 +148,7 @@ def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configur
     path = kubeconfig or default_path()
     with Api(path) as api:
         publishing = {item["spec"]["driver"] for item in api.objects(RESOURCE_SLICES)}
+        version = api.version()
     if missing := sorted(set(drivers) - publishing):
         there = ", ".join(sorted(publishing)) or "none"
         raise ClusterError(
@@ -151,7 +156,7 @@ def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configur
         )
     if not publishing:
         raise ClusterError(f"no driver publishes a ResourceSlice in the cluster of {path}")
-    return [Configuration(kubeconfig=path, driver=name) for name in drivers or sorted(publishing)]
+    return [Configuration(kubeconfig=path, driver=name, version=version) for name in drivers or sorted(publishing)]
 
 
 def _run_all(configurations: list[Configuration], output: Path, jobs: str, options: tuple[str, ...]) -> list[Run]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from drakit_kind.cluster import KUBERNETES_VERSION
 from drakit_kind.conformance.records import Record, read
 
 _HERE = Path(__file__).parent
@@ -17,10 +18,13 @@ _DONE = (0, 1, 5)
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
-    """What the suite is run on: a cluster to start, or that of a ``kubeconfig`` with a ``driver`` to judge."""
+    """What the suite is run on: a cluster to start, or that of a ``kubeconfig`` with a ``driver`` to judge.
+
+    ``version`` is of the cluster to start, or what the other one behaves like.
+    """
 
     backend: str = "embedded"
-    version: str | None = None
+    version: str = KUBERNETES_VERSION
     gates: Mapping[str, bool] = field(default_factory=dict)
     kubeconfig: Path | None = None
     driver: str | None = None
@@ -29,16 +33,15 @@ class Configuration:
     def label(self) -> str:
         """As a column's head: ``binaries 1.36.3 DRADeviceTaints=false``."""
         if self.driver is not None:
-            return f"driver {self.driver}"
-        return " ".join([self.backend, self.version or "", *self._gate_texts()]).replace("  ", " ").strip()
+            return f"driver {self.driver} on {self.version}"
+        return " ".join([self.backend, self.version, *self._gate_texts()])
 
     def options(self) -> list[str]:
         """Options of pytest."""
         if self.kubeconfig is not None:
             judged = ["--subject-driver", self.driver] if self.driver else []
             return ["-m", "any_driver", "--cluster-kubeconfig", str(self.kubeconfig), *judged]
-        options = ["--cluster", self.backend]
-        options += ["--kubernetes-version", self.version] if self.version else []
+        options = ["--cluster", self.backend, "--kubernetes-version", self.version]
         options += ["--feature-gates", ",".join(self._gate_texts())] if self.gates else []
         return options
 

@@ -86,7 +86,7 @@ def test_the_page_shows_failures_with_their_evidence_and_escapes_it(tmp_path: Pa
     assert [cell.text for cell in page.rows(runs)[0].cells] == ["1 of 2, 1 not run", "1 of 1"]
     assert [cell.verdict for cell in page.rows(runs)[0].cells] == ["failed", "passed"]
     assert "embedded 1.36.3" in text
-    assert "embedded A=false" in text
+    assert "embedded 1.37.1 A=false" in text
 
 
 @pytest.mark.parametrize(
@@ -102,17 +102,17 @@ def test_a_run_without_a_judgement_has_not_passed(records: list[str], problem: s
 def test_stories_that_pass_end_with_status_0_and_leave_both_files(tmp_path: Path) -> None:
     ended = _conformance("--jobs", "1", "--", "-k", "bad_claim_is_refused", home=tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    assert "embedded: 7 passed" in ended.stdout
+    assert "embedded 1.37.1: 7 passed" in ended.stdout
     suites = ElementTree.parse(tmp_path / "conformance" / "junit.xml").getroot()
     assert [suite.get("tests") for suite in suites] == ["7"]
-    assert {suite.get("name") for suite in suites} == {"embedded"}
+    assert {suite.get("name") for suite in suites} == {"embedded 1.37.1"}
     assert "errors where their user looks" in (tmp_path / "conformance" / "index.html").read_text()
 
 
 def test_a_feature_that_is_off_is_not_judged(tmp_path: Path) -> None:
     gates = ("--feature-gates", "DRAPartitionableDevices=false")
     ended = _conformance("--jobs", "1", *gates, "--", "-k", "every_mig_profile", home=tmp_path)
-    assert "embedded DRAPartitionableDevices=false: 1 skipped" in ended.stdout
+    assert "embedded 1.37.1 DRAPartitionableDevices=false: 1 skipped" in ended.stdout
     reasons = [record.reason for record in read(tmp_path / "conformance" / "run-1" / "records.jsonl")]
     assert reasons == [
         "needs feature gate DRAPartitionableDevices, which is off in Kubernetes 1.37 as it is configured here"
