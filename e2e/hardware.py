@@ -33,11 +33,11 @@ class GpuClaims:
         """The attribute that all partitions of one GPU share."""
         return f"{self.name}/parentUUID"
 
-    def partition(self, profile: str, name: str = "mig", **fields: Any) -> Object:
-        """A request for one partition of a profile."""
-        return manifests.request(
-            name, self.mig_class, f"device.attributes['{self.name}'].profile == '{profile}'", **fields
-        )
+    def partition(self, profile: str, name: str = "mig", *, on: str | None = None, **fields: Any) -> Object:
+        """A request for one partition of a profile, of any GPU or of that with the UUID ``on``."""
+        wanted = {"profile": profile} | ({"parentUUID": on} if on else {})
+        chosen = [f"device.attributes['{self.name}'].{name} == '{value}'" for name, value in wanted.items()]
+        return manifests.request(name, self.mig_class, *chosen, **fields)
 
     def partitions(self, claim: str, *profiles: str, same_gpu: bool = True) -> Object:
         """A claim for one partition of each profile."""

@@ -30,21 +30,24 @@ def _has_counters(slices: list[Object], driver: str) -> bool:
     return any(each["spec"].get("sharedCounters") for each in slices if each["spec"]["driver"] == driver)
 
 
-def _one(gpu: Gpus, name: str, profile: str) -> Object:
-    return gpu.partitions(name, profile, same_gpu=False)
+def _one(gpu: Gpus, name: str, profile: str, uuid: str) -> Object:
+    """A claim for one partition of the GPU with this UUID."""
+    return claim(name, gpu.partition(profile, on=uuid))
 
 
 def rollout(stage: Stage) -> Iterator[None]:
     """On; off in the scheduler; off in the API server too, and the kubelet wipes the slices; on everywhere."""
-    gpu = stage.gpus()
+    gpu = stage.gpus(2)
     stage.layout(_PLAIN)
-    stage.runs(_one(gpu, "half", "3g.20gb"))
-    stage.runs(_one(gpu, "small", "1g.5gb"))
-    stage.waits(_one(gpu, "too-large", "4g.20gb"), _NOTHING_FITS)
     published = stage.ledger(gpu.driver).devices
+    first, second = (published[stage.node, f"gpu-{minor}"]["attributes"]["uuid"]["string"] for minor in (0, 1))
+    stage.runs(_one(gpu, "half", "3g.20gb", first))
+    stage.runs(_one(gpu, "small", "1g.5gb", first))
+    stage.waits(_one(gpu, "too-large", "4g.20gb", first), _NOTHING_FITS)
+    prepared = set(gpu.driver.cdi_files(stage.node))
     yield
 
-    stage.waits(_one(gpu, "uncounted", "1g.5gb"), _NOTHING_FITS)
+    stage.waits(_one(gpu, "uncounted", "1g.5gb", first), _NOTHING_FITS)
     assert stage.runs(claim("plain", request("device", _PLAIN_DRIVER))) == ["plain-0"]
     assert stage.ledger(gpu.driver).devices == published
     yield
@@ -54,10 +57,13 @@ def rollout(stage: Stage) -> Iterator[None]:
     assert "spec.sharedCounters" in line
     assert line.endswith("disabled features there: DRAPartitionableDevices")
     assert not _has_counters(_slices(stage, gpu.name), gpu.name)
+    # What was prepared is the same for a container that restarts now.
+    assert prepared <= set(gpu.driver.cdi_files(stage.node))
     # Nobody counts any more: what does not fit beside "half" and "small" is given out, and only the driver says no.
     stage.api.wait(PODS, "too-large", lambda seen: bool(seen["spec"].get("nodeName")), what="bound", timeout=60)
     stage.api.wait_event("too-large", "FailedPrepareDynamicResources", containing="is over-committed")
     stage.ends("too-large", "uncounted")
+    stage.runs(_one(gpu, "while-off", "4g.20gb", second))
     yield
 
     stage.told(gpu.driver, f"pool {stage.node}: the API server keeps all fields now")
@@ -65,7 +71,10 @@ def rollout(stage: Stage) -> Iterator[None]:
         RESOURCE_SLICES, lambda seen: _has_counters(seen, gpu.name), what="published with counters again"
     )
     assert stage.ledger(gpu.driver).devices == published
-    stage.waits(_one(gpu, "still-too-large", "4g.20gb"), _NOTHING_FITS)
+    stage.waits(_one(gpu, "still-too-large", "4g.20gb", first), _NOTHING_FITS)
+    # What was given out without counting counts now, too.
+    stage.waits(_one(gpu, "all-of-it", "7g.40gb", second), _NOTHING_FITS)
     stage.ledger(gpu.driver).check()
-    stage.ends("half")
+    stage.ends("half", "while-off")
     stage.started("still-too-large")
+    stage.started("all-of-it")

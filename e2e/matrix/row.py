@@ -88,6 +88,8 @@ def play(row: Row, stage: Stage) -> None:
                 versions[change.component] = change.version or row.version_of(change.component)
             server = row.emulated_version or minor_version(versions["apiserver"])
             stage.check_versions(server=server, kubelet=versions["kubelet"])
+            if any(change.component == "apiserver" for change in phase.changes):
+                stage.await_controllers()
             stage.check_survivors()
             ended = _ends(story)
         except BaseException as error:

@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from drakit_client.errors import ApiError
-from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, SERVICE_ACCOUNTS
+from drakit_client.resources import (
+    NODES,
+    PODS,
+    RESOURCE_CLAIM_TEMPLATES,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+    SERVICE_ACCOUNTS,
+)
 from drakit_kind import manifests
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, Driver, DriverSpec
@@ -27,6 +34,9 @@ Object = dict[str, Any]
 _EVICTION_SECONDS = 10.0
 # How often a driver's log is looked at; nothing tells when it grows.
 _LOOK_SECONDS = 0.05
+# Watches that found no API server are tried again after up to half a minute.
+_CONTROLLERS_SECONDS = 60.0
+_PROBE = "probe"
 
 
 @dataclass(frozen=True)
@@ -165,6 +175,27 @@ class Stage:
         assert self.api.version() == server
         node = self.api.get(NODES, self.node)
         assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubelet}"
+
+    def await_controllers(self) -> None:
+        """Wait until the controllers see new pods.
+
+        After a restart of the API server, kube-controller-manager's watches come back one by one, up to seconds later.
+        What has come and gone by then it never hears of: a claim stays reserved for such a pod (``syncClaim`` in
+        pkg/controller/resourceclaim/controller.go, 1.37.1).
+        """
+        template = manifests.claim_template(_PROBE, manifests.request("nothing", f"{_PROBE}.example.com"))
+        self.api.create(template, manifests.pod(_PROBE, template=_PROBE))
+        pod = self.api.wait(
+            PODS,
+            _PROBE,
+            lambda seen: bool((seen.get("status") or {}).get("resourceClaimStatuses")),
+            what="given its claim",
+            timeout=_CONTROLLERS_SECONDS,
+        )
+        self.api.delete(PODS, _PROBE)
+        self.api.delete(RESOURCE_CLAIM_TEMPLATES, _PROBE)
+        claims = [status["resourceClaimName"] for status in pod["status"]["resourceClaimStatuses"]]
+        self.api.wait_gone(RESOURCE_CLAIMS, claims, timeout=_CONTROLLERS_SECONDS)
 
     def check_survivors(self) -> None:
         """Every pod that ran still does, undisturbed."""
