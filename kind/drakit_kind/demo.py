@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -20,9 +18,11 @@ from drakit_client.connection import Object
 from drakit_client.resources import DEPLOYMENTS, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind import manifests, pictures
 from drakit_kind.api import Api, Condition
-from drakit_kind.cluster import ClusterSpec, DriverSpec
+from drakit_kind.backends import LOCAL, Local, real_components
+from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
 from drakit_kind.home import ClusterHome
 from drakit_kind.local import LocalCluster
+from drakit_kind.readable_errors import readable_errors
 
 _SECONDS = 60.0
 _NODES = [f"node-{number}" for number in range(1, 6)]
@@ -37,46 +37,50 @@ _MIG_PODS = {
 
 
 @click.command()
-@click.option("--cluster", "backend", type=click.Choice(["embedded"]), default="embedded", show_default=True)
+@click.option("--cluster", "backend", type=click.Choice(LOCAL), default="embedded", show_default=True)
 @click.option("--keep", is_flag=True, help="Keep the cluster running as `drakit cluster ... --name demo`.")
-def demo(backend: str, keep: bool) -> None:
+def demo(backend: Local, keep: bool) -> None:
     """Run MIG and TPU claims in a cluster and draw who got which device.
 
     A node with a DGX A100 and four nodes that form a TPU v6e 4x4 pool; the whole takes a few seconds.
     """
     console = Console()
-    with _cluster(keep) as cluster:
+    with readable_errors(), _started(backend, keep) as cluster:
         console.print(f"[bold]{backend}[/bold] cluster ready after {cluster.ready_seconds:.2f} s: {cluster.url}")
-        _run(console, cluster.kubeconfig)
+        _run(console, cluster)
     if keep:
         console.print("it keeps running: `drakit cluster status --name demo`, `drakit cluster down --name demo`")
 
 
 @contextlib.contextmanager
-def _cluster(keep: bool) -> Iterator[LocalCluster]:
-    home = ClusterHome.of("demo") if keep else ClusterHome(Path(tempfile.mkdtemp(prefix="drakit-")))
+def _started(backend: Local, keep: bool) -> Iterator[LocalCluster]:
+    home = ClusterHome.of("demo") if keep else ClusterHome.temporary()
+    if home.read_spec() is not None:
+        raise ClusterError("there is a cluster demo already; `drakit cluster down --name demo` removes it")
     spec = ClusterSpec(
         name="demo",
+        real=real_components(backend),
         nodes=_NODES,
         drivers=[
             DriverSpec(profile="dgx-a100", nodes=_NODES[:1]),
             DriverSpec(profile="tpu-v6e-4x4", nodes=_NODES[1:]),
         ],
     )
-    cluster = LocalCluster(spec, home, tied=not keep)
-    kept = False
-    try:
-        cluster.start()
+    cluster = LocalCluster(spec, home, temporary=not keep)
+    with contextlib.ExitStack() as undo:
+        if not keep:
+            undo.callback(shutil.rmtree, home.directory, ignore_errors=True)
+        cluster.start()  # ours from here on: what fails to start may be what another demo is just starting
+        if keep:
+            undo.callback(shutil.rmtree, home.directory, ignore_errors=True)
+        undo.callback(cluster.stop)
         yield cluster
-        kept = keep
-    finally:
-        if not kept:
-            cluster.stop()
-            shutil.rmtree(home.directory, ignore_errors=True)
+        if keep:
+            undo.pop_all()
 
 
-def _run(console: Console, kubeconfig: Path) -> None:
-    with Api(kubeconfig) as api:
+def _run(console: Console, cluster: LocalCluster) -> None:
+    with Api(cluster.kubeconfig, patience=cluster.spec.patience) as api:
         began = time.monotonic()
         for name, profiles in _MIG_PODS.items():
             api.create(_mig_claim(name, profiles), manifests.pod(name, name))

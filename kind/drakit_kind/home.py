@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,10 +50,19 @@ class ClusterHome:
 
     directory: Path
 
+    def __post_init__(self) -> None:
+        # Its programs, and the commands that look for it, run in other directories than the one that names it.
+        object.__setattr__(self, "directory", self.directory.absolute())
+
     @classmethod
     def of(cls, name: str) -> ClusterHome:
         """The home of a named cluster, whether it exists or not."""
         return cls(base_directory() / checked_name(name))
+
+    @classmethod
+    def temporary(cls) -> ClusterHome:
+        """A new one that nobody will look for. In /tmp by name: $TMPDIR may be longer than unix sockets allow."""
+        return cls(Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp")))
 
     @property
     def spec_file(self) -> Path:
@@ -104,15 +114,34 @@ class ClusterHome:
         return self.directory / "control.sock"
 
     def make(self) -> None:
-        """Create the directory, private to the user; raises ``ClusterError`` where sockets would not fit."""
-        longest = len(os.fsencode(self.directory.absolute())) + len(_TYPICAL_SOCKET)
+        """Create the directory, private to the user.
+
+        Raises ``ClusterError`` where sockets would not fit, and for one that is there, unless it is empty or that of an
+        earlier run, and private already: whose it is otherwise, and who needs it, only the user knows.
+        """
+        longest = len(os.fsencode(self.directory)) + len(_TYPICAL_SOCKET)
         if longest > _SOCKET_BYTES:
             raise ClusterError(
                 f"{self.directory}: this path is {longest - _SOCKET_BYTES} bytes too long for the unix sockets "
                 "below it; set DRAKIT_HOME, or --data-dir, to a shorter one"
             )
-        self.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.directory.chmod(0o700)
+        try:
+            self.directory.mkdir(parents=True, mode=0o700)
+        except FileExistsError:
+            self._check_own()
+
+    def _check_own(self) -> None:
+        if self.directory.stat().st_mode & 0o077:
+            raise ClusterError(
+                f"{self.directory}: others than its owner may look into it, and a cluster's directory holds secrets; "
+                "`chmod 700` it, or name a directory that does not exist yet"
+            )
+        files = sorted(path.name for path in self.directory.iterdir())
+        if files and self.spec_file.name not in files:
+            raise ClusterError(
+                f"{self.directory}: there is something else in it ({', '.join(files[:3])}); name a directory that is "
+                "empty or does not exist yet"
+            )
 
     def write_spec(self, spec: ClusterSpec) -> None:
         """Remember the spec for ``status``, ``down`` and the next ``up``."""

@@ -105,20 +105,14 @@ def kill_pid(pid: int, *, timeout: float) -> None:
     _signal_and_wait(pid, signal.SIGKILL, timeout)
 
 
-def wait_pid(pid: int, *, timeout: float) -> bool:
-    """Whether a process ended within ``timeout`` seconds."""
-    return _signal_and_wait(pid, None, timeout)
-
-
-def _signal_and_wait(pid: int, number: signal.Signals | None, timeout: float) -> bool:
+def _signal_and_wait(pid: int, number: signal.Signals, timeout: float) -> bool:
     """Whether the process ended in time. Works on a pidfd, so that the id cannot be another process's by then."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
     try:
-        if number is not None:
-            signal.pidfd_send_signal(handle, number)
+        signal.pidfd_send_signal(handle, number)
         return bool(select.select([handle], [], [], timeout)[0])
     except ProcessLookupError:
         return True

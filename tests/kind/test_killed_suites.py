@@ -1,4 +1,4 @@
-"""A test run that is killed in the middle leaves no process and no file; with real nodes, see e2e/test_leftovers.py."""
+"""A test run that is killed in the middle leaves no process and no file; with real nodes, see e2e/machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.spawn import wait_pid
+from tests.kind.waits import ended, gone
 
 _SUITE = """
 import pathlib, signal
@@ -47,10 +47,10 @@ def test_a_killed_test_run_leaves_nothing(tmp_path: Path, number: signal.Signals
         run.stdout.close()
         run.wait(_SECONDS)
     directory = (tmp_path / "directory").read_text()
-    assert wait_pid(cluster, timeout=_SECONDS)
+    assert ended(cluster, seconds=_SECONDS)
     # Its driver tries to say goodbye to an API server that is gone; and somebody removes the directory.
-    assert [pid for pid in _processes_of(directory) if not wait_pid(pid, timeout=_SECONDS)] == []
-    assert not Path(directory).exists()
+    assert [pid for pid in _processes_of(directory) if not ended(pid, seconds=_SECONDS)] == []
+    assert gone(Path(directory), seconds=_SECONDS)
 
 
 def _processes_of(directory: str) -> list[int]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from drakit_kind import spawn
+from tests.kind.waits import ended
 
 _READY = "from drakit_client.readiness import announce_ready; announce_ready(); "
 
@@ -72,7 +73,7 @@ def test_a_tied_process_does_not_outlive_the_one_that_started_it(tmp_path: Path)
     )
     killed = subprocess.run(_python(starter), capture_output=True, text=True, timeout=60, check=False)
     pid = int(killed.stdout)
-    assert spawn.wait_pid(pid, timeout=20)
+    assert ended(pid, seconds=20)
 
 
 def test_the_end_of_a_log_begins_where_a_go_program_panicked(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind import spawn
 from drakit_kind.nodes import leftovers
 from drakit_kind.nodes.guard import Guard
 from drakit_kind.nodes.leftovers import Journal
+from tests.kind.waits import ended, gone
 
 SUPERVISOR = """\
 import os, signal, sys
@@ -33,13 +33,6 @@ signal.pause()
 """
 
 
-def gone(path: Path) -> bool:
-    deadline = time.monotonic() + 20
-    while path.exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return not path.exists()
-
-
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_what_a_killed_process_has_done_is_undone(tmp_path: Path, how: str) -> None:
     text = SUPERVISOR.format(signal=how)
@@ -48,9 +41,9 @@ def test_what_a_killed_process_has_done_is_undone(tmp_path: Path, how: str) -> N
     ) as process:
         assert process.stdout is not None
         guard = int(process.stdout.readline())
-    assert gone(tmp_path / "records")
+    assert gone(tmp_path / "records", seconds=20)
     assert not (tmp_path / "made").exists()
-    assert spawn.wait_pid(guard, timeout=20)
+    assert ended(guard, seconds=20)
     assert "undid everything" in (tmp_path / "guard.log").read_text()
 
 

@@ -1,0 +1,68 @@
+"""A cluster's directory is the user's alone, and nothing that was there before becomes a part of it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from drakit_kind.cluster import ClusterError, ClusterSpec
+from drakit_kind.home import ClusterHome
+
+SPEC = ClusterSpec(token="t", port=1, nodes=[], drivers=[])
+
+
+@pytest.fixture
+def place() -> Iterator[Path]:
+    """An empty private directory whose path is short enough for sockets."""
+    directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
+    yield directory
+    shutil.rmtree(directory)
+
+
+def test_a_new_directory_is_private(place: Path) -> None:
+    home = ClusterHome(place / "new")
+    home.make()
+    assert home.directory.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_relative_directory_is_the_same_one_wherever_a_component_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real nodes mount what is below it from another directory, and other processes look for it from theirs."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DRAKIT_HOME", "state")
+    assert ClusterHome(Path("data")).directory == tmp_path / "data"
+    assert ClusterHome.of("red").directory == tmp_path / "state" / "red"
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o710, 0o701])
+def test_a_directory_that_others_can_look_into_is_refused_and_stays_as_it_is(place: Path, mode: int) -> None:
+    """As root, `--data-dir /tmp` would take /tmp away from everybody else."""
+    shared = place / "shared"
+    shared.mkdir()
+    shared.chmod(mode)
+    with pytest.raises(
+        ClusterError, match=rf"{shared}: others than its owner .*; `chmod 700` it, or name .* not exist"
+    ):
+        ClusterHome(shared).make()
+    assert shared.stat().st_mode & 0o777 == mode
+
+
+def test_a_directory_with_files_of_something_else_is_refused(place: Path) -> None:
+    (place / "thesis.tex").write_text("precious")
+    with pytest.raises(ClusterError, match=rf"{place}: there is something else in it \(thesis.tex\); name "):
+        ClusterHome(place).make()
+    assert [path.name for path in place.iterdir()] == ["thesis.tex"]
+
+
+def test_an_empty_directory_and_that_of_an_earlier_run_are_used(place: Path) -> None:
+    home = ClusterHome(place)
+    home.make()
+    home.write_spec(SPEC)
+    (place / "store.sqlite").touch()
+    home.make()
+    assert home.read_spec() == SPEC
