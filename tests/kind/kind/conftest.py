@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from drakit_kind.kind.kind_module import KindModule
 from drakit_kind.kubernetes.assets import Assets
 from drakit_kind.kubernetes.mains import NAMES
 from tests.kind.kind.debian_root import write_root
+from tests.kind.kind.fake_docker import FakeDocker
 
 _FILES = {
     "usr/local/bin/entrypoint": "#!/bin/bash\n",
@@ -65,3 +67,11 @@ echo '{"process": {"args": ["sh"], "rlimits": [{"type": "RLIMIT_NOFILE", "hard":
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     return write_root(tmp_path / "root.tar")
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return FakeDocker(programs)

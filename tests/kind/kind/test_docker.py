@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, output
+from tests.kind.kind.fake_docker import FakeDocker
 
 _STARTER = """
 import sys, time
@@ -23,29 +23,6 @@ if sys.argv[2] == "dismiss":
 print("ready", flush=True)
 time.sleep(60)
 """
-
-
-class FakeDocker:
-    """A ``docker`` in PATH that answers with a script and remembers what it was asked."""
-
-    def __init__(self, directory: Path) -> None:
-        self._program = directory / "docker"
-        self._calls = directory / "calls"
-        self._calls.touch()
-
-    def answers(self, script: str) -> None:
-        self._program.write_text(f'#!/bin/sh\necho "$*" >>{self._calls}\n{script}\n')
-        self._program.chmod(0o755)
-
-    @property
-    def calls(self) -> list[str]:
-        return self._calls.read_text().splitlines()
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    return FakeDocker(tmp_path)
 
 
 def test_a_failure_is_what_docker_said_last(fake: FakeDocker) -> None:

@@ -1,0 +1,160 @@
+"""`.ci/docker` runs as root and removes things: only its own, whatever it is given and whatever docker is set to."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.kind.kind.fake_docker import FakeDocker
+
+SCRIPT = Path(__file__).parents[3] / ".ci" / "docker"
+MARKER = "made-by-drakit"
+CONTAINER = "0123456789abcdef" * 4
+_SECONDS = 60
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """The daemon's directory as `start` leaves it, without what it remembers of the machine."""
+    directory = tmp_path / "daemon"
+    (directory / "data" / "containers").mkdir(parents=True)
+    (directory / MARKER).touch()
+    return directory
+
+
+@pytest.fixture
+def as_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
+    """The script believes that it is root, in a machine whose docker answers to nobody.
+
+    It may be root: nothing of the machine is within its reach, even if it is wrong.
+    """
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    fakes = dict.fromkeys(("iptables", "iptables-save", "iptables-restore", "ip", "sysctl", "umount", "rmdir"), ":")
+    fakes |= {f"ip6tables-{action}": ":" for action in ("save", "restore")}
+    for name, text in {**fakes, "id": "echo 0", "dockerd": "exit 1"}.items():
+        _program(programs / name, text)
+    monkeypatch.setenv("DRAKIT_DOCKER_SOCKET", str(tmp_path / "docker.sock"))
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    fake = FakeDocker(programs)
+    fake.answers("exit 1")
+    return fake
+
+
+def _program(path: Path, text: str) -> None:
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+
+
+def _run(action: str, directory: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(SCRIPT), action, str(directory)], capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
+
+
+@contextmanager
+def _bystander(*arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen(["sh", "-c", "read line", *arguments], stdin=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_without_containers_no_process_is_ended(as_root: FakeDocker, directory: Path) -> None:
+    with _bystander("a command line with a *") as process:
+        assert _run("stop", directory).returncode == 0
+        assert process.poll() is None
+    assert not directory.exists()
+
+
+@pytest.mark.parametrize("name", [CONTAINER[:-1], f"{CONTAINER}0", "sh", CONTAINER.replace("f", "g")])
+def test_what_is_no_container_id_ends_nothing(as_root: FakeDocker, directory: Path, name: str) -> None:
+    (directory / "data" / "containers" / name).mkdir()
+    with _bystander(name) as process:
+        assert _run("stop", directory).returncode == 0
+        assert process.poll() is None
+
+
+def test_processes_of_its_containers_are_ended(as_root: FakeDocker, directory: Path) -> None:
+    (directory / "data" / "containers" / CONTAINER).mkdir()
+    with _bystander(CONTAINER) as process:
+        assert _run("stop", directory).returncode == 0
+        assert process.wait(_SECONDS) < 0
+
+
+@pytest.mark.parametrize("action", ["start", "stop"])
+def test_a_directory_of_somebody_else_is_refused(as_root: FakeDocker, tmp_path: Path, action: str) -> None:
+    directory = tmp_path / "photographs"
+    directory.mkdir()
+    (directory / "one").touch()
+    done = _run(action, directory)
+    assert done.returncode == 1
+    assert f"{directory} was not made by `.ci/docker start`" in done.stderr
+    assert list(directory.iterdir()) == [directory / "one"]
+
+
+def test_nothing_is_to_be_stopped_where_nothing_was_started(as_root: FakeDocker, tmp_path: Path) -> None:
+    assert _run("stop", tmp_path / "none").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("program", "text", "error"),
+    [
+        ("id", "echo 1000", "only root can stop the daemon of {directory}"),
+        ("awk", "exit 3", ""),
+    ],
+    ids=["not root", "a program that fails with status 3"],
+)
+def test_a_failure_does_not_look_as_if_docker_cannot_be_had(
+    as_root: FakeDocker, directory: Path, program: str, text: str, error: str
+) -> None:
+    """CI leaves its kind stage out at status 3."""
+    _program(directory.parent / "programs" / program, text)
+    done = _run("stop", directory)
+    assert done.returncode == 1
+    assert error.format(directory=directory) in done.stderr
+
+
+def test_where_docker_cannot_be_had_the_status_is_3(as_root: FakeDocker, tmp_path: Path) -> None:
+    _program(tmp_path / "programs" / "id", "echo 1000")
+    done = _run("start", tmp_path / "daemon")
+    assert done.returncode == 3
+    assert done.stderr.startswith("docker cannot be had: no daemon answers, and only root can start one")
+
+
+@pytest.mark.parametrize("root_directory", ["its own", "another"])
+def test_the_containers_of_another_daemon_stay(
+    as_root: FakeDocker, directory: Path, monkeypatch: pytest.MonkeyPatch, root_directory: str
+) -> None:
+    data = directory / "data" if root_directory == "its own" else "/var/lib/docker"
+    monkeypatch.setenv("DOCKER_HOST", "tcp://someone-else:2375")
+    as_root.answers(f'case "$*" in *"ps -aq"*) echo aa bb ;; *info*) echo {data} ;; esac')
+    with _bystander(f"--pidfile={directory}/docker.pid") as daemon:
+        (directory / "docker.pid").write_text(str(daemon.pid))
+        reaper = threading.Thread(target=daemon.wait, args=(_SECONDS,))  # an ended one that nobody asks for stays
+        reaper.start()
+        assert _run("stop", directory).returncode == 0
+        reaper.join()
+        assert daemon.returncode == -signal.SIGTERM
+    here = f"-H unix://{directory.parent}/docker.sock "
+    assert [call for call in as_root.calls if not call.startswith(here)] == []
+    assert (f"{here}rm -fv aa bb" in as_root.calls) == (root_directory == "its own")
+
+
+def test_no_daemon_is_started_for_a_docker_that_asks_another(
+    as_root: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "tcp://someone-else:2375")
+    done = _run("start", tmp_path / "daemon")
+    assert done.returncode == 3
+    assert "`docker` asks tcp://someone-else:2375, which does not answer" in done.stderr
+    assert not (tmp_path / "daemon").exists()
