@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
-import re
 import secrets
 import shutil
 import tempfile
@@ -27,10 +26,12 @@ if TYPE_CHECKING:
 _DEFAULT_NODES = 5
 # Each is a container with systemd, containerd and pods of its own.
 _DEFAULT_KIND_NODES = 2
+# What a failed test's report is made of: what it used while that is there, or what was seen when its drivers ended.
+_USED: pytest.StashKey[tuple[Api, Cluster]] = pytest.StashKey()
 _DRIVERS: pytest.StashKey[list[Driver]] = pytest.StashKey()
+_SEEN: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()
 # Longer than a simulated kubelet takes to end pods, and than a container that ignores SIGTERM.
 _GRACE_SECONDS = 40.0
-_IN_KIND = {"apiserver", "controllers", "kubelet"}
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -69,7 +70,13 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         metavar="NAME",
         help="DRA driver that stories about any driver judge (default: one of drakit's, started for each)",
     )
-    group.addoption("--feature-gates", default="", metavar="A=true,B=false", help="feature gates of all components")
+    group.addoption(
+        "--feature-gates",
+        default="",
+        metavar="A=true,B=false",
+        help="feature gates of all components; or `needed`: those that the chosen tests need by their markers and that "
+        "the version has, but not on by default",
+    )
 
 
 def _add_kind_options(group: pytest.OptionGroup, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -90,25 +97,19 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "capability(name, source, gates=()): what a story shows, the seed or KEP it is from, its gates"
     )
+    config.addinivalue_line("markers", "needs_gates(*names): feature gates without which a test is left out")
     config.addinivalue_line("markers", "needs_containers: a story that runs commands in containers")
     config.addinivalue_line("markers", "any_driver: a story about any DRA driver, see --subject-driver")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a story about a feature that is off in this run."""
-    marker = item.get_closest_marker("capability")
-    if marker is None or item.config.getoption("--cluster-kubeconfig") is not None:
+    if not any(item.iter_markers("capability")) and not any(item.iter_markers("needs_gates")):
         return
-    from drakit_kind.features_off import missing_gate
+    from drakit_kind.features_off import why_left_out
 
-    option = item.config.getoption
-    missing = missing_gate(
-        marker.kwargs.get("gates", ()),
-        option("--emulated-version") or option("--kubernetes-version"),
-        option("--feature-gates"),
-    )
-    if missing:
-        pytest.skip(missing)
+    if why := why_left_out(item):
+        pytest.skip(why)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -117,39 +118,47 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add what was going on to the report of a test that failed, while its cluster still has it."""
     report = yield
-    used = getattr(item, "funcargs", {})
-    # A suite may have fixtures of its own by these names.
-    if report.when == "call" and report.failed and {"api", "cluster"} <= used.keys():
-        from drakit_kind.api import Api
-        from drakit_kind.evidence import gather
-
-        if isinstance(used["api"], Api):
-            drivers = item.stash.get(_DRIVERS, [])
-            report.sections += gather(used["api"], used["cluster"], drivers)
+    if report.failed:
+        report.sections += _seen(item) if report.when == "teardown" else _evidence(item)
     return report
+
+
+def _evidence(item: pytest.Item) -> list[tuple[str, str]]:
+    used = item.stash.get(_USED, None)
+    return _gathered(item, *used) if used is not None else []
+
+
+def _gathered(item: pytest.Item, api: Api, cluster: Cluster) -> list[tuple[str, str]]:
+    from drakit_kind.evidence import gather
+
+    drivers: list[Driver] = item.stash.get(_DRIVERS, [])
+    return gather(api, cluster, drivers)
+
+
+def _seen(item: pytest.Item) -> list[tuple[str, str]]:
+    """When a teardown is reported, nothing of the test is there any more."""
+    return item.stash.get(_SEEN, [])
 
 
 @pytest.fixture(scope="session")
 def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
     """What ``cluster`` starts; override it in a conftest.py to start something else."""
-    from drakit_api.features import parse_gates
     from drakit_kind.backends import real_components
-    from drakit_kind.cluster import KUBERNETES_VERSION, ClusterSpec
+    from drakit_kind.cluster import ClusterSpec
+    from drakit_kind.features_off import run_gates, run_version
 
     option = request.config.getoption
-    in_kind = option("--cluster") == "kind"
     count = option("--cluster-nodes")
     if count is None:
-        count = _DEFAULT_KIND_NODES if in_kind else _DEFAULT_NODES
-    of_image = re.search(r":v(\d+\.\d+\.\d+)", option("--kind-image") or "") if in_kind else None
+        count = _DEFAULT_KIND_NODES if option("--cluster") == "kind" else _DEFAULT_NODES
     return ClusterSpec(
         name="pytest",
-        version=option("--kubernetes-version") or (of_image[1] if of_image else KUBERNETES_VERSION),
+        version=run_version(request.config),
         real=real_components(option("--cluster"), option("--real")),
         kubernetes_dir=option("--kubernetes-dir"),
         nodes=[f"node-{number}" for number in range(1, count + 1)],
         emulated_version=option("--emulated-version"),
-        gates=parse_gates(option("--feature-gates")),
+        gates=run_gates(request.session),
     )
 
 
@@ -157,7 +166,7 @@ def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
 def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterSpec], Cluster]]:
     """Start clusters of one's own; all are stopped and their files removed at the end of the session.
 
-    With ``--cluster kind``, what is real but perhaps for the scheduler is a kind cluster.
+    With ``--cluster kind``, a cluster that has anything real is a kind cluster.
     """
     from drakit_kind.home import ClusterHome
     from drakit_kind.local import LocalCluster
@@ -169,13 +178,24 @@ def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterS
             directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
             stack.callback(shutil.rmtree, directory, ignore_errors=True)
             home = ClusterHome(directory)
-            in_kind = request.config.getoption("--cluster") == "kind" and spec.real >= _IN_KIND
+            in_kind = request.config.getoption("--cluster") == "kind" and spec.real
             cluster = _kind_cluster(request.config, spec, home) if in_kind else LocalCluster(spec, home, temporary=True)
+            _start(cluster)
             stack.callback(cluster.stop)
-            cluster.start()
             return cluster
 
         yield start
+
+
+def _start(cluster: Cluster) -> None:
+    from drakit_kind.cluster import ClusterError
+
+    try:
+        cluster.start()
+    except BaseException:
+        with contextlib.suppress(ClusterError):  # what keeps it from starting may keep it from stopping
+            cluster.stop()
+        raise
 
 
 def _kind_cluster(config: pytest.Config, spec: ClusterSpec, home: ClusterHome) -> Cluster:
@@ -240,12 +260,14 @@ def namespace(_session_api: Api, _ending_namespaces: list[str]) -> Iterator[str]
 
 
 @pytest.fixture
-def api(cluster: Cluster, namespace: str) -> Iterator[Api]:
+def api(request: pytest.FixtureRequest, cluster: Cluster, namespace: str) -> Iterator[Api]:
     """The Kubernetes API in this test's namespace: blocking calls and waits on plain objects."""
     from drakit_kind.api import Api
 
     with Api(cluster.kubeconfig, namespace, patience=cluster.spec.patience) as api:
+        request.node.stash[_USED] = (api, cluster)
         yield api
+        del request.node.stash[_USED]
 
 
 @pytest.fixture
@@ -260,22 +282,33 @@ def driver(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterat
     from drakit_kind.drivers import driver_name
 
     started = request.node.stash.setdefault(_DRIVERS, [])
+    with contextlib.ExitStack() as stack:
+        stack.push(_note_failure(request.node, api, cluster))
 
-    def start(profile: str, **options: object) -> Driver:
-        options.setdefault("nodes", list(cluster.spec.nodes))
-        spec = DriverSpec(profile=profile, **options)  # type: ignore[arg-type]  # checked at run time
-        if spec.name is None:
-            spec = replace(spec, name=f"{api.namespace}.{driver_name(spec)}")
-        running = cluster.driver(spec)
-        running.start()
-        started.append(running)
-        return running
+        def start(profile: str, **options: object) -> Driver:
+            options.setdefault("nodes", list(cluster.spec.nodes))
+            spec = DriverSpec(profile=profile, **options)  # type: ignore[arg-type]  # checked at run time
+            if spec.name is None:
+                spec = replace(spec, name=f"{api.namespace}.{driver_name(spec)}")
+            running = cluster.driver(spec)
+            started.append(running)
+            stack.callback(running.stop)  # also of one that does not get ready
+            running.start()
+            return running
 
-    yield start
-    if started:
-        end_pods(api)
-    for running in reversed(started):
-        running.stop()
+        yield start
+        if started:
+            stack.callback(end_pods, api)
+
+
+def _note_failure(item: pytest.Item, api: Api, cluster: Cluster) -> Callable[..., None]:
+    """The last thing of a teardown: if something of it failed, gather what is there still."""
+
+    def note(kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, Exception):
+            item.stash[_SEEN] = _gathered(item, api, cluster)
+
+    return note
 
 
 def end_pods(api: Api) -> None:

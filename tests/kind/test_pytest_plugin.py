@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from drakit_kind.features_off import to_turn_on
+
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[2]
 
@@ -51,3 +53,173 @@ def test_a_failing_test_with_an_api_fixture_of_its_own_is_reported_as_ever(pytes
     result = pytester.runpytest_subprocess(timeout=60)
     result.assert_outcomes(failed=1)
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
+_FAKES = """
+import pytest
+from drakit_kind.cluster import ClusterError, ClusterSpec
+
+class FakeDriver:
+    def __init__(self, spec):
+        self.spec, self.name = spec, spec.name
+
+    def start(self):
+        print(f"{self.name} starts")
+        if self.name == "second":
+            raise ClusterError("the second does not start")
+
+    def stop(self):
+        print(f"{self.name} stops")
+        if self.name == "second":
+            raise ClusterError("the second does not stop")
+
+    def logs(self):
+        return f"said by {self.name}"
+
+class FakeCluster:
+    spec = ClusterSpec(nodes=["node-1"])
+    driver = staticmethod(FakeDriver)
+
+    def logs(self, component=None):
+        raise ClusterError("no logs")
+
+class FakeApi:
+    namespace = "test"
+
+    def objects(self, *arguments, **options):
+        raise TimeoutError("no answer")
+
+@pytest.fixture(scope="session")
+def cluster():
+    return FakeCluster()
+
+@pytest.fixture
+def api():
+    return FakeApi()
+"""
+
+
+def test_drivers_are_stopped_and_their_logs_shown_whatever_fails_before(pytester: pytest.Pytester) -> None:
+    """A start, the end of the pods, the stop of another driver."""
+    pytester.makeconftest(_FAKES)
+    pytester.makepyfile(
+        """
+        def test_it(driver):
+            driver("a100-40gb", name="first")
+            driver("a100-40gb", name="second")
+        """
+    )
+    result = pytester.runpytest_subprocess(timeout=60)
+    result.assert_outcomes(failed=1, errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*the second does not stop",
+            "second stops",
+            "first stops",
+            "*pods, claims and events*",
+            "*no answer",
+            "*log of driver first*",
+            "said by first",
+            "*log of driver second*",
+            "said by second",
+        ]
+    )
+
+
+def test_a_failed_setup_is_reported_with_the_logs_of_its_drivers(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.fixture
+        def gpus(driver):
+            driver("a100-40gb")
+            raise RuntimeError("no more")
+
+        def test_it(gpus):
+            pass
+        """
+    )
+    result = pytester.runpytest_subprocess("--cluster-nodes", "1", timeout=100)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*no more*", "*log of driver test-*gpu.nvidia.com*", "*log of apiserver*"])
+
+
+_GATED = """
+import pytest
+
+@pytest.fixture(scope="session")
+def cluster(cluster_spec):
+    return cluster_spec
+
+@pytest.mark.capability("partitions", source="KEP-4815", gates=["DRAPartitionableDevices"])
+def test_by_its_capability(cluster):
+    assert cluster.gates.get("DRAPartitionableDevices", True)
+
+@pytest.mark.needs_gates("DRAListTypeAttributes")
+def test_by_its_needs(cluster):
+    assert cluster.gates == {} or cluster.gates["DRAListTypeAttributes"]
+
+@pytest.mark.needs_gates("DRAListTypeAttributes")
+def test_with_a_cluster_of_its_own(cluster_spec):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("options", "left_out"),
+    [
+        ([], ["DRAListTypeAttributes, which is off in Kubernetes 1.37 "]),
+        (["--feature-gates", "needed"], []),
+        (["--feature-gates", "DRAListTypeAttributes=true"], []),
+        (
+            ["--feature-gates", "DRAListTypeAttributes=true,DRAPartitionableDevices=false"],
+            ["DRAPartitionableDevices, which is off in Kubernetes 1.37 as it is configured here\n"],
+        ),
+        (["--emulated-version", "1.36", "--feature-gates", "needed"], []),
+        (
+            ["--kubernetes-version", "1.35.4"],
+            [
+                "DRAPartitionableDevices, which is off in Kubernetes 1.35 as it is configured here; "
+                "--feature-gates needed turns it on\n",
+                "DRAListTypeAttributes, which Kubernetes 1.35 does not have\n",
+            ],
+        ),
+        (
+            ["--kubernetes-version", "1.35.4", "--feature-gates", "needed"],
+            ["DRAListTypeAttributes, which Kubernetes 1.35 does not have\n"],
+        ),
+        (
+            ["--cluster", "kind", "--kind-image", "kindest/node:v1.35.4@sha256:12", "--feature-gates", "needed"],
+            ["DRAListTypeAttributes, which Kubernetes 1.35 does not have\n"],
+        ),
+    ],
+    ids=["by default", "needed", "on", "off", "emulated", "older", "older, needed", "an older node image"],
+)
+def test_a_test_is_left_out_where_a_gate_that_it_needs_is_off(
+    pytester: pytest.Pytester, options: list[str], left_out: list[str]
+) -> None:
+    pytester.makepyfile(_GATED)
+    result = pytester.runpytest_subprocess("-rs", *options, timeout=60)
+    result.assert_outcomes(passed=3 - len(left_out), skipped=len(left_out))
+    shown = result.stdout.str()
+    assert [reason for reason in left_out if f"needs feature gate {reason}" not in shown] == []
+
+
+def test_needed_gates_come_with_those_that_they_depend_on() -> None:
+    assert to_turn_on(["DRAPartitionableDevicesType"], "1.37") == {
+        "DRAPartitionableDevicesType": True,
+        "DRAResourcePoolStatus": True,
+    }
+    assert to_turn_on(["DRAPartitionableDevices", "DRAPrioritizedList"], "1.34") == {"DRAPartitionableDevices": True}
+
+
+@pytest.mark.parametrize("real", ["scheduler", "apiserver,kubelet"])
+def test_what_kind_cannot_run_is_not_started_elsewhere(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, real: str
+) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nowhere/docker.sock")
+    pytester.makepyfile("def test_it(cluster):\n    pass\n")
+    result = pytester.runpytest_subprocess("--cluster", "kind", "--real", real, timeout=60)
+    result.assert_outcomes(errors=1)
+    result.stdout.re_match_lines([r".*(in kind, only the scheduler can be drakit's|[Dd]ocker).*"])
