@@ -24,8 +24,20 @@ from e2e.subject import Subject
 # They start clusters of their own, of many versions and parts: `make e2e-matrix`.
 collect_ignore = ["matrix", "interchange", "machine"]
 
+# Every driver that these start publishes partitions.
+_PARTITIONS = "DRAPartitionableDevices"
+_PARTITIONED = {"gpus", "tpus"}
+
 _FIGURES: dict[str, str] = {}
 _BEGAN = time.monotonic()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What has partitions needs their gate, whatever it is about."""
+    ours = {"subject"} if config.getoption("--subject-driver") is None else set()
+    for item in items:
+        if (_PARTITIONED | ours) & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.needs_gates(_PARTITIONS))
 
 
 @pytest.fixture
