@@ -11,7 +11,6 @@ import logging
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,11 +20,12 @@ from drakit_client.readiness import announce_progress
 from drakit_client.resources import NODES
 from drakit_kind import kubeconfig
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
+from drakit_kind.concurrency import together
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.drivers import pools_of
 from drakit_kind.home import ClusterHome
 from drakit_kind.ours import ApiServer, OurComponents
-from drakit_kind.slots import Access, Closing, RestartingAlone, Slot
+from drakit_kind.slots import Access, Closing, RestartingAlone, Slot, end_cluster
 
 if TYPE_CHECKING:
     from drakit_kind.control_plane.control_plane import ControlPlane
@@ -44,6 +44,8 @@ class Components:
         self._ours = OurComponents(spec, home)
         self._control_plane = _control_plane(spec, home) if spec.real else None
         self._access: Access | None = None
+        self._changing = asyncio.Lock()  # held while what is in the slots is started or restarted
+        self._restarts: set[asyncio.Task[Any]] = set()
         self._make: dict[Component, Callable[[], Slot]] = {
             "apiserver": self._apiserver,
             "controllers": self._controllers,
@@ -53,6 +55,10 @@ class Components:
 
     async def start(self) -> None:
         """Start everything; returns when nodes are Ready and drivers are registered."""
+        async with self._changing:
+            await self._start_all()
+
+    async def _start_all(self) -> None:
         if "apiserver" in self._spec.real:
             await self._start("etcd", self._real.etcd())
         await self._start_component("apiserver")
@@ -63,11 +69,14 @@ class Components:
         parts: list[Component] = ["controllers"]
         parts += ["scheduler"] if self._spec.scheduler else []
         parts += ["kubelet"] if self._spec.nodes else []
-        await asyncio.gather(*map(self._start_component, parts))
-        await asyncio.gather(*(self._start_driver(index, driver) for index, driver in enumerate(self._spec.drivers)))
+        await together(*map(self._start_component, parts))
+        await together(*(self._start_driver(index, driver) for index, driver in enumerate(self._spec.drivers)))
 
     async def stop(self) -> None:
-        """Stop in the opposite order, so that drivers and kubelets can still say goodbye."""
+        """Stop in the opposite order, so that drivers and kubelets can still say goodbye; ends restarts first."""
+        for restart in self._restarts:
+            restart.cancel()
+        await asyncio.gather(*self._restarts, return_exceptions=True)
         while self._slots:
             name, slot = self._slots.popitem()
             try:
@@ -77,22 +86,36 @@ class Components:
 
     async def restart(self, request: dict[str, Any]) -> dict[str, Any]:
         """``{component, version, gates, emulated_version}``; what is None stays as the cluster was started."""
-        component: Component = request["component"]
-        if component not in self._slots:
-            raise ClusterError(f"this cluster runs no {component}; it runs {', '.join(self._slots)}")
-        asked = {field: request[field] for field in ("version", "gates", "emulated_version")}
-        changed = {field: value for field, value in asked.items() if value is not None}
-        behaviour = replace(Behaviour.of(self._spec, component), **changed)
-        self._checked(component, behaviour)
-        before = self._behaviour[component]
-        try:
-            await self._restart_component(component, behaviour)
-        except ClusterError:
-            # A real component refuses gates when it starts, and that must not cost a running one.
-            await self._restart_component(component, before)
-            raise
-        log.info("%s restarted", component)
+        # A task, so that `stop` can end it.
+        restarting = asyncio.create_task(self._restart(request))
+        self._restarts.add(restarting)
+        restarting.add_done_callback(self._restarts.discard)
+        await restarting
         return {}
+
+    async def _restart(self, request: dict[str, Any]) -> None:
+        component: Component = request["component"]
+        async with self._changing:
+            if component not in self._slots:
+                raise ClusterError(f"this cluster runs no {component}; it runs {', '.join(self._slots)}")
+            asked = {field: request[field] for field in ("version", "gates", "emulated_version")}
+            behaviour = Behaviour.of(self._spec, component, **asked)
+            self._check(component, behaviour)
+            before = self._behaviour[component]
+            try:
+                await self._restart_component(component, behaviour)
+            except Exception:
+                # A real component refuses gates when it starts, and that must not cost a running one.
+                await self._go_back(component, before)
+                raise
+        log.info("%s restarted", component)
+
+    async def _go_back(self, component: Component, before: Behaviour) -> None:
+        try:
+            await self._restart_component(component, before)
+        except Exception as error:
+            log.exception("%s does not start again as it was", component)
+            end_cluster(f"{component} does not start again as it was: {error}")
 
     async def _restart_component(self, component: Component, behaviour: Behaviour) -> None:
         self._behaviour[component] = behaviour
@@ -103,7 +126,7 @@ class Components:
         await slot.stop()
         await self._start_component(component)
 
-    def _checked(self, component: Component, behaviour: Behaviour) -> None:
+    def _check(self, component: Component, behaviour: Behaviour) -> None:
         """Raise, before anything is stopped, for what can be known by then."""
         if component in self._spec.real:
             behaviour.flags()

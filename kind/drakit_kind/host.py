@@ -14,6 +14,7 @@ from pathlib import Path
 from drakit_client.readiness import announce_ready, told_to_stop
 from drakit_kind import control
 from drakit_kind.cluster import ClusterError
+from drakit_kind.concurrency import first_of
 from drakit_kind.home import ClusterHome
 from drakit_kind.temporary import remove_after
 
@@ -28,7 +29,9 @@ async def _serve(home: ClusterHome) -> None:
     components = Components(spec, home)
     listener = await control.listen(home.control, components.restart)
     try:
-        await components.start()
+        await first_of(components.start(), stopping.wait())
+        if stopping.is_set():
+            raise SystemExit("told to stop before it was ready")
         announce_ready()
         gc.freeze()
         gc.enable()

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from drakit_client.connection import Connection
+from drakit_kind.cluster import ClusterError
+from drakit_kind.concurrency import first_of
 
 if TYPE_CHECKING:
     from drakit_kind.control_plane.flags import Behaviour
@@ -69,20 +71,22 @@ class Loop:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Run it in a task of its own."""
-        self._task = asyncio.create_task(self._guarded(), name=self._name)
-        await self._ready.wait()
+        """Run it in a task of its own; ``ClusterError`` if it ends before it is ready."""
+        self._task = asyncio.create_task(self._run(), name=self._name)
+        await first_of(self._ready.wait(), asyncio.wait([self._task]))
+        if self._task.done():
+            error = self._task.exception()
+            raise ClusterError(f"{self._name} ended before it was ready: {error or 'nobody told it to'}") from error
+        self._task.add_done_callback(self._ended)
 
-    async def _guarded(self) -> None:
-        try:
-            await self._run()
-        except Exception:
-            log.exception("%s failed", self._name)
-            end_cluster(f"{self._name} failed")
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        log.error("%s ended by itself", self._name, exc_info=None if task.cancelled() else task.exception())
+        end_cluster(f"{self._name} ended by itself")
 
     async def stop(self) -> None:
         """Cancel it and close its connection."""
         if self._task is not None:
+            self._task.remove_done_callback(self._ended)
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self._connection.close()

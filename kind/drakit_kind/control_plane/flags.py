@@ -31,9 +31,23 @@ class Behaviour:
         return self.emulated_version or minor_version(self.version)
 
     @classmethod
-    def of(cls, spec: ClusterSpec, component: Component) -> Behaviour:
-        """What a cluster's spec says of a component."""
-        return cls(version=spec.version_of(component), emulated_version=spec.emulated_version, gates=dict(spec.gates))
+    def of(
+        cls,
+        spec: ClusterSpec,
+        component: Component,
+        *,
+        version: str | None = None,
+        gates: Mapping[str, bool] | None = None,
+        emulated_version: str | None = None,
+    ) -> Behaviour:
+        """What a cluster's spec says of a component, but for what is given here, as to ``Cluster.restart``."""
+        if component == "kubelet" and component in spec.real and emulated_version is not None:
+            raise ClusterError("a kubelet has no emulated version; name a version")
+        return cls(
+            version=version or spec.version_of(component),
+            emulated_version=emulated_version or spec.emulated_version,
+            gates=dict(spec.gates if gates is None else gates),
+        )
 
     def feature_gates(self) -> FeatureGates:
         """The gates of one of our components; raises ``FeatureGateError`` where Kubernetes would refuse them."""

@@ -16,7 +16,7 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.nodes import enter, kubelet_config
 from drakit_kind.nodes.cgroups import ControlGroup
-from drakit_kind.nodes.concurrency import in_thread
+from drakit_kind.concurrency import in_thread
 from drakit_kind.nodes.containerd_config import ContainerdSettings, containerd_config, snapshotter
 from drakit_kind.nodes.credentials import NodeCredentials
 from drakit_kind.nodes.kubelet_config import HEALTH_PORT, KubeletSettings

@@ -24,7 +24,7 @@ from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.home import ClusterHome
 from drakit_kind.nodes import network, requirements
 from drakit_kind.nodes.busybox import find_busybox
-from drakit_kind.nodes.concurrency import in_thread, together
+from drakit_kind.concurrency import in_thread, together
 from drakit_kind.nodes.containerd_config import network_config
 from drakit_kind.nodes.credentials import NodeCredentials
 from drakit_kind.nodes.kubelet_config import settable_gates

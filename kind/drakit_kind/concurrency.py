@@ -25,6 +25,23 @@ async def in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwa
         raise
 
 
+async def first_of(*work: Coroutine[Any, Any, object]) -> None:
+    """Run all at once until one of them ends; the others are cancelled, and have ended when this returns.
+
+    What the one that ended has raised is raised, or what others raise as they are cancelled.
+    """
+    tasks = [asyncio.ensure_future(each) for each in work]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
+
+
 async def together(*work: Coroutine[Any, Any, None]) -> None:
     """Run all at once; the first failure cancels the others, and is raised when they have ended."""
     tasks = [asyncio.ensure_future(each) for each in work]

@@ -1,0 +1,175 @@
+"""The supervisor of a cluster: it can be told to stop at any moment, and a restart leaves one instance, or none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from drakit_client.connection import Connection
+from drakit_kind import components, host
+from drakit_kind.cluster import ClusterError, ClusterSpec
+from drakit_kind.components import Components
+from drakit_kind.home import ClusterHome
+from drakit_kind.slots import Loop
+
+_BOUND = 20.0
+
+
+@pytest.fixture
+def home() -> Iterator[ClusterHome]:
+    made = ClusterHome.temporary()
+    yield made
+    shutil.rmtree(made.directory)
+
+
+class Instances:
+    """Makes schedulers that do nothing but count; ``faults`` are what the next ones meet at their start."""
+
+    def __init__(self) -> None:
+        self.made = 0
+        self.live: set[int] = set()
+        self.faults: list[Exception] = []
+
+    def __call__(self) -> _Instance:
+        self.made += 1
+        return _Instance(self, self.made)
+
+
+class _Instance:
+    def __init__(self, all_of_them: Instances, number: int) -> None:
+        self._all = all_of_them
+        self._number = number
+
+    async def start(self) -> None:
+        await asyncio.sleep(0)
+        if self._all.faults:
+            raise self._all.faults.pop(0)
+        self._all.live.add(self._number)
+
+    async def stop(self) -> None:
+        await asyncio.sleep(0)
+        self._all.live.discard(self._number)
+
+
+@pytest.fixture
+async def cluster(home: ClusterHome) -> tuple[Components, Instances]:
+    """A cluster of which only the scheduler was started, and its instances."""
+    made = Components(ClusterSpec(token="t", port=1), home)
+    schedulers = Instances()
+    made._make["scheduler"] = schedulers
+    await made._start_component("scheduler")
+    return made, schedulers
+
+
+def _restart(**changes: Any) -> dict[str, Any]:
+    return {"component": "scheduler", "version": None, "gates": None, "emulated_version": None, **changes}
+
+
+async def test_two_restarts_at_once_leave_one_instance(cluster: tuple[Components, Instances]) -> None:
+    running, schedulers = cluster
+    await asyncio.gather(running.restart(_restart()), running.restart(_restart()))
+    assert schedulers.live == {3}
+    await running.stop()
+    assert schedulers.live == set()
+
+
+@pytest.mark.parametrize("fault", [ClusterError("no such gate"), OSError("no port"), RuntimeError("a bug")])
+async def test_a_component_that_does_not_come_back_as_asked_comes_back_as_it_was(
+    cluster: tuple[Components, Instances], fault: Exception
+) -> None:
+    running, schedulers = cluster
+    schedulers.faults = [fault]
+    with pytest.raises(type(fault), match=str(fault)):
+        await running.restart(_restart())
+    assert schedulers.live == {3}
+
+
+async def test_a_component_that_does_not_come_back_at_all_ends_the_cluster(
+    cluster: tuple[Components, Instances], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, schedulers = cluster
+    ended: list[str] = []
+    monkeypatch.setattr(components, "end_cluster", ended.append)
+    schedulers.faults = [ClusterError("no such gate"), ClusterError("no port")]
+    with pytest.raises(ClusterError, match="no such gate"):
+        await running.restart(_restart())
+    assert ended == ["scheduler does not start again as it was: no port"]
+
+
+async def test_a_restart_under_way_ends_with_the_cluster(cluster: tuple[Components, Instances]) -> None:
+    running, schedulers = cluster
+    restarts = [asyncio.create_task(running.restart(_restart())) for _ in range(2)]
+    await asyncio.sleep(0)
+    await running.stop()
+    await asyncio.wait(restarts)
+    assert schedulers.live == set()
+
+
+@pytest.mark.parametrize("fault", [None, OSError("no port")], ids=["it returns", "it raises"])
+async def test_a_loop_that_ends_before_it_is_ready_does_not_start(fault: Exception | None) -> None:
+    async def ends() -> None:
+        if fault is not None:
+            raise fault
+
+    loop = Loop("controllers", Connection("http://localhost"), ends, asyncio.Event())
+    async with asyncio.timeout(_BOUND):
+        with pytest.raises(
+            ClusterError, match=f"controllers ended before it was ready: {fault or 'nobody told it to'}"
+        ):
+            await loop.start()
+        await loop.stop()
+
+
+async def test_a_loop_that_fails_later_ends_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+    ready, fails = asyncio.Event(), asyncio.Event()
+    ended = asyncio.Event()
+    monkeypatch.setattr("drakit_kind.slots.end_cluster", lambda problem: ended.set())
+
+    async def serves() -> None:
+        ready.set()
+        await fails.wait()
+        raise OSError("disk full")
+
+    loop = Loop("controllers", Connection("http://localhost"), serves, ready)
+    async with asyncio.timeout(_BOUND):
+        await loop.start()
+        fails.set()
+        await ended.wait()
+        await loop.stop()
+
+
+class _Slow:
+    """Components of which one waits for ever, after another one failed or somebody sent a signal."""
+
+    restart: Callable[[dict[str, Any]], Any] = None  # type: ignore[assignment]
+
+    def __init__(self, spec: ClusterSpec, home: ClusterHome) -> None:
+        self._marks = home.directory
+
+    async def start(self) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            (self._marks / "cancelled").touch()
+
+    async def stop(self) -> None:
+        (self._marks / "stopped").touch()
+
+
+async def test_a_cluster_that_is_told_to_stop_while_it_starts_does(
+    home: ClusterHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home.write_spec(ClusterSpec(token="t", port=1))
+    monkeypatch.setattr(components, "Components", _Slow)
+    async with asyncio.timeout(_BOUND):
+        with pytest.raises(SystemExit, match="told to stop before it was ready"):
+            await host._serve(home)
+    assert {"cancelled", "stopped"} <= {path.name for path in home.directory.iterdir()}
+    assert not home.control.exists()
