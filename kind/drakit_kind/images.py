@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import platform
 import re
 import subprocess
@@ -209,9 +210,13 @@ def _digest(stream: IO[bytes]) -> str:
 
 
 def _write(file: Path, documents: Mapping[str, bytes], layers: Mapping[str, IO[bytes]]) -> None:
-    scratch = file.with_name(f".{file.name}.part")
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)  # of this run alone
+    scratch = Path(name)
     try:
-        with tarfile.open(scratch, "w", format=tarfile.PAX_FORMAT) as tar:
+        with (
+            os.fdopen(descriptor, "wb") as output,
+            tarfile.open(fileobj=output, mode="w", format=tarfile.PAX_FORMAT) as tar,
+        ):
             for name, text in documents.items():
                 _add_stream(tar, name, io.BytesIO(text))
             for name, stream in layers.items():

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tarfile
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -172,3 +173,19 @@ def test_several_images_in_one_archive_share_their_layers(tmp_path: Path) -> Non
     assert manifest[0]["Layers"][0] == manifest[1]["Layers"][0]
     assert sum(name.endswith("/layer.tar") for name in documents) == 3
     assert set(json.loads(documents["repositories"])) == {"a", "b", "c"}
+
+
+def test_archives_that_are_written_at_once_are_all_whole(tmp_path: Path) -> None:
+    archive = tmp_path / "image.tar"
+    write_archive(archive, ["tool:1"], [[Entry(path="a", contents=b"1" * 1000)]])
+    whole = archive.read_bytes()
+    at_once = [
+        threading.Thread(target=write_archive, args=(archive, ["tool:1"], [[Entry(path="a", contents=b"1" * 1000)]]))
+        for _ in range(8)
+    ]
+    for thread in at_once:
+        thread.start()
+    for thread in at_once:
+        thread.join()
+    assert archive.read_bytes() == whole
+    assert list(tmp_path.iterdir()) == [archive]

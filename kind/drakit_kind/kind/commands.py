@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from drakit_kind.interrupts import end_in_order_on_signals
 from drakit_kind.readable_errors import readable_errors
 
 
@@ -41,7 +44,7 @@ def node_image(version: str, image: str | None, base: Path | None) -> None:
     from drakit_kind.kind import node_image
     from drakit_kind.kubernetes.assets import find_assets
 
-    with readable_errors():
+    with _ending_in_order():
         node_image.build(find_assets(version), clocked_report(), name=image, base=base)
 
 
@@ -56,9 +59,21 @@ def driver_image(local: bool | None) -> None:
     """
     from drakit_kind.kind import driver_image
 
-    with readable_errors():
+    with _ending_in_order():
         name, file = driver_image.archive(clocked_report(), local=local)
     click.echo(f"{name} is in {file}; `docker load --input` and `ctr --namespace k8s.io images import` take it")
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """On Ctrl-C, SIGTERM and a closed terminal, what was started ends before this process does."""
+    end_in_order_on_signals()
+    try:
+        with readable_errors():
+            yield
+    except KeyboardInterrupt:
+        click.echo("stopped; what is cached so far is kept, and the same command continues from it", err=True)
+        sys.exit(130)
 
 
 def clocked_report() -> Callable[[str], None]:

@@ -6,15 +6,13 @@ a node, kube-proxy and Python need. debootstrap runs once: what each image takes
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -23,6 +21,8 @@ import msgspec
 
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kind.docker import output
+from drakit_kind.kind.sessions import run_in_session
+from drakit_kind.kind.turns import one_at_a_time
 
 Report = Callable[[str], None]
 
@@ -58,7 +58,7 @@ def root_tar(cache: Path, report: Report, *, mirror: str = MIRROR) -> Path:
     file = directory / f"{SUITE}-{hashlib.sha256(recipe).hexdigest()[:12]}.tar"
     if file.exists():
         return file
-    with _locked(directory / "lock"):
+    with one_at_a_time(directory / "lock", report):
         if not file.exists():
             _make(file, report, mirror)
     return file
@@ -91,17 +91,11 @@ def _make(file: Path, report: Report, mirror: str) -> None:
 
 def _debootstrap(root: Path, mirror: str, log: Path) -> None:
     command = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(root), mirror]
-    with log.open("w") as file:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True)
-        try:
-            status = process.wait(_DEBOOTSTRAP_SECONDS)
-        except BaseException as error:
-            # The whole session: what debootstrap has started works on in the root otherwise.
-            os.killpg(process.pid, 9)
-            process.wait()
-            if isinstance(error, subprocess.TimeoutExpired):
-                raise ClusterError(f"debootstrap did not end within {error.timeout:.0f} s; see {log}") from None
-            raise
+    log.unlink(missing_ok=True)
+    try:
+        status = run_in_session(command, log, timeout=_DEBOOTSTRAP_SECONDS)
+    except subprocess.TimeoutExpired:
+        raise ClusterError(f"debootstrap did not end within {_DEBOOTSTRAP_SECONDS:.0f} s; see {log}") from None
     if status:
         last = log.read_text(errors="replace").splitlines()[-3:]
         raise ClusterError(f"debootstrap failed with status {status}: {' / '.join(last)}; all of it is in {log}")
@@ -123,14 +117,6 @@ def _kept(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         return None
     member.uname = member.gname = ""
     return member
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """One process at a time; the kernel gives the lock back however a process ends."""
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 @dataclass

@@ -14,6 +14,7 @@ import py_compile
 import re
 import sys
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
@@ -25,6 +26,7 @@ from drakit_kind.images import Entry, Image, Layer, write_images, write_layer
 from drakit_kind.kind import debian
 from drakit_kind.kind.debian import PackageFiles, Report
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, output
+from drakit_kind.kind.turns import one_at_a_time
 from drakit_kind.kubernetes.cache import cache_directory
 
 _REPOSITORY = "localhost/drakit"
@@ -43,6 +45,7 @@ _PULL_SECONDS = 120.0
 _BUILD_SECONDS = 600.0
 _PIP_SECONDS = 600.0
 _COPY_SECONDS = 180.0
+_IN_USE_SECONDS = 1800.0
 # Wheels say for how old a C library they are; Debian 12 has 2.36.
 _PLATFORMS = ("manylinux2014", *(f"manylinux_2_{minor}" for minor in range(17, 37)))
 
@@ -57,20 +60,25 @@ def archive(report: Report, *, local: bool | None = None) -> tuple[str, Path]:
     directory = cache_directory() / "kind"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = directory / f"drakit-{name.rpartition(':')[2]}.tar"
-    if not file.exists():
-        if local is None:
-            local = not _has_base(report)
-        with tempfile.TemporaryDirectory(prefix="driver-image-", dir=directory) as scratch:
-            (_build_local if local else _build_from_registry)(name, Path(scratch) / "image.tar", report)
-            (Path(scratch) / "image.tar").rename(file)
+    with one_at_a_time(directory / "driver-image.lock", report):
+        if not file.exists():
+            if local is None:
+                local = not _has_base(report)
+            with tempfile.TemporaryDirectory(prefix="driver-image-", dir=directory) as scratch:
+                (_build_local if local else _build_from_registry)(name, Path(scratch) / "image.tar", report)
+                (Path(scratch) / "image.tar").rename(file)
+        file.touch()
         _forget_others(file)
     return name, file
 
 
 def _forget_others(file: Path) -> None:
-    """Each change of the source makes an image; only the last one is worth its disk space."""
+    """Each change of the source makes an image; only the last one is worth its disk space.
+
+    One that another source tree's tests have just asked for stays until they have it.
+    """
     for old in file.parent.glob("drakit-*.tar"):
-        if old != file:
+        if old != file and time.time() - old.stat().st_mtime > _IN_USE_SECONDS:
             old.unlink(missing_ok=True)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import shutil
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from drakit_kind.kind import component_images, debian, node_files
 from drakit_kind.kind.debian import Report
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, load, output, remove_containers
 from drakit_kind.kind.kind_module import KindModule, kind_module, kind_version
+from drakit_kind.kind.turns import one_at_a_time
 from drakit_kind.kubernetes.assets import Assets
 from drakit_kind.kubernetes.cache import cache_directory
 
@@ -60,12 +62,12 @@ def build(assets: Assets, report: Report, *, name: str | None = None, base: Path
     root = base or debian.root_tar(cache_directory(), report)
     inputs = _digest([root, *binaries, *_recipe()], module.version)
     name = name or default_name(assets.version)
-    if (image_labels(name) or {}).get(INPUTS_LABEL) == inputs:
-        report(f"{name} is there already, made from the same")
-        return name
-    with _scratch() as scratch:
+    with one_at_a_time(cache_directory() / "kind" / "node-image.lock", report):
+        if (image_labels(name) or {}).get(INPUTS_LABEL) == inputs:
+            report(f"{name} is there already, made from the same")
+            return name
         base_name = f"{_REPOSITORY}-base:{inputs[:12]}"
-        with _only_while_building(base_name):
+        with _scratch() as scratch, _only_while_building(base_name):
             report("base image: Debian with systemd, containerd and kind's own files")
             _load_base(base_name, root, module, assets, scratch, inputs)
             report("component images: kube-apiserver and the others, as kubeadm expects them")
@@ -94,9 +96,10 @@ def _digest(files: list[Path], *texts: str) -> str:
 
 @contextmanager
 def _scratch() -> Iterator[Path]:
-    """Beside the cache, which has room for a gigabyte when /tmp may not."""
+    """Beside the cache, which has room for a gigabyte when /tmp may not; that of a killed build goes, too."""
     directory = cache_directory() / "kind"
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for left in directory.glob("node-image-*"):
+        shutil.rmtree(left)
     with tempfile.TemporaryDirectory(prefix="node-image-", dir=directory) as scratch:
         yield Path(scratch)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 
 import click
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.interrupts import end_in_order_on_signals
 from drakit_kind.kubernetes import build as building
 from drakit_kind.kubernetes.assets import DIRECTORY_VARIABLE, find_assets
 from drakit_kind.kubernetes.cache import CacheEntry, cache_directory
@@ -68,7 +67,7 @@ def build(version: str, only: tuple[str, ...], cache: Path | None) -> None:
         release = pinned_release(version)
         names = [checked_name(name) for name in only] or release.names
         entry = CacheEntry.of(release, cache)
-        _end_in_order_on_signals()
+        end_in_order_on_signals()
         try:
             with BuildProgress() as progress:
                 built = building.build(release, names, entry, progress)
@@ -83,17 +82,6 @@ def _summary(release: Release, entry: CacheEntry, built: list[str]) -> str:
     state = "is built" if here == len(release.names) else f"has {here} of {len(release.names)} binaries built"
     news = "" if built else ", nothing was to be done"
     return f"Kubernetes {release.version} {state}{news}: {entry.binaries} ({mib(entry.size())})"
-
-
-def _end_in_order_on_signals() -> None:
-    """SIGTERM and a closed terminal end a build as Ctrl-C does, so that no compiler goes on without us."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and means it
-            signal.signal(number, interrupt)
 
 
 @kubernetes.command(name="list")

@@ -1,0 +1,21 @@
+"""What several test runs on one machine would make at once, made by one of them while the others wait."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def one_at_a_time(lock: Path, report: Callable[[str], None]) -> Iterator[None]:
+    """Wait for the turn; the kernel gives it to the next however a process ends. ``report`` is told of a wait."""
+    lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with lock.open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report(f"waiting for another process that has {lock}")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
