@@ -17,7 +17,7 @@ from e2e.matrix.stage import Stage
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark rows that cannot be run here, or that must fail here, with the reason."""
+    """Mark rows with what they show; those that cannot be run here, or that must fail here, with the reason."""
     real = real_components(config.getoption("--cluster"), config.getoption("--real"))
     for item in items:
         row = getattr(item, "callspec", None) and item.callspec.params.get("row")  # type: ignore[attr-defined]
@@ -27,6 +27,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _marks(row: Row, real: frozenset[Component]) -> Iterator[pytest.MarkDecorator]:
+    switched = {gate for phase in row.phases for change in phase.changes for gate in change.gates}
+    yield pytest.mark.capability(row.feature, source=row.source, gates=sorted({*row.gates, *switched}))
     if row.own_gate and real:
         yield pytest.mark.skip(reason="a gate of drakit's own components")
     if row.containers and real and "kubelet" not in real:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import shlex
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -20,6 +21,8 @@ from drakit_kind.readable_errors import readable_errors
 if TYPE_CHECKING:
     from drakit_kind.conformance.runs import Configuration, Run
 
+# As shells say it: 128 and the number of SIGINT.
+_INTERRUPTED_STATUS = 130
 _NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
 
 
@@ -42,7 +45,8 @@ _NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
     "gates",
     multiple=True,
     metavar="A=true,B=false",
-    help="Feature gates; may be repeated, each is a run.",
+    help="Feature gates; may be repeated, each is a run. `needed`: those that the stories need and that a version has, "
+    "but not on by default.  [default: the version's own, so stories about others are left out]",
 )
 @click.option(
     "--driver",
@@ -64,7 +68,16 @@ _NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
     help="Directory for junit.xml and index.html.",
 )
 @click.option(
-    "--jobs", default="auto", show_default=True, metavar="N", help="Stories at a time, each with a cluster of its own."
+    "--matrix",
+    is_flag=True,
+    help="Also tell the stories in which gates are switched and versions changed while pods run, a column of its own. "
+    "Each says its own versions and gates; with --cluster binaries they take half an hour.",
+)
+@click.option(
+    "--jobs",
+    metavar="N",
+    help="Stories at a time, each with a cluster of its own.  [default: one for each core; one alone in kind, and for "
+    "drivers that are judged, as stories would take each other's devices]",
 )
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
 def conformance(
@@ -74,7 +87,8 @@ def conformance(
     drivers: tuple[str, ...],
     kubeconfig: Path | None,
     output: Path,
-    jobs: str,
+    matrix: bool,
+    jobs: str | None,
     pytest_options: tuple[str, ...],
 ) -> None:
     """Run the end-to-end suite and write JUnit XML and one HTML page: capability by version and gates.
@@ -83,29 +97,31 @@ def conformance(
     but for namespaces of its own, and runs the stories that hold for any driver: its pools are sound, its devices can
     be allocated, shared, used by pods and given back.
 
-    Exit status: 0 all passed, 1 something failed, 2 it could not be run.
+    Exit status: 0 all passed, 1 something failed, 2 it could not be run or every story was left out, 130 interrupted.
+    After Ctrl-C the suite has a minute to take away what it made, and what was seen until then is written.
 
     \b
     drakit conformance
     drakit conformance --cluster binaries --kubernetes-version 1.36.3 --kubernetes-version 1.37.1
+    drakit conformance --kubernetes-version 1.34.3 --feature-gates needed
     drakit conformance --feature-gates '' --feature-gates DRAConsumableCapacity=false
     drakit conformance --driver gpu.example.com                  # somebody else's, in the current context
     drakit conformance -- -k tpu                                 # options of pytest after --
     """
     with _not_run(), readable_errors():
         _require_pytest()
-        if (drivers or kubeconfig) and (backend or versions or gates):
-            raise ClusterError(
-                "--cluster, --kubernetes-version and --feature-gates are for clusters that are started here; "
-                "--driver and --kubeconfig judge one that runs"
-            )
-        configurations = _foreign(drivers, kubeconfig) if drivers or kubeconfig else _own(backend, versions, gates)
+        if drivers or kubeconfig:
+            _refuse_own(backend, versions, gates, matrix, jobs)
+            configurations = _foreign(drivers, kubeconfig)
+        else:
+            configurations = _own(backend, versions, gates, matrix)
         runs = _run_all(configurations, output, jobs, pytest_options)
     _write(output, runs)
-    for run in runs:
+    judged = _judged(runs)
+    for run in judged:
         _tell(run)
     click.echo(f"{output / 'index.html'}\n{output / 'junit.xml'}")
-    sys.exit(2 if any(run.problem for run in runs) else 0 if all(run.passed for run in runs) else 1)
+    sys.exit(_status(judged))
 
 
 class _NotRun(click.ClickException):
@@ -128,14 +144,34 @@ def _require_pytest() -> None:
         raise ClusterError(f"{', '.join(missing)} not installed: pip install 'drakit[conformance]'")
 
 
-def _own(backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...]) -> list[Configuration]:
+def _refuse_own(
+    backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...], matrix: bool, jobs: str | None
+) -> None:
+    if backend or versions or gates or matrix:
+        raise ClusterError(
+            "--cluster, --kubernetes-version, --feature-gates and --matrix are for clusters that are started here; "
+            "--driver and --kubeconfig judge one that runs"
+        )
+    if jobs not in (None, "1"):
+        raise ClusterError(f"--jobs {jobs}: a driver is judged by one story at a time; they would take its devices")
+
+
+def _own(backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...], matrix: bool) -> list[Configuration]:
     from drakit_api.features import parse_gates
     from drakit_kind.conformance.runs import Configuration
+    from drakit_kind.features_off import NEEDED
 
-    return [
-        Configuration(backend=backend or "embedded", version=version, gates=parse_gates(text))
+    backend = backend or "embedded"
+    if matrix and backend == "kind":
+        raise ClusterError("--matrix: in kind, components cannot be changed one by one; use binaries or embedded")
+    for text in gates:
+        if text != NEEDED:
+            parse_gates(text)
+    configurations = [
+        Configuration(backend=backend, version=version, gates=text)
         for version, text in product(versions or (KUBERNETES_VERSION,), gates or ("",))
     ]
+    return [*configurations, *([Configuration(backend=backend, matrix=True)] if matrix else [])]
 
 
 def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configuration]:
@@ -159,21 +195,32 @@ def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configur
     return [Configuration(kubeconfig=path, driver=name, version=version) for name in drivers or sorted(publishing)]
 
 
-def _run_all(configurations: list[Configuration], output: Path, jobs: str, options: tuple[str, ...]) -> list[Run]:
-    from drakit_kind.conformance.runs import run
+def _run_all(
+    configurations: list[Configuration], output: Path, jobs: str | None, options: tuple[str, ...]
+) -> list[Run]:
+    from drakit_kind.conformance.runs import INTERRUPTED, run
 
     runs = []
     for number, configuration in enumerate(configurations, start=1):
         click.secho(f"{number} of {len(configurations)}: {configuration.label}", bold=True)
         runs.append(run(configuration, output / f"run-{number}", jobs=jobs, extra=options))
+        if runs[-1].problem == INTERRUPTED:
+            break
     return runs
+
+
+def _judged(runs: list[Run]) -> list[Run]:
+    """All, but for those of which the user's options have chosen nothing while they have chosen stories of others."""
+    from drakit_kind.conformance.runs import NO_STORY
+
+    return [run for run in runs if run.problem != NO_STORY] or runs
 
 
 def _write(output: Path, runs: list[Run]) -> None:
     from drakit_kind.conformance import page
 
-    command = " ".join(["drakit", *sys.argv[1:]])
-    page.write(output / "index.html", runs, title="DRA conformance", command=command, when=datetime.now(UTC))
+    command = shlex.join(["drakit", *sys.argv[1:]])
+    page.write(output / "index.html", _judged(runs), title="DRA conformance", command=command, when=datetime.now(UTC))
     merged = ElementTree.Element("testsuites", name="drakit conformance")
     for number, _ in enumerate(runs, start=1):
         part = output / f"run-{number}" / "junit.xml"
@@ -184,12 +231,16 @@ def _write(output: Path, runs: list[Run]) -> None:
 
 
 def _tell(run: Run) -> None:
-    outcomes = [record.outcome for record in run.records]
-    counted = ", ".join(
-        f"{outcomes.count(each)} {each}" for each in ("passed", "failed", "skipped") if each in outcomes
-    )
-    text = f"{run.configuration.label}: {run.problem or counted}"
-    click.secho(text, fg="green" if run.passed else "red")
+    text = "; ".join(filter(None, (run.counted, run.problem)))
+    click.secho(f"{run.configuration.label}: {text}", fg="green" if run.passed else "red")
     for record in run.records:
         if record.outcome == "failed":
             click.echo(f"  {record.capability}: {record.title}")
+
+
+def _status(runs: list[Run]) -> int:
+    from drakit_kind.conformance.runs import INTERRUPTED
+
+    if any(run.problem == INTERRUPTED for run in runs):
+        return _INTERRUPTED_STATUS
+    return 2 if any(run.problem for run in runs) else 0 if all(run.passed for run in runs) else 1

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from drakit_kind.conformance.records import Outcome, Record
+from drakit_kind.features_off import needed_gates
 
 _UNSORTED = "other"
 
@@ -28,21 +29,26 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Recorder(file), "drakit-recorder")
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each story's reports, and its JUnit entry, what its marker says."""
+    """Give each story's reports, and its JUnit entry, what its markers say; a conftest.py may have added some."""
     for item in items:
         marker = item.get_closest_marker("capability")
         if marker is not None:
-            name, source, gates = _described(*marker.args, **marker.kwargs)
-            item.user_properties += [("capability", name), ("source", source), ("gates", ",".join(gates))]
+            name, source = _described(*marker.args, **marker.kwargs)
+            gates = ",".join(needed_gates(item))
+            item.user_properties += [("capability", name), ("source", source), ("gates", gates)]
 
 
-def _described(name: str, source: str, gates: list[str] | None = None) -> tuple[str, str, list[str]]:
-    return name, source, list(gates or ())
+def _described(name: str, source: str, gates: object = None) -> tuple[str, str]:
+    return name, source
 
 
 class Recorder:
-    """Appends a record when a story has ended: after its call, or after the setup that kept it from being called."""
+    """Appends a record for the call of a story, and for each other phase in which something went wrong.
+
+    What is written is there also if the run is killed; whoever reads makes one of what belongs together.
+    """
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -73,6 +79,8 @@ def _record(report: pytest.TestReport) -> Record:
 
 
 def _reason(report: pytest.TestReport) -> str:
+    if expected := getattr(report, "wasxfail", ""):
+        return str(expected)
     if isinstance(report.longrepr, tuple):  # file, line, message
         return str(report.longrepr[2]).removeprefix("Skipped: ")
     return report.longreprtext

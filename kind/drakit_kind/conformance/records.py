@@ -1,4 +1,4 @@
-"""What one story showed in one run, as the recorder writes it and the page reads it: a JSON line each."""
+"""What one story showed in one run, as the recorder writes it and the page reads it: JSON lines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 
 Outcome = Literal["passed", "failed", "skipped"]
+_BADNESS: dict[Outcome, int] = {"skipped": 0, "passed": 1, "failed": 2}
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,7 +32,24 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(file: Path) -> list[Record]:
-    """The records of one run; none if it ended before its first story."""
+    """The records of one run, one for each story; none if it ended before its first story."""
     if not file.exists():
         return []
-    return [msgspec.json.decode(line, type=Record) for line in file.read_bytes().splitlines()]
+    stories: dict[str, Record] = {}
+    for line in file.read_bytes().splitlines():
+        record = msgspec.json.decode(line, type=Record)
+        before = stories.get(record.test)
+        stories[record.test] = record if before is None else _both(before, record)
+    return list(stories.values())
+
+
+def _both(first: Record, second: Record) -> Record:
+    """What two phases of one story showed: the worse of it, with all that was seen."""
+    return msgspec.structs.replace(
+        first,
+        outcome=max(first.outcome, second.outcome, key=_BADNESS.__getitem__),
+        seconds=first.seconds + second.seconds,
+        reason=first.reason or second.reason,
+        details="\n\n".join(filter(None, (first.details, second.details))),
+        evidence=[*first.evidence, *(each for each in second.evidence if each not in first.evidence)],
+    )

@@ -2,51 +2,69 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from drakit_kind.cluster import KUBERNETES_VERSION
 from drakit_kind.conformance.records import Record, read
+from drakit_kind.features_off import NEEDED
 
 _HERE = Path(__file__).parent
 # Exit statuses of pytest: all passed, some failed, none was chosen. Anything else is a run that could not be done.
 _DONE = (0, 1, 5)
+# What ends us; a suite that a terminal or a CI system gives up shall still take its namespaces with it.
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_TEARDOWN_SECONDS = 60.0
+
+NO_STORY = "no story was run"
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Configuration:
     """What the suite is run on: a cluster to start, or that of a ``kubeconfig`` with a ``driver`` to judge.
 
-    ``version`` is of the cluster to start, or what the other one behaves like.
+    ``version`` is of the cluster to start, or what the other one behaves like; ``gates`` are as of ``--feature-gates``.
+    ``matrix``: instead of the suite, the rows of its matrix, each of which says its own versions and gates.
     """
 
     backend: str = "embedded"
     version: str = KUBERNETES_VERSION
-    gates: Mapping[str, bool] = field(default_factory=dict)
+    gates: str = ""
     kubeconfig: Path | None = None
     driver: str | None = None
+    matrix: bool = False
 
     @property
     def label(self) -> str:
         """As a column's head: ``binaries 1.36.3 DRADeviceTaints=false``."""
         if self.driver is not None:
             return f"driver {self.driver} on {self.version}"
-        return " ".join([self.backend, self.version, *self._gate_texts()])
+        if self.matrix:
+            return f"{self.backend}, gates and versions changed"
+        gates = "with the gates that stories need" if self.gates == NEEDED else self.gates.replace(",", " ")
+        return f"{self.backend} {self.version} {gates}".strip()
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether stories would be in each other's way: they share one driver, or the machine has no room for more."""
+        return self.kubeconfig is not None or self.backend == "kind" or (self.matrix and self.backend != "embedded")
 
     def options(self) -> list[str]:
         """Options of pytest."""
         if self.kubeconfig is not None:
             judged = ["--subject-driver", self.driver] if self.driver else []
             return ["-m", "any_driver", "--cluster-kubeconfig", str(self.kubeconfig), *judged]
-        options = ["--cluster", self.backend, "--kubernetes-version", self.version]
-        options += ["--feature-gates", ",".join(self._gate_texts())] if self.gates else []
+        options = ["--cluster", self.backend]
+        if not self.matrix:
+            options += ["--kubernetes-version", self.version, "--feature-gates", self.gates]
         return options
-
-    def _gate_texts(self) -> list[str]:
-        return [f"{name}={str(on).lower()}" for name, on in self.gates.items()]
 
 
 @dataclass(frozen=True)
@@ -62,6 +80,13 @@ class Run:
         """Whether there were stories, and none of them failed."""
         return not self.problem and bool(self.records) and all(each.outcome != "failed" for each in self.records)
 
+    @property
+    def counted(self) -> str:
+        """As ``11 passed, 1 failed``."""
+        outcomes = [record.outcome for record in self.records]
+        names = {"passed": "passed", "failed": "failed", "skipped": "left out"}
+        return ", ".join(f"{outcomes.count(each)} {name}" for each, name in names.items() if each in outcomes)
+
 
 def suite() -> Path:
     """The directory of the stories: beside the source tree, or what travels with an installed drakit."""
@@ -69,18 +94,78 @@ def suite() -> Path:
     return tree if tree.is_dir() else _HERE / "suite" / "e2e"
 
 
-def run(configuration: Configuration, directory: Path, *, jobs: str, extra: Sequence[str] = ()) -> Run:
-    """Run the suite, its progress on our own output; files of the run go to ``directory``."""
+def run(configuration: Configuration, directory: Path, *, jobs: str | None = None, extra: Sequence[str] = ()) -> Run:
+    """Run the suite, its progress on our own output; files of the run go to ``directory``.
+
+    ``jobs`` stories at a time; None is what the configuration allows. A run that is interrupted is given time to take
+    away what it made, and has the ``problem`` ``INTERRUPTED``.
+    """
     directory.mkdir(parents=True, exist_ok=True)
-    record = directory / "records.jsonl"
-    record.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "pytest", str(suite()), "-c", str(_HERE / "pytest.ini"), "--rootdir", str(suite())]
-    command += ["-o", f"pythonpath={suite().parent}", "-o", f"cache_dir={directory / 'cache'}", "-q"]
+    record, junit = directory / "records.jsonl", directory / "junit.xml"
+    for old in (record, junit):
+        old.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", *_stories(configuration), "-o", f"cache_dir={directory / 'cache'}", "-q"]
     command += ["-p", "drakit_kind.conformance.recorder", "--record", str(record)]
-    command += ["--junit-xml", str(directory / "junit.xml"), "-o", "junit_suite_name=" + configuration.label]
-    command += ["-n", jobs, "--dist", "loadgroup", *configuration.options(), *extra]
-    status = subprocess.run(command, check=False).returncode
+    command += ["--junit-xml", str(junit), "-o", "junit_suite_name=" + configuration.label]
+    command += [*_at_once(configuration, jobs), *configuration.options(), *extra]
+    try:
+        status = _ended(command)
+    except KeyboardInterrupt:
+        return Run(configuration, read(record), INTERRUPTED)
     records = read(record)
+    return Run(configuration, records, _problem(status, records))
+
+
+def _stories(configuration: Configuration) -> list[str]:
+    chosen = suite() / "matrix" if configuration.matrix else suite()
+    # As in the source tree: `from e2e.ledger import ...`.
+    path = ["-o", f"pythonpath={suite().parent}"]
+    return [str(chosen), "-c", str(_HERE / "pytest.ini"), "--rootdir", str(suite()), *path]
+
+
+def _at_once(configuration: Configuration, jobs: str | None) -> list[str]:
+    """One at a time is in pytest's own process, which ends in order when it is interrupted; workers are ended."""
+    chosen = jobs or ("1" if configuration.one_at_a_time else "auto")
+    return ["-n", "0"] if chosen == "1" else ["-n", chosen, "--dist", "loadgroup"]
+
+
+def _problem(status: int, records: Sequence[Record]) -> str:
     if status not in _DONE:
-        return Run(configuration, records, f"pytest ended with status {status}; what it says stands above")
-    return Run(configuration, records, "" if records else "no story was run")
+        return f"pytest ended with status {status}; what it says stands above"
+    if not records:
+        return NO_STORY
+    if all(record.outcome == "skipped" for record in records):
+        return f"every story was left out, the first because: {records[0].reason}"
+    return ""
+
+
+def _ended(command: Sequence[str]) -> int:
+    """Run a command; its exit status. When we are interrupted so is it, and it has a minute to end in order."""
+    # In a group of its own: Ctrl-C in a terminal interrupts us alone, so that it is interrupted once, whoever did it.
+    with _interruptible(), subprocess.Popen(command, process_group=0) as process:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:
+            _end(process)
+            raise
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    print("interrupted: the suite takes away what it made; once more ends it at once", file=sys.stderr, flush=True)
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(_TEARDOWN_SECONDS)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """What ends us raises KeyboardInterrupt; and what is started here is not deaf to it, as a background job may be."""
+    before = {number: signal.signal(number, signal.default_int_handler) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
