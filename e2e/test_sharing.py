@@ -12,8 +12,8 @@ from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, DevicesOf, OpenLedger
 
 pytestmark = pytest.mark.capability(
-    "claims: shared, from templates, prioritized",
-    source="KEP-4381, KEP-4816",
+    "claims: shared, from templates",
+    source="KEP-4381",
 )
 
 
@@ -95,6 +95,7 @@ def test_a_pod_waits_for_a_claim_that_is_created_later(api: Api, gpus: StartGpus
     assert api.events("early", reason="FailedScheduling") == []
 
 
+@pytest.mark.capability("claims: prioritized list", source="KEP-4816 (seeds 000, 001)", gates=["DRAPrioritizedList"])
 def test_the_first_alternative_that_fits_is_taken(api: Api, gpus: StartGpus, devices_of: DevicesOf, node: str) -> None:
     """KEP-4816: while a whole GPU is free it is taken, else a partition."""
     gpu = gpus(nodes=[node], gpus=2)
