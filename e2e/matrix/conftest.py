@@ -78,5 +78,4 @@ def _cluster_of(row: Row, chosen: ClusterSpec) -> ClusterSpec:
         gates=row.gates,
         runtime_config=row.runtime_config,
         nodes=["node-1"],
-        real=chosen.real if row.containers else chosen.real - {"kubelet"},
     )

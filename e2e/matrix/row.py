@@ -53,8 +53,9 @@ class Row:
     """One line of the matrix.
 
     ``source`` says who asks for it: a KEP, a part of Kubernetes. ``containers``: where the components are Kubernetes'
-    own, the kubelet has to be too, which takes root. ``own_gate``: the row switches a gate that only drakit's own
-    components have, so there is nothing to run on those of Kubernetes.
+    own, the kubelet has to be too; all other rows also run with the simulated one, where there is no root.
+    ``own_gate``: the row switches a gate that only drakit's own components have, so there is nothing to run on those of
+    Kubernetes.
     """
 
     name: str

@@ -27,22 +27,23 @@ both. Rows and stories are in [e2e/matrix](../e2e/matrix).
 - In every phase all pods that ran before must still run, without a restart, on the same devices; at the end everything
   is given back.
 - *not yet*: drakit's own components lack the feature, and the row must fail on them; when it passes, that is an error.
-- With *real kubelet* pods run in containers, by containerd.
+- With a *real kubelet*, for which the run has to be root's, pods run in containers, by containerd.
 """
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How one test of a run ended."""
+    """How one test of a run ended; ``kubelet`` is "real" where its pods ran in containers."""
 
     verdict: Verdict
     seconds: float
     reason: str = ""
+    kubelet: str = ""
 
     def __str__(self) -> str:
         match self.verdict:
             case "passed":
-                return f"passed, {self.seconds:.0f} s"
+                return f"passed, {self.seconds:.0f} s" + f", {self.kubelet} kubelet" * bool(self.kubelet)
             case "failed":
                 return "**failed**"
             case "not yet":
@@ -68,7 +69,8 @@ def _outcome(case: ElementTree.Element) -> Outcome:
         expected = skipped.attrib["type"] == "pytest.xfail"
         return Outcome("not yet" if expected else "not run", seconds, skipped.attrib.get("message", ""))
     failed = case.find("failure") is not None or case.find("error") is not None
-    return Outcome("failed" if failed else "passed", seconds)
+    properties = {each.attrib["name"]: each.attrib["value"] for each in case.iter("property")}
+    return Outcome("failed" if failed else "passed", seconds, kubelet=properties.get("kubelet", ""))
 
 
 def page(rows: Sequence[Row], runs: Mapping[str, Outcomes], combinations: Outcomes, *, today: date) -> str:
@@ -104,15 +106,9 @@ def _alike(row: Row) -> tuple[str, str]:
 def _rows(rows: Iterable[Row], runs: Mapping[str, Outcomes]) -> str:
     lines = [("row", "components", *runs)]
     for row in rows:
-        outcomes = [_cell(row, backend, outcomes) for backend, outcomes in runs.items()]
+        outcomes = [str(each.get(row.name, Outcome("not run", 0))) for each in runs.values()]
         lines.append((row.name, _components(row), *outcomes))
     return _table(lines)
-
-
-def _cell(row: Row, backend: str, outcomes: Outcomes) -> str:
-    outcome = outcomes.get(row.name, Outcome("not run", 0))
-    kubelet = ", real kubelet" if row.containers and backend != "embedded" and outcome.verdict == "passed" else ""
-    return f"{outcome}{kubelet}"
 
 
 def _components(row: Row) -> str:

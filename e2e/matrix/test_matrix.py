@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from e2e.matrix.row import Row, play
@@ -14,6 +16,8 @@ _ROW_SECONDS = 600
 
 @pytest.mark.timeout(_ROW_SECONDS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_row(row: Row, stage: Stage) -> None:
+def test_row(row: Row, stage: Stage, record_property: Callable[[str, object], None]) -> None:
+    if "kubelet" in stage.cluster.spec.real:
+        record_property("kubelet", "real")
     play(row, stage)
     stage.close()

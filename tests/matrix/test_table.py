@@ -15,7 +15,8 @@ from e2e.matrix.stage import Stage
 from e2e.matrix.table import Outcome
 
 _XML = """<testsuites><testsuite>
-<testcase name="test_row[first-1.36.3]" time="4.6" />
+<testcase name="test_row[first-1.36.3]" time="4.6"><properties><property name="kubelet" value="real" /></properties>
+</testcase>
 <testcase name="test_row[second]" time="31"><skipped type="pytest.xfail" message="not yet: nobody does it" /></testcase>
 <testcase name="test_row[third]" time="0"><skipped type="pytest.skip" message="a gate of drakit's own" /></testcase>
 <testcase name="test_row[fourth]" time="2"><failure message="AssertionError" /></testcase>
@@ -36,7 +37,7 @@ def _row(name: str, **fields: object) -> Row:
 def test_outcomes_are_read_by_the_names_of_rows(tmp_path: Path) -> None:
     (tmp_path / "run.xml").write_text(_XML)
     assert table.read(tmp_path / "run.xml") == {
-        "first-1.36.3": Outcome("passed", 4.6),
+        "first-1.36.3": Outcome("passed", 4.6, kubelet="real"),
         "second": Outcome("not yet", 31, "not yet: nobody does it"),
         "third": Outcome("not run", 0, "a gate of drakit's own"),
         "fourth": Outcome("failed", 2),
@@ -47,12 +48,12 @@ def test_outcomes_are_read_by_the_names_of_rows(tmp_path: Path) -> None:
 
 def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     rows = [
-        _row("first", versions={"kubelet": "1.34.3"}, containers=True),
+        _row("first", versions={"kubelet": "1.34.3"}),
         _row("second", emulated_version="1.36", not_yet=NotYet(reason="nobody does it", issue=5)),
     ]
     runs = {
         "embedded": {"first": Outcome("passed", 3), "second": Outcome("not yet", 1, f"not yet: {rows[1].not_yet}")},
-        "binaries": {"first": Outcome("passed", 40)},
+        "binaries": {"first": Outcome("passed", 40, kubelet="real")},
     }
     combinations = {"ours, ours, simulated, ours": Outcome("failed", 5)}
     lines = table.page(rows, runs, combinations, today=date(2026, 1, 2)).splitlines()
