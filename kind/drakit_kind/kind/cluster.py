@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 
@@ -24,11 +23,12 @@ from drakit_kind.home import ClusterHome
 from drakit_kind.kind import component_images, images, workloads
 from drakit_kind.kind.config import PROGRAMS, kind_config
 from drakit_kind.kind.debian import Report
-from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, output, remove_cluster
+from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, remove_cluster
 from drakit_kind.kind.drivers import PodDriver
 from drakit_kind.kind.guard import Guard
 from drakit_kind.kind.nodes import Nodes
 from drakit_kind.kind.restarts import Restarts
+from drakit_kind.kind.sessions import run_in_session
 from drakit_kind.spawn import log_tail
 
 Object = dict[str, Any]
@@ -37,7 +37,6 @@ SCHEDULER_NAME = "drakit-scheduler"
 _CREATE_SECONDS = 600.0
 _DELETE_SECONDS = 120.0
 _READY_SECONDS = 120.0
-_APPLY_SECONDS = 60.0
 
 
 def _silent(text: str) -> None:
@@ -47,9 +46,9 @@ def _silent(text: str) -> None:
 class KindCluster:
     """One kind cluster, its files in ``home``; see ``drakit_kind.cluster.Cluster``.
 
-    ``kind`` and ``kubectl`` are programs, by default drakit's own builds or those in PATH; ``image`` is the node image.
-    ``tied``: the cluster does not outlive the process that starts it, however that ends. ``report`` is told of each
-    step that takes long.
+    ``kind`` is a program, by default drakit's own build or the one in PATH; ``image`` is the node image. ``tied``:
+    neither the cluster nor ``home`` outlives the process that starts it, however that ends. ``report`` is told of each
+    step that takes long. ``kubectl`` is for who runs commands from this machine; the cluster itself needs none here.
     """
 
     def __init__(
@@ -60,12 +59,13 @@ class KindCluster:
         kind: Path | None = None,
         kubectl: Path | None = None,
         image: str | None = None,
-        tied: bool = False,
+        tied: bool = True,
         report: Report = _silent,
     ) -> None:
         self._spec = spec
         self._home = home
-        self._programs: dict[Literal["kind", "kubectl"], Path | None] = {"kind": kind, "kubectl": kubectl}
+        self._kind = kind
+        self.kubectl = kubectl
         self._image = image
         self._tied = tied
         self._report = report
@@ -101,19 +101,19 @@ class KindCluster:
         for driver in self._spec.drivers:
             workloads.instance_name(driver)  # which finds what is wrong in it
         check_daemon()
-        for name in self._programs:
-            self._program(name)
+        self._program()
         if cluster_containers(self._name):
             raise ClusterError(f"cluster {self._spec.name} is there already, as {self._name}; stop it first")
         self._home.make()
-        self._home.write_spec(self._spec)
-        chosen = images.node_images(self._spec, self._image, self._report)
-        config = self._home.directory / "kind.yaml"
-        config.write_text(yaml.safe_dump(kind_config(self._spec, chosen.by_version, dns=chosen.dns), sort_keys=False))
-        pod_images = list(images.pod_images(self._report))
-        self._driver_image = pod_images[0][0]
+        self._new_network = not has_kind_network()
+        if self._tied:
+            self._guard = Guard(self._name, self._home.directory, network=self._new_network)
         try:
-            self._create(config)
+            self._home.write_spec(self._spec)
+            chosen = images.node_images(self._spec, self._image, self._report)
+            pod_images = list(images.pod_images(self._report))
+            self._driver_image = pod_images[0][0]
+            self._create(chosen)
             self._report("images into the nodes")
             for _, archive in pod_images:
                 self._nodes.load(archive, self._nodes.for_pods)
@@ -123,10 +123,9 @@ class KindCluster:
             raise
         self.ready_seconds = time.monotonic() - began
 
-    def _create(self, config: Path) -> None:
-        self._new_network = not has_kind_network()
-        if self._tied:
-            self._guard = Guard(self._name, network=self._new_network)
+    def _create(self, chosen: images.NodeImages) -> None:
+        config = self._home.directory / "kind.yaml"
+        config.write_text(yaml.safe_dump(kind_config(self._spec, chosen.by_version, dns=chosen.dns), sort_keys=False))
         self._report(f"kind create cluster {self._name}")
         self._adapter("create", "--config", str(config), timeout=_CREATE_SECONDS)
         self._api = Api(self.kubeconfig, patience=self._spec.patience)
@@ -184,7 +183,7 @@ class KindCluster:
         """Delete the cluster; its files stay."""
         if self._api is not None:
             self._api.close()
-            self._api = None
+            self._api = self._changes = None
         try:
             if cluster_containers(self._name):
                 self._adapter("delete", timeout=_DELETE_SECONDS)
@@ -250,18 +249,17 @@ class KindCluster:
         return self._changes
 
     def _apply(self, objects: Sequence[Object]) -> None:
-        command = [str(self._program("kubectl")), "--kubeconfig", str(self.kubeconfig), "apply", "-f", "-"]
-        output(command, stdin=yaml.safe_dump_all(objects).encode(), timeout=_APPLY_SECONDS)
+        self._nodes.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(objects).encode())
 
-    def _program(self, name: Literal["kind", "kubectl"]) -> Path:
-        """The program that was named, drakit's own build, or the one in PATH."""
-        found = self._programs[name] or images.assets_of(self._spec, self._spec.version).find(name)
-        if found is None and (in_path := shutil.which(name)) is not None:
+    def _program(self) -> Path:
+        """The kind that was named, drakit's own build, or the one in PATH."""
+        found = self._kind or images.assets_of(self._spec, self._spec.version).find("kind")
+        if found is None and (in_path := shutil.which("kind")) is not None:
             found = Path(in_path)
         if found is None:
             raise ClusterError(
-                f"there is no {name} in PATH; install it, name one with --kind{'-kubectl' * (name == 'kubectl')}-bin, "
-                f"or build it: `drakit kubernetes build {self._spec.version} --only {name}`"
+                "there is no kind in PATH; install it, name one with --kind-bin, or build it: "
+                f"`drakit kubernetes build {self._spec.version} --only kind`"
             )
         return found
 
@@ -270,18 +268,10 @@ class KindCluster:
         log = self._home.directory / "kind.log"
         command = [sys.executable, "-m", "drakit_kind.kind.pytest_kind_adapter", action, "--name", self._name]
         command += ["--directory", str(self._home.directory), "--kubeconfig", str(self.kubeconfig)]
-        command += ["--kind", str(self._program("kind")), "--kubectl", str(self._program("kubectl")), *options]
-        with log.open("a") as file:
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=file, stderr=file, start_new_session=True
-            )
-            try:
-                status = process.wait(timeout)
-            except BaseException as error:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                if isinstance(error, subprocess.TimeoutExpired):
-                    raise ClusterError(f"kind {action}: not done within {timeout:.0f} s:{log_tail(log)}") from None
-                raise
+        command += ["--kind", str(self._program()), *options]
+        try:
+            status = run_in_session(command, log, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            raise ClusterError(f"kind {action}: not done within {timeout:.0f} s:{log_tail(log)}") from None
         if status:
             raise ClusterError(f"kind cluster {self._name}: {action} failed; the end of {log}:{log_tail(log)}")

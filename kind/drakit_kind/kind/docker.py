@@ -99,11 +99,13 @@ def load(archive: Path) -> None:
     docker("load", "--quiet", "--input", str(archive), timeout=_LOAD_SECONDS)
 
 
-def remove_containers(*filters: str) -> None:
-    """Remove every container, running or not, that all of these filters of ``docker ps`` find."""
+def remove_containers(*filters: str) -> bool:
+    """Remove every container, running or not, that all of these filters of ``docker ps`` find; whether any was."""
     arguments = [word for each in filters for word in ("--filter", each)]
-    if found := docker("ps", "--all", "--quiet", *arguments).split():
+    found = docker("ps", "--all", "--quiet", *arguments).split()
+    if found:
         docker("rm", "--force", "--volumes", *found)
+    return bool(found)
 
 
 def exec_in(
@@ -124,9 +126,14 @@ def has_kind_network() -> bool:
     return bool(docker("network", "ls", "--quiet", "--filter", f"name=^{_NETWORK}$").strip())
 
 
+def remove_nodes(cluster: str) -> bool:
+    """Remove a kind cluster's nodes with all that is in them; whether there were any."""
+    return remove_containers(f"label={_CLUSTER_LABEL}={cluster}")
+
+
 def remove_cluster(cluster: str, *, network: bool) -> None:
-    """Remove a kind cluster's nodes with all that is in them; ``network``: kind's too, if nobody is in it any more."""
-    remove_containers(f"label={_CLUSTER_LABEL}={cluster}")
+    """Remove a kind cluster's nodes; ``network``: kind's too, if nobody is in it any more."""
+    remove_nodes(cluster)
     if network:
         with suppress(ClusterError):  # another cluster uses it
             docker("network", "rm", _NETWORK)

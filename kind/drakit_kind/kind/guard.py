@@ -1,26 +1,44 @@
-"""A small process that removes a kind cluster if the process that started it cannot.
+"""A small process that removes a kind cluster and its directory if the process that started it cannot.
 
 Its standard input is a pipe from that process, into which nothing is written: the kernel closes it when the process
-ends, however it ends. Signals that reach a whole session or terminal are not for it.
+ends, however it ends. Signals that reach a whole session or terminal are not for it. Killed itself, it does nothing.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
-from drakit_kind.kind.docker import remove_cluster
+from drakit_kind.cluster import ClusterError
+from drakit_kind.kind.docker import remove_cluster, remove_nodes
+
+log = logging.getLogger("drakit.guard")
+
+_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+# What was asked of the daemon before everything else ended, it still does.
+_LOOKS = 3
+_PAUSE = 2.0
+_ATTEMPTS = 30  # that may fail
 
 
 class Guard:
-    """Watches over one cluster until ``dismiss``, or until this process ends."""
+    """Watches over one cluster and its directory until ``dismiss``, or until this process ends.
 
-    def __init__(self, cluster: str, *, network: bool) -> None:
-        command = [sys.executable, "-m", "drakit_kind.kind.guard", cluster, str(int(network))]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+    What it has to say is in ``guard.log`` of the directory, which stays if the cluster cannot be removed.
+    """
+
+    def __init__(self, cluster: str, directory: Path, *, network: bool) -> None:
+        command = [sys.executable, "-m", "drakit_kind.kind.guard", cluster, str(directory), str(int(network))]
+        with (directory / "guard.log").open("ab") as log_file:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=log_file, stderr=log_file, start_new_session=True, cwd="/"
+            )
 
     def dismiss(self) -> None:
         """The cluster is gone, or shall stay."""
@@ -30,12 +48,31 @@ class Guard:
             self._process.stdin.close()
 
 
+def remove(cluster: str, directory: Path, *, network: bool) -> None:
+    """Remove a cluster and its directory, although what made it may still be at work in the daemon."""
+    nothing = failed = 0
+    while nothing < _LOOKS:
+        try:
+            nothing = 0 if remove_nodes(cluster) else nothing + 1
+        except ClusterError:
+            log.exception("removing %s failed", cluster)
+            failed, nothing = failed + 1, 0
+            if failed == _ATTEMPTS:
+                raise
+        time.sleep(_PAUSE)
+    remove_cluster(cluster, network=network)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
 def main() -> None:
-    """``python -m drakit_kind.kind.guard CLUSTER 0|1``; 1: kind's network goes with it, if nobody else is in it."""
-    os.chdir("/")
-    while os.read(0, 1):
+    """``python -m drakit_kind.kind.guard CLUSTER DIRECTORY 0|1``; 1: kind's network goes, if nobody else is in it."""
+    for number in _IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname).1s %(name)s: %(message)s")
+    while os.read(0, 64):
         pass
-    remove_cluster(sys.argv[1], network=sys.argv[2] == "1")
+    cluster, directory, network = sys.argv[1:]
+    remove(cluster, Path(directory), network=network == "1")
 
 
 if __name__ == "__main__":

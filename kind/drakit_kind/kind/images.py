@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,8 @@ from drakit_kind.kind.debian import Report
 from drakit_kind.kind.docker import docker, image_labels
 from drakit_kind.kubernetes.assets import Assets, find_assets
 from drakit_kind.kubernetes.cache import cache_directory
+from drakit_kind.manifests import IMAGE
+from drakit_kind.nodes.busybox import VARIABLE as BUSYBOX_VARIABLE
 from drakit_kind.nodes.busybox import find_busybox
 
 _STOCK = "kindest/node"
@@ -71,6 +75,28 @@ def _pull_missing(image: str, way_out: str) -> None:
 def pod_images(report: Report) -> Iterator[tuple[str, Path]]:
     """Names and docker archives of what pods run: drakit's own image first."""
     yield driver_image.archive(report)
-    busybox = cache_directory() / "kind" / "busybox.tar"
-    busybox_archive(busybox, find_busybox())
-    yield "busybox", busybox
+    yield IMAGE, _busybox(report)
+
+
+def _busybox(report: Report) -> Path:
+    """Made of a busybox that is here; where there is none for Linux, a registry's."""
+    file = cache_directory() / "kind" / "busybox.tar"
+    try:
+        busybox_archive(file, find_busybox())
+    except ClusterError as error:
+        if os.environ.get(BUSYBOX_VARIABLE):
+            raise
+        _save(IMAGE, file, report, otherwise=str(error))
+    return file
+
+
+def _save(image: str, file: Path, report: Report, *, otherwise: str) -> None:
+    try:
+        if image_labels(image) is None:
+            report(f"pulling {image}")
+            docker("pull", "--quiet", image, timeout=_PULL_SECONDS)
+        with tempfile.TemporaryDirectory(prefix="busybox-", dir=file.parent) as scratch:
+            docker("save", "--output", f"{scratch}/image.tar", image)
+            Path(scratch, "image.tar").rename(file)
+    except ClusterError as error:
+        raise ClusterError(f"{image}, which test pods run, cannot be pulled ({error}); instead, {otherwise}") from None

@@ -23,6 +23,8 @@ _COPY_SECONDS = 60.0
 # What the container runtime writes in front of each line: time, stream, and whether the line is full or a part.
 _LOG_PREFIX = re.compile(r"^\S+ std(out|err) [FP] ", re.MULTILINE)
 _CTR = ("ctr", "--namespace", "k8s.io")
+# Every node image has one, and the control plane the rights for it.
+_KUBECTL = ("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf")
 
 
 class Nodes:
@@ -72,6 +74,10 @@ class Nodes:
     def run(self, container: str, *command: str) -> str:
         """Run a command in a node and return what it prints."""
         return exec_in(container, *command)
+
+    def kubectl(self, *arguments: str, stdin: bytes | None = None) -> str:
+        """Run kubectl in the control plane, as administrator, and return what it prints."""
+        return exec_in(self.control_plane, *_KUBECTL, *arguments, stdin=stdin)
 
     def signal_task(self, container: str, task: str, signal: str) -> None:
         """Send a signal to a running container of a node, by the id that its pod's status shows."""

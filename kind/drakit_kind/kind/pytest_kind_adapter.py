@@ -2,7 +2,7 @@
 
 pytest-kind is GPL-3.0-or-later, and drakit is not: nothing else imports it, it is loaded when a cluster is made or
 removed and only then, and it comes with the extra ``drakit[kind]`` alone. It would download a kind and a kubectl that
-are years old, so both are always named.
+are years old where they are not: so kind is always named, and kubectl is never run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ import click
 @click.option("--directory", type=click.Path(path_type=Path), required=True)
 @click.option("--kubeconfig", type=click.Path(path_type=Path), required=True)
 @click.option("--kind", "kind_path", type=click.Path(path_type=Path), required=True)
-@click.option("--kubectl", "kubectl_path", type=click.Path(path_type=Path), required=True)
 @click.option("--config", type=click.Path(path_type=Path))
 def main(
     action: str,
@@ -29,7 +28,6 @@ def main(
     directory: Path,
     kubeconfig: Path,
     kind_path: Path,
-    kubectl_path: Path,
     config: Path | None,
 ) -> None:
     """Create or delete one kind cluster."""
@@ -38,7 +36,8 @@ def main(
     except ImportError:
         sys.exit("pytest-kind is not installed; `pip install drakit[kind]`")
     os.chdir(directory)  # it makes a directory for downloads wherever it is
-    cluster = KindCluster(name, kubeconfig=kubeconfig, kind_path=kind_path, kubectl_path=kubectl_path)
+    # What exists is not downloaded; this is no kubectl, so if a version of pytest-kind should run it, that is seen.
+    cluster = KindCluster(name, kubeconfig=kubeconfig, kind_path=kind_path, kubectl_path=kind_path)
     try:
         if action == "create":
             cluster.create(config)

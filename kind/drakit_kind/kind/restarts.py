@@ -32,7 +32,6 @@ _READY_SECONDS = 120.0
 _PAUSE = 0.3
 _LOG_LINES = 40  # a kubelet's last words are a stack
 _CRASHES = 2  # what ends a second time will not work the third
-_KUBECTL = ("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf")
 _KUBELET = "/usr/bin/kubelet"
 _KUBELET_CONFIG = "/var/lib/kubelet/config.yaml"
 _KUBELET_FLAGS = "/var/lib/kubelet/kubeadm-flags.env"
@@ -160,7 +159,7 @@ class Restarts:
     def _kubelet_answers(self, node: str) -> bool:
         path = f"/api/v1/nodes/{node}/proxy/healthz"
         try:
-            answer = self._nodes.run(self._nodes.control_plane, *_KUBECTL, "get", "--raw", path)
+            answer = self._nodes.kubectl("get", "--raw", path)
         except ClusterError:
             return False
         return answer.strip() == "ok"

@@ -1,11 +1,7 @@
-"""docker through its command: what fails is one readable line, and a killed test run leaves no cluster."""
+"""docker through its command: what fails is one readable line."""
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -13,16 +9,6 @@ import pytest
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, output
 from tests.kind.kind.fake_docker import FakeDocker
-
-_STARTER = """
-import sys, time
-from drakit_kind.kind.guard import Guard
-guard = Guard("drakit-story", network=sys.argv[1] == "1")
-if sys.argv[2] == "dismiss":
-    guard.dismiss()
-print("ready", flush=True)
-time.sleep(60)
-"""
 
 
 def test_a_failure_is_what_docker_said_last(fake: FakeDocker) -> None:
@@ -72,37 +58,3 @@ def test_a_daemon_that_does_not_answer_is_no_missing_image(fake: FakeDocker) -> 
         image_labels("x")
     with pytest.raises(ClusterError, match=r"no Docker daemon answers \(.*Cannot connect.*\.ci/docker start"):
         check_daemon()
-
-
-@pytest.mark.parametrize("network", [True, False], ids=["kind's network was new", "kind's network was there before"])
-def test_a_killed_test_run_leaves_no_cluster(fake: FakeDocker, network: bool) -> None:
-    fake.answers('[ "$1" = ps ] && echo node-1 node-2; exit 0')
-    starter = _start("1" if network else "0", "stay")
-    starter.send_signal(signal.SIGKILL)
-    starter.wait()
-    wanted = [
-        "ps --all --quiet --filter label=io.x-k8s.kind.cluster=drakit-story",
-        "rm --force --volumes node-1 node-2",
-        *(["network rm kind"] if network else []),
-    ]
-    deadline = time.monotonic() + 30
-    while fake.calls != wanted and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert fake.calls == wanted
-
-
-def test_a_dismissed_guard_does_nothing(fake: FakeDocker) -> None:
-    fake.answers("exit 0")
-    starter = _start("1", "dismiss")
-    starter.send_signal(signal.SIGKILL)
-    starter.wait()
-    # It was waited for before the starter said so, hence nothing can come any more.
-    assert fake.calls == []
-
-
-def _start(*arguments: str) -> subprocess.Popen[str]:
-    starter = subprocess.Popen([sys.executable, "-c", _STARTER, *arguments], stdout=subprocess.PIPE, text=True)
-    assert starter.stdout is not None
-    with starter.stdout:
-        assert starter.stdout.readline() == "ready\n"
-    return starter

@@ -1,0 +1,158 @@
+"""Which images a cluster gets: made here, a registry's stock ones, or the one that was named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
+from drakit_kind.kind import driver_image, images, node_image
+from drakit_kind.kind.images import NodeImages, node_images, pod_images
+from drakit_kind.kind.nodes import Nodes
+from drakit_kind.kubernetes.assets import Assets
+from tests.kind.kind.fake_docker import FakeDocker
+
+SPEC = ClusterSpec(name="story", nodes=["a"], real=frozenset(COMPONENTS))
+SKEWED = replace(SPEC, versions={"kubelet": "1.36.3"})
+NO_SUCH_IMAGE = "echo 'Error response from daemon: No such image: x' >&2; exit 1"
+# What the daemon has: nothing of a registry, and images of other names.
+MISSING = f'[ "$2" != inspect ] || {{ {NO_SUCH_IMAGE}; }}'
+HERE = '[ "$2" != inspect ] || echo null'
+NO_REGISTRY = 'if [ "$1" = pull ]; then echo no route to host >&2; exit 1; fi'
+
+
+@pytest.fixture(autouse=True)
+def _nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("DRAKIT_KUBERNETES_DIR", raising=False)
+    monkeypatch.delenv("DRAKIT_BUSYBOX", raising=False)
+
+
+def _silent(text: str) -> None:
+    return
+
+
+@pytest.mark.parametrize(
+    ("spec", "image", "pulled"),
+    [
+        (SPEC, None, {"1.37.1": "kindest/node:v1.37.1"}),
+        (replace(SPEC, version="1.35.4"), None, {"1.35.4": "kindest/node:v1.35.4"}),
+        (SPEC, "kindest/node:v1.37.1@sha256:abc", {"1.37.1": "kindest/node:v1.37.1@sha256:abc"}),
+        (SKEWED, None, {"1.37.1": "kindest/node:v1.37.1", "1.36.3": "kindest/node:v1.36.3"}),
+        (SKEWED, "mirror/node:v1.37.1", {"1.37.1": "mirror/node:v1.37.1", "1.36.3": "kindest/node:v1.36.3"}),
+    ],
+    ids=["stock", "stock of another version", "named", "older kubelets", "older kubelets beside a named one"],
+)
+def test_a_registrys_images_are_pulled_as_far_as_they_are_missing(
+    fake: FakeDocker, spec: ClusterSpec, image: str | None, pulled: dict[str, str]
+) -> None:
+    fake.answers(HERE)
+    assert node_images(spec, image, _silent) == NodeImages(pulled, dns=True)
+    assert [call for call in fake.calls if call.startswith("pull")] == []
+    fake.answers(_pulling())
+    assert node_images(spec, image, _silent) == NodeImages(pulled, dns=True)
+    assert sorted(call for call in fake.calls if call.startswith("pull")) == sorted(
+        f"pull --quiet {name}" for name in pulled.values()
+    )
+
+
+def _pulling() -> str:
+    """A docker that has what it has pulled."""
+    return f"""case "$1 $2" in
+"image inspect") for name; do :; done; grep -qxF "pull --quiet $name" "$(dirname "$0")/calls" && echo null ||
+  {{ {NO_SUCH_IMAGE}; }} ;;
+esac"""
+
+
+def test_an_image_made_here_has_no_coredns_and_a_stock_one_has(fake: FakeDocker) -> None:
+    fake.answers(f"""[ "$2" != inspect ] || echo '{{"{node_image.INPUTS_LABEL}": "abc"}}'""")
+    assert not node_images(SPEC, "localhost/drakit-node:v1.37.1", _silent).dns
+    fake.answers("""[ "$2" != inspect ] || echo '{"maintainer": "somebody"}'""")
+    assert node_images(SPEC, "kindest/node:v1.37.1", _silent).dns
+
+
+def test_where_the_binaries_are_an_image_is_made_of_them(
+    fake: FakeDocker, assets: Assets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake.answers(HERE)
+    built: list[str] = []
+
+    def build(assets: Assets, report: Callable[[str], None]) -> str:
+        built.append(assets.version)
+        return node_image.default_name(assets.version)
+
+    monkeypatch.setattr(node_image, "build", build)
+    monkeypatch.setattr(images, "find_assets", lambda version, directory: assets)
+    assert node_images(SPEC, None, _silent).by_version == {"1.37.1": "localhost/drakit-node:v1.37.1"}
+    assert node_images(SPEC, "kindest/node:v1.37.1", _silent).by_version == {"1.37.1": "kindest/node:v1.37.1"}
+    assert built == ["1.37.1"]
+
+
+@pytest.mark.parametrize(
+    ("image", "way_out"),
+    [
+        (None, "or build the binaries for a local one: `drakit kubernetes build 1.37.1`"),
+        ("kindest/node:v1.37.1", "name another with --kind-image"),
+    ],
+)
+def test_without_a_registry_the_error_says_the_way_out(fake: FakeDocker, image: str | None, way_out: str) -> None:
+    fake.answers(f"{MISSING}; {NO_REGISTRY}")
+    with pytest.raises(
+        ClusterError, match=r"^node image kindest/node:v1\.37\.1 is not here and cannot be pulled .*no route to host"
+    ) as error:
+        node_images(SPEC, image, _silent)
+    assert str(error.value).endswith(way_out)
+
+
+@pytest.fixture
+def no_busybox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """drakit's own image is there; neither a busybox nor apt is."""
+    monkeypatch.setattr(driver_image, "archive", lambda report: ("localhost/drakit:test", tmp_path / "drakit.tar"))
+
+    def missing() -> Path:
+        raise ClusterError("containers need a busybox: there is none; install busybox-static or set $DRAKIT_BUSYBOX")
+
+    monkeypatch.setattr(images, "find_busybox", missing)
+    (tmp_path / "cache" / "kind").mkdir(parents=True)
+    return tmp_path
+
+
+def test_without_a_busybox_here_that_of_a_registry_is_taken(fake: FakeDocker, no_busybox: Path) -> None:
+    fake.answers(f"""{MISSING}; [ "$1" != save ] || echo saved >"$3" """)
+    drakit, (name, archive) = pod_images(_silent)
+    assert drakit[0] == "localhost/drakit:test"
+    assert (name, archive.read_text()) == ("busybox:1.36", "saved\n")
+    assert "pull --quiet busybox:1.36" in fake.calls
+    assert list(archive.parent.iterdir()) == [archive]
+
+
+def test_without_any_busybox_the_error_says_both_ways_out(fake: FakeDocker, no_busybox: Path) -> None:
+    fake.answers(f"{MISSING}; {NO_REGISTRY}")
+    with pytest.raises(
+        ClusterError, match=r"busybox:1\.36, which test pods run, cannot be pulled .*no route.*install busybox-static"
+    ):
+        list(pod_images(_silent))
+
+
+def test_a_busybox_that_was_named_and_is_none_is_no_reason_to_take_another(
+    fake: FakeDocker, no_busybox: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAKIT_BUSYBOX", "/nonexistent")
+    fake.answers("exit 0")
+    with pytest.raises(ClusterError, match="there is none"):
+        list(pod_images(_silent))
+    assert fake.calls == []
+
+
+def test_manifests_are_applied_by_the_control_planes_own_kubectl(
+    fake: FakeDocker,
+) -> None:
+    """So no kubectl is needed here."""
+    fake.answers("cat")
+    assert Nodes("drakit-story", ["a"]).kubectl("apply", "-f", "-", stdin=b"kind: Namespace") == "kind: Namespace"
+    assert fake.calls == [
+        "exec --interactive drakit-story-control-plane kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f -"
+    ]
