@@ -1,11 +1,11 @@
-"""Which components are real in which backend, in the words of a command line."""
+"""Which components a cluster on this machine has, and which are real in which backend."""
 
 from __future__ import annotations
 
 import os
 from typing import Literal, cast, get_args
 
-from drakit_kind.cluster import COMPONENTS, ClusterError, Component
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component
 
 Local = Literal["embedded", "binaries"]
 LOCAL: tuple[Local, ...] = get_args(Local)
@@ -35,3 +35,9 @@ def _parsed(text: str) -> frozenset[Component]:
     if unknown := sorted(names - set(COMPONENTS)):
         raise ClusterError(f"--real {text}: there is no component {unknown[0]!r}; use {', '.join(COMPONENTS)}")
     return frozenset(cast("set[Component]", names))
+
+
+def started_components(spec: ClusterSpec) -> list[Component]:
+    """Those that a cluster on this machine starts: no scheduler where none is wanted, no kubelets without nodes."""
+    left_out = {"scheduler": not spec.scheduler, "kubelet": not spec.nodes}
+    return [component for component in COMPONENTS if not left_out.get(component)]

@@ -7,7 +7,8 @@ is what stands here; anything else it needs, it does through the Kubernetes API.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, get_args
@@ -16,6 +17,20 @@ Component = Literal["apiserver", "controllers", "scheduler", "kubelet"]
 COMPONENTS: tuple[Component, ...] = get_args(Component)
 
 KUBERNETES_VERSION = "1.37.1"
+
+_CLUSTER_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
+# A DNS subdomain, as apimachinery's validation.IsDNS1123Subdomain.
+_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_NODE_NAME_LENGTH = 253
+# A kubelet labels its node with the name (kubernetes.io/hostname), and values of labels end there.
+_REAL_NODE_NAME_LENGTH = 63
+
+# Told of each step that takes long.
+Report = Callable[[str], None]
+
+
+def silent(text: str) -> None:
+    """A ``Report`` to nobody."""
 
 
 class ClusterError(Exception):
@@ -83,6 +98,49 @@ class ClusterSpec:
         if self.waits_times is not None:
             return self.waits_times
         return 4.0 if "kubelet" in self.real else 2.0 if self.real else 1.0
+
+
+def checked_name(name: str) -> str:
+    """The name, if it can be one of a cluster: it becomes part of paths, contexts and URLs."""
+    if not _CLUSTER_NAME.fullmatch(name):
+        raise ClusterError(
+            f"cluster name {name!r}: use at most 40 lower case letters, digits and '-', starting and ending with a "
+            "letter or digit"
+        )
+    return name
+
+
+def check_names(spec: ClusterSpec) -> None:
+    """Raise ``ClusterError`` for a name that a cluster or a node cannot have, and for drivers on nodes that are none.
+
+    Node names become directories and control groups.
+    """
+    checked_name(spec.name)
+    longest = _REAL_NODE_NAME_LENGTH if "kubelet" in spec.real else _NODE_NAME_LENGTH
+    for name in spec.nodes:
+        if not _NODE_NAME.fullmatch(name) or len(name) > longest:
+            raise ClusterError(
+                f"node name {name!r}: use lower case letters, digits, '-' and '.', at most {longest} of them, with a "
+                "letter or digit at the start, at the end and beside each dot"
+            )
+    if twice := [name for name, count in Counter(spec.nodes).items() if count > 1]:
+        raise ClusterError(f"each node needs a name of its own: {in_short(twice)} more than once")
+    for driver in spec.drivers:
+        check_nodes(driver, spec)
+
+
+def check_nodes(driver: DriverSpec, spec: ClusterSpec) -> None:
+    """Raise ``ClusterError`` for a driver on nodes that the cluster does not have."""
+    if unknown := sorted(set(driver.nodes) - set(spec.nodes)):
+        raise ClusterError(
+            f"driver {driver.name or driver.profile}: no node {', '.join(unknown)}; "
+            f"this cluster has {in_short(spec.nodes) or 'none'}"
+        )
+
+
+def in_short(names: Sequence[str]) -> str:
+    """Names for a reader who has no use for all of a thousand."""
+    return ", ".join(names) if len(names) <= 4 else f"{names[0]} ... {names[-1]} ({len(names)} nodes)"
 
 
 def minor_version(version: str) -> str:

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from drakit_kind.backends import LOCAL, Local, real_components
-from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, ClusterError, ClusterSpec, DriverSpec
-from drakit_kind.home import ClusterHome, base_directory, checked_name
+from drakit_kind.cluster import (
+    COMPONENTS,
+    KUBERNETES_VERSION,
+    ClusterError,
+    ClusterSpec,
+    Component,
+    DriverSpec,
+    Report,
+    checked_name,
+    in_short,
+    silent,
+)
+from drakit_kind.home import ClusterHome, base_directory
 from drakit_kind.kubeconfig import KubeconfigError
 from drakit_kind.readable_errors import readable_errors
 
@@ -116,25 +127,7 @@ def cluster() -> None:
 @_data_dir
 @click.option("--no-scheduler", is_flag=True, help="Start no scheduler.")
 @click.option("--no-driver", is_flag=True, help="Start no driver: no devices.")
-def up(
-    name: str,
-    backend: Local,
-    real: str | None,
-    version: str,
-    kubernetes_dir: Path | None,
-    nodes: int,
-    port: int,
-    token: str | None,
-    tls: bool,
-    emulated_version: str | None,
-    feature_gates: str,
-    runtime_config: str,
-    drivers: tuple[str, ...],
-    kubeconfig_file: Path | None,
-    data_dir: Path | None,
-    no_scheduler: bool,
-    no_driver: bool,
-) -> None:
+def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options: Any) -> None:
     """Start a cluster in the background and point kubectl at it.
 
     With the defaults it has one node with a DGX A100 (8 GPUs, MIG) and four nodes that form a TPU v6e 4x4 pool.
@@ -146,45 +139,67 @@ def up(
     drakit cluster up --cluster binaries                  # Kubernetes' own programs
     drakit cluster up --real scheduler                    # only kube-scheduler is
     """
+    from drakit_kind import kubeconfig
+
+    with readable_errors():
+        home = _home(name, data_dir)
+        spec = _continued(_spec(checked_name(name), **options), home)
+        path = kubeconfig_file or kubeconfig.default_path()
+        running = _start_and_tell(spec, home, path)
+    click.echo(f"cluster {name} is ready after {running.ready_seconds:.2f} s: {running.url}, {len(spec.nodes)} nodes")
+    for driver in spec.drivers:
+        click.echo(f"  {driver.profile} on {in_short(driver.nodes)}")
+    click.echo(f"kubectl uses it now: context drakit-{name} in {path}")
+
+
+def _spec(
+    name: str,
+    *,
+    backend: Local,
+    real: str | None,
+    kubernetes_dir: Path | None,
+    nodes: int,
+    feature_gates: str,
+    runtime_config: str,
+    drivers: Sequence[str],
+    no_scheduler: bool,
+    no_driver: bool,
+    **fields: Any,
+) -> ClusterSpec:
+    """What the options of ``up`` say; ``fields`` are those that a spec has as they are."""
     from drakit_api.features import parse_gates
     from drakit_embedded.runtime_config import parse as runtime_config_of
+
+    names = [f"node-{number}" for number in range(1, nodes + 1)]
+    wanted = [_driver_spec(text, names) for text in drivers] or _default_drivers(names)
+    return ClusterSpec(
+        name=name,
+        real=real_components(backend, real),
+        kubernetes_dir=str(kubernetes_dir.absolute()) if kubernetes_dir else None,
+        nodes=names,
+        gates=parse_gates(feature_gates),
+        runtime_config=runtime_config_of(runtime_config),
+        scheduler=not no_scheduler,
+        drivers=[] if no_driver else wanted,
+        **fields,
+    )
+
+
+def _start_and_tell(spec: ClusterSpec, home: ClusterHome, path: Path) -> LocalCluster:
+    """Start it, and add it to the kubeconfig at ``path``; a cluster that nobody was told of would run for ever."""
     from drakit_kind import kubeconfig
     from drakit_kind.local import LocalCluster
 
-    with readable_errors():
-        node_names = [f"node-{number}" for number in range(1, nodes + 1)]
-        wanted = [_driver_spec(text, node_names) for text in drivers] or _default_drivers(node_names)
-        home = _home(name, data_dir)
-        spec = ClusterSpec(
-            name=checked_name(name),
-            version=version,
-            real=real_components(backend, real),
-            kubernetes_dir=str(kubernetes_dir.absolute()) if kubernetes_dir else None,
-            nodes=node_names,
-            port=port,
-            token=token,
-            tls=tls,
-            emulated_version=emulated_version,
-            gates=parse_gates(feature_gates),
-            runtime_config=runtime_config_of(runtime_config),
-            scheduler=not no_scheduler,
-            drivers=[] if no_driver else wanted,
-        )
-        path = kubeconfig_file or kubeconfig.default_path()
-        kubeconfig.check(path)
-        running = LocalCluster(_continued(spec, home), home, report=_progress(spec))
-        running.start()
-        try:
-            kubeconfig.add(path, kubeconfig.load(home.kubeconfig))
-            home.remember_export(path)
-        except BaseException:
-            # A cluster that nobody was told of would run for ever.
-            running.stop()
-            raise
-    click.echo(f"cluster {name} is ready after {running.ready_seconds:.2f} s: {running.url}, {len(node_names)} nodes")
-    for driver in running.spec.drivers:
-        click.echo(f"  {driver.profile} on {_short(driver.nodes)}")
-    click.echo(f"kubectl uses it now: context drakit-{name} in {path}")
+    kubeconfig.check(path)
+    running = LocalCluster(spec, home, report=_progress(spec))
+    running.start()
+    try:
+        kubeconfig.add(path, kubeconfig.load(home.kubeconfig))
+        home.remember_export(path)
+    except BaseException:
+        running.stop()
+        raise
+    return running
 
 
 @cluster.command()
@@ -219,10 +234,10 @@ def down(name: str, data_dir: Path | None) -> None:
         raise click.ClickException("its entries stay in a kubeconfig: " + "; ".join(left))
 
 
-def _progress(spec: ClusterSpec) -> Callable[[str], None] | None:
+def _progress(spec: ClusterSpec) -> Report:
     """An embedded cluster is there before one has read what it does; real components take seconds each."""
     if not spec.real:
-        return None
+        return silent
     components = ", ".join(name for name in COMPONENTS if name in spec.real)
     click.echo(f"starting Kubernetes {spec.version}: {components}", err=True)
     return lambda text: click.echo(f"  {text}", err=True)
@@ -242,23 +257,23 @@ def _forget(path: Path, name: str) -> str | None:
 @cluster.command()
 @_name
 @_data_dir
-@click.argument("component", required=False)
-def logs(name: str, data_dir: Path | None, component: str | None) -> None:
+@click.argument("component", type=click.Choice(COMPONENTS), required=False)
+def logs(name: str, data_dir: Path | None, component: Component | None) -> None:
     """Print the log of a cluster, or of one COMPONENT of it, also after it ended by itself."""
+    from drakit_kind import cluster_logs
+
     with readable_errors():
         home = _home(name, data_dir)
         if not home.log.exists():
             raise ClusterError(f"there is no cluster {name}{_others()}")
-    with home.log.open(errors="replace") as file:
-        for line in file:
-            if component is None or component in line:
-                click.echo(line, nl=False)
+        for line in cluster_logs.lines(home, component):
+            click.echo(line, nl=False)
 
 
 @cluster.command()
 @_name
 @_data_dir
-@click.argument("component", type=click.Choice(["apiserver", "controllers", "scheduler", "kubelet"]))
+@click.argument("component", type=click.Choice(COMPONENTS))
 @click.option(
     "--feature-gates", metavar="A=true,B=false", help="New feature gates for it.  [default: as it was started]"
 )
@@ -267,7 +282,7 @@ def logs(name: str, data_dir: Path | None, component: str | None) -> None:
 def restart(
     name: str,
     data_dir: Path | None,
-    component: Literal["apiserver", "controllers", "scheduler", "kubelet"],
+    component: Component,
     feature_gates: str | None,
     emulated_version: str | None,
     version: str | None,
@@ -318,11 +333,4 @@ def _default_drivers(nodes: list[str]) -> list[DriverSpec]:
 
 def _driver_spec(text: str, nodes: list[str]) -> DriverSpec:
     profile, _, chosen = text.partition("@")
-    names = chosen.split(",") if chosen else nodes
-    if unknown := sorted(set(names) - set(nodes)):
-        raise ClusterError(f"--driver {text}: no node {', '.join(unknown)}; this cluster has {_short(nodes)}")
-    return DriverSpec(profile=profile, nodes=names)
-
-
-def _short(nodes: Sequence[str]) -> str:
-    return ", ".join(nodes) if len(nodes) <= 4 else f"{nodes[0]} ... {nodes[-1]} ({len(nodes)} nodes)"
+    return DriverSpec(profile=profile, nodes=chosen.split(",") if chosen else nodes)

@@ -11,7 +11,7 @@ import logging
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from drakit_client.connection import Connection
@@ -19,6 +19,7 @@ from drakit_client.errors import NotFound
 from drakit_client.readiness import announce_progress
 from drakit_client.resources import NODES
 from drakit_kind import kubeconfig
+from drakit_kind.backends import started_components
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.concurrency import together
 from drakit_kind.control_plane.flags import Behaviour
@@ -66,10 +67,8 @@ class Components:
         config = kubeconfig.entry(f"drakit-{self._spec.name}", access.url, access.token, access.certificate)
         kubeconfig.write(self._home.kubeconfig, config)
         await self._forget_other_nodes()
-        parts: list[Component] = ["controllers"]
-        parts += ["scheduler"] if self._spec.scheduler else []
-        parts += ["kubelet"] if self._spec.nodes else []
-        await together(*map(self._start_component, parts))
+        others = [component for component in started_components(self._spec) if component != "apiserver"]
+        await together(*map(self._start_component, others))
         await together(*(self._start_driver(index, driver) for index, driver in enumerate(self._spec.drivers)))
 
     async def stop(self) -> None:
@@ -222,7 +221,6 @@ class Components:
 
 def _control_plane(spec: ClusterSpec, home: ClusterHome) -> ControlPlane:
     from drakit_kind.control_plane.control_plane import ControlPlane
-    from drakit_kind.kubernetes.assets import find_assets
+    from drakit_kind.kubernetes.assets import assets_of
 
-    directory = Path(spec.kubernetes_dir) if spec.kubernetes_dir else None
-    return ControlPlane(spec, home, lambda version: find_assets(version, directory))
+    return ControlPlane(spec, home, partial(assets_of, spec))

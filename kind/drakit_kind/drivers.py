@@ -12,6 +12,7 @@ from pathlib import Path
 from drakit_api.pools import Pool, PoolError
 from drakit_kind import spawn
 from drakit_kind.cluster import ClusterError, DriverSpec
+from drakit_kind.control_plane.flags import gates_text
 
 _START_SECONDS = 30.0
 _STOP_SECONDS = 15.0
@@ -31,6 +32,11 @@ def pools_of(spec: DriverSpec) -> list[Pool]:
 def driver_name(spec: DriverSpec) -> str:
     """The DRA driver name that a spec results in."""
     return spec.name or pools_of(spec)[0].driver
+
+
+def times_prepared(uid: str, log: str) -> int:
+    """How many times a driver prepared the claim with this UID, by its log."""
+    return len(re.findall(rf"^.*{re.escape(uid)}.*: prepared .*$", log, re.MULTILINE))
 
 
 class DriverProcess:
@@ -81,7 +87,7 @@ class DriverProcess:
 
     def prepared(self, uid: str) -> int:
         """How many times it prepared a claim, by its log."""
-        return len(re.findall(rf"^.*{re.escape(uid)}.*: prepared .*$", self.logs(), re.MULTILINE))
+        return times_prepared(uid, self.logs())
 
     def cdi_files(self, node: str) -> list[str]:
         """The CDI specs of its claims on a node."""
@@ -108,5 +114,5 @@ class DriverProcess:
         command += ["--gpus", str(spec.gpus)] if spec.gpus else []
         command += ["--plugin-versions", ",".join(spec.plugin_versions)] if spec.plugin_versions else []
         if spec.gates:
-            command += ["--feature-gates", ",".join(f"{gate}={str(on).lower()}" for gate, on in spec.gates.items())]
+            command += ["--feature-gates", gates_text(spec.gates)]
         return [*command, "--cleanup"]

@@ -10,6 +10,7 @@ from drakit_client.connection import Object
 from drakit_client.resources import NODES
 from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Driver, DriverSpec
+from drakit_kind.conditions import is_ready
 
 _PATIENCE = 4.0
 
@@ -63,7 +64,6 @@ class ForeignCluster:
 
 
 def _takes_pods(node: Object) -> bool:
-    conditions = {each["type"]: each["status"] for each in node.get("status", {}).get("conditions", [])}
     taints = node["spec"].get("taints") or []
     blocked = node["spec"].get("unschedulable") or any(taint["effect"] != "PreferNoSchedule" for taint in taints)
-    return conditions.get("Ready") == "True" and not blocked
+    return is_ready(node) and not blocked

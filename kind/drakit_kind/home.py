@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import tempfile
 import time
 from dataclasses import dataclass
@@ -18,9 +17,8 @@ from typing import IO
 import msgspec
 
 from drakit_kind import private_files
-from drakit_kind.cluster import ClusterError, ClusterSpec
+from drakit_kind.cluster import ClusterError, ClusterSpec, checked_name
 
-_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 # sun_path of AF_UNIX holds 108 bytes with the final NUL; the longest path is that of a driver's registration socket.
 _SOCKET_BYTES = 107
 _LOCK_ATTEMPTS = 10
@@ -32,16 +30,6 @@ def base_directory() -> Path:
     """``$DRAKIT_HOME``, else ``~/.drakit``: unix sockets lie below it, so every directory more would cost users."""
     home = os.environ.get("DRAKIT_HOME")
     return Path(home) if home else Path.home() / ".drakit"
-
-
-def checked_name(name: str) -> str:
-    """The name, if it can be one of a cluster: it becomes part of paths, contexts and URLs."""
-    if not _NAME.fullmatch(name):
-        raise ClusterError(
-            f"cluster name {name!r}: use at most 40 lower case letters, digits and '-', starting and ending with a "
-            "letter or digit"
-        )
-    return name
 
 
 @dataclass(frozen=True)

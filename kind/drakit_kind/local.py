@@ -9,26 +9,38 @@ the suite was run on.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from drakit_api.features import FeatureGateError
-from drakit_kind import control, spawn
-from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, Driver, DriverSpec
+from drakit_kind import bounds, cluster_logs, control, spawn
+from drakit_kind.backends import started_components
+from drakit_kind.cluster import (
+    ClusterError,
+    ClusterSpec,
+    Component,
+    Driver,
+    DriverSpec,
+    Report,
+    check_names,
+    check_nodes,
+    silent,
+)
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
 from drakit_kind.drivers import DriverProcess, pools_of
 from drakit_kind.home import ClusterHome
 from drakit_kind.ports import free_port
 
-_START_SECONDS = 60.0
-_STOP_SECONDS = 20.0
-_RESTART_SECONDS = 60.0
+# What a client can send after "Bearer", and a server takes for one word.
+_TOKEN = re.compile(r"[!-~]+")
+_KILL_SECONDS = 20.0
 
 
 class LocalCluster:
@@ -45,7 +57,7 @@ class LocalCluster:
         *,
         tied: bool = False,
         temporary: bool = False,
-        report: Callable[[str], None] | None = None,
+        report: Report = silent,
     ) -> None:
         self._home = home
         self._tied = tied or temporary
@@ -90,13 +102,18 @@ class LocalCluster:
         if self._home.running_pid() is not None:
             raise ClusterError(f"cluster {self._spec.name} is running already; see `drakit cluster status`")
         _check_port(self._spec.port)
+        self._undo()
         self._home.make()
         self._home.write_spec(self._spec)
         command = [sys.executable, "-m", "drakit_kind.host", str(self._home.directory)]
         command += [str(os.getpid())] if self._temporary else []
         try:
             self._process = spawn.spawn(
-                command, log=self._home.log, timeout=_START_SECONDS, tied=self._tied, report=self._report
+                command,
+                log=self._home.log,
+                timeout=bounds.cluster_start(self._spec.real),
+                tied=self._tied,
+                report=self._report,
             )
         except spawn.SpawnError as error:
             self._undo()
@@ -106,24 +123,26 @@ class LocalCluster:
     def stop(self) -> None:
         """End the process; its files stay."""
         if self._process is not None:
-            spawn.end(self._process, timeout=_STOP_SECONDS)
+            spawn.end(self._process, timeout=bounds.cluster_stop(self._spec.real))
         elif (pid := self._home.running_pid()) is not None:
-            spawn.end_pid(pid, timeout=_STOP_SECONDS)
+            spawn.end_pid(pid, timeout=bounds.cluster_stop(self._spec.real))
         self._undo()
 
     def _undo(self) -> None:
-        """What its nodes did to the machine, if its process was killed; once it has stopped, there is nothing left."""
-        if "kubelet" in self._spec.real:
-            from drakit_kind.nodes import leftovers
+        """What nodes in this place did to the machine and did not undo, because their process was killed.
 
-            leftovers.undo_dead(self._home.directory)
+        Whatever the spec says: that of the run before may have said something else.
+        """
+        from drakit_kind.nodes import leftovers
+
+        leftovers.undo_dead(self._home.directory)
 
     def kill(self) -> None:
         """End the process as a power cut would; ``start`` continues from what it had acknowledged."""
         if self._process is not None:
             spawn.kill(self._process)
         elif (pid := self._home.running_pid()) is not None:
-            spawn.kill_pid(pid, timeout=_STOP_SECONDS)
+            spawn.kill_pid(pid, timeout=_KILL_SECONDS)
 
     def restart(
         self,
@@ -134,63 +153,54 @@ class LocalCluster:
         emulated_version: str | None = None,
     ) -> None:
         """Restart one component in its slot; see ``Cluster.restart``."""
-        if version is not None:
-            _check_program(replace(self._spec, version=version, versions={}), component)
+        behaviour = Behaviour.of(self._spec, component, version=version, gates=gates, emulated_version=emulated_version)
+        _check_component(self._spec, component, behaviour)
         request = {
             "component": component,
             "version": version,
             "gates": None if gates is None else dict(gates),
             "emulated_version": emulated_version,
         }
-        control.call(self._home.control, request, timeout=_RESTART_SECONDS)
+        control.call(self._home.control, request, timeout=bounds.restart(component, self._spec.real))
 
     def logs(self, component: Component | None = None) -> str:
-        """What the components have printed; ``component`` picks the files of one, or its lines of the supervisor's."""
-        texts = [path.read_text(errors="replace") for path in self._log_files(component)]
-        supervisor = self._home.log.read_text(errors="replace")
-        if component is None:
-            return "".join([supervisor, *texts])
-        return "".join(texts) or "".join(line for line in supervisor.splitlines(keepends=True) if component in line)
-
-    def _log_files(self, component: Component | None) -> list[Path]:
-        programs = sum(PROGRAMS.values(), ()) if component is None else PROGRAMS[component]
-        return [path for path in sorted(self._home.logs.glob("*.log")) if path.stem.split("@")[0] in programs]
+        """What the components, or one of them, have printed; see ``cluster_logs``."""
+        return "".join(cluster_logs.lines(self._home, component))
 
     def driver(self, spec: DriverSpec) -> Driver:
         """A driver in a process of its own, on this cluster's kubelet directories."""
+        check_nodes(spec, self._spec)
         return DriverProcess(spec, self.kubeconfig, self._home.nodes, self._home.directory)
 
 
 def _check(spec: ClusterSpec) -> None:
     """Refuse what cannot start before anything does: in the supervisor's log it would be hard to find."""
+    check_names(spec)
+    if spec.token is not None and not _TOKEN.fullmatch(spec.token):
+        raise ClusterError("--token: use visible ASCII characters without spaces, as it is sent in a header")
     if "apiserver" in spec.real and "controllers" not in spec.real:
         raise ClusterError(
             "a real API server needs real controllers: nodes keep the taint that it gives them until "
             "kube-controller-manager sees them ready"
         )
-    for component in COMPONENTS:
-        if component in spec.real:
-            _check_program(spec, component)
-        else:
-            _check_gates(spec, component)
+    for component in started_components(spec):
+        _check_component(spec, component, Behaviour.of(spec, component))
     for driver in spec.drivers:
         pools_of(driver)
 
 
-def _check_gates(spec: ClusterSpec, component: Component) -> None:
-    try:
-        Behaviour.of(spec, component).feature_gates()
-    except FeatureGateError as error:
-        raise ClusterError(f"{component}: {error}") from None
-
-
-def _check_program(spec: ClusterSpec, component: Component) -> None:
+def _check_component(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:
+    """Raise ``ClusterError`` for gates and programs of which it can be known before it starts."""
     if component not in spec.real:
+        try:
+            behaviour.feature_gates()
+        except FeatureGateError as error:
+            raise ClusterError(f"{component}: {error}") from None
         return
-    from drakit_kind.kubernetes.assets import find_assets
+    from drakit_kind.kubernetes.assets import assets_of
 
-    Behaviour.of(spec, component).flags()
-    assets = find_assets(spec.version_of(component), Path(spec.kubernetes_dir) if spec.kubernetes_dir else None)
+    behaviour.flags()
+    assets = assets_of(spec, behaviour.version)
     for program in PROGRAMS[component]:
         assets.path(program)
 

@@ -19,6 +19,7 @@ from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
+from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import network
 from drakit_kind.spawn import log_tail
@@ -57,8 +58,8 @@ class ServerProcess:
         healthy: Callable[[], Awaitable[bool]],
         environment: Mapping[str, str] | None = None,
         ended: Callable[[str], None] | None = None,
-        start_seconds: float = 60.0,
-        stop_seconds: float = 20.0,
+        start_seconds: float = bounds.PROGRAM_START,
+        stop_seconds: float = bounds.PROGRAM_STOP,
     ) -> None:
         self.name = name
         self.log = log

@@ -13,10 +13,11 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from drakit_client.readiness import TIED_VARIABLE
+from drakit_kind.cluster import Report, silent
 
 _LOG_TAIL_LINES = 15
 _SOCKET_DIRECTORY_BYTES = 80
@@ -33,7 +34,7 @@ def spawn(
     log: Path,
     timeout: float,
     tied: bool = False,
-    report: Callable[[str], None] | None = None,
+    report: Report = silent,
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` in a session of its own, its output appended to ``log`` (0600), and wait until it is ready.
 
@@ -150,7 +151,7 @@ def _wait_ready(
     process: subprocess.Popen[bytes],
     log: Path,
     timeout: float,
-    report: Callable[[str], None] | None,
+    report: Report,
 ) -> None:
     deadline = time.monotonic() + timeout
     died = os.pidfd_open(process.pid)
@@ -161,8 +162,7 @@ def _wait_ready(
                 said = ready.recv(_MESSAGE_BYTES).decode(errors="replace")
                 if said == "READY=1":
                     return
-                if report is not None:
-                    report(said.removeprefix("STATUS="))
+                report(said.removeprefix("STATUS="))
             if died in readable:
                 raise SpawnError(
                     f"ended with status {process.wait()} before it was ready; the end of {log}:{log_tail(log)}"

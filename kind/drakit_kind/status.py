@@ -8,6 +8,7 @@ from drakit_client.connection import Object
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.cluster import COMPONENTS, ClusterSpec
+from drakit_kind.conditions import is_ready
 from drakit_kind.local import LocalCluster
 
 
@@ -18,7 +19,7 @@ def summary(cluster: LocalCluster) -> str:
         slices = api.objects(RESOURCE_SLICES)
         claims = api.objects(RESOURCE_CLAIMS)
         phases = Counter(pod.get("status", {}).get("phase", "Pending") for pod in api.objects(PODS))
-    ready = sum(_is_ready(node) for node in nodes)
+    ready = sum(is_ready(node) for node in nodes)
     allocated = sum("allocation" in claim.get("status", {}) for claim in claims)
     lines = [
         f"cluster {cluster.spec.name}: running at {cluster.url}, Kubernetes {_versions(cluster.spec)}",
@@ -29,11 +30,6 @@ def summary(cluster: LocalCluster) -> str:
         f"kubeconfig: {cluster.kubeconfig}",
     ]
     return "\n".join(lines)
-
-
-def _is_ready(node: Object) -> bool:
-    conditions = node.get("status", {}).get("conditions", [])
-    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
 
 
 def _devices_line(driver: str, slices: list[Object]) -> str:

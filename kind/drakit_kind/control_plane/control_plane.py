@@ -40,20 +40,20 @@ class ControlPlane:
 
     def etcd(self) -> ServerProcess:
         """The store of the real API server."""
-        return programs.etcd(self._site(self.access), self._binaries(self._spec.version_of("apiserver")))
+        return programs.etcd(self.site(self.access), self._binaries(self._spec.version_of("apiserver")))
 
     def apiserver(self, behaviour: Behaviour) -> ServerProcess:
         """kube-apiserver on that store."""
         binaries = self._binaries(behaviour.version)
-        return programs.kube_apiserver(self._site(self.access), binaries, behaviour, self._spec.runtime_config)
+        return programs.kube_apiserver(self.site(self.access), binaries, behaviour, self._spec.runtime_config)
 
     def controllers(self, access: Access, behaviour: Behaviour) -> ServerProcess:
         """kube-controller-manager, also on our API server."""
-        return programs.kube_controller_manager(self._site(access), self._binaries(behaviour.version), behaviour)
+        return programs.kube_controller_manager(self.site(access), self._binaries(behaviour.version), behaviour)
 
     def scheduler(self, access: Access, behaviour: Behaviour) -> ServerProcess:
         """kube-scheduler, also on our API server."""
-        return programs.kube_scheduler(self._site(access), self._binaries(behaviour.version), behaviour)
+        return programs.kube_scheduler(self.site(access), self._binaries(behaviour.version), behaviour)
 
     def kubelet_client(self) -> KeyPair:
         """What an API server of ours shows to real kubelets; kube-apiserver makes its own."""
@@ -74,7 +74,8 @@ class ControlPlane:
             ended=end_cluster,
         )
 
-    def _site(self, access: Access) -> Site:
+    def site(self, access: Access) -> Site:
+        """What the programs share that use this API server."""
         # Ours knows one user only, and signs its certificate itself.
         ours = access.socket is not None
         return Site(

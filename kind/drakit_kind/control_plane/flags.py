@@ -72,6 +72,11 @@ def gates_flag(gates: Mapping[str, bool]) -> str:
             f"feature gate {unknown[0]} exists in drakit's own components only; "
             "leave it out where the component is Kubernetes' own"
         )
+    return gates_text(gates)
+
+
+def gates_text(gates: Mapping[str, bool]) -> str:
+    """``A=true,B=false``, as on a command line."""
     return ",".join(f"{name}={str(on).lower()}" for name, on in sorted(gates.items()))
 
 

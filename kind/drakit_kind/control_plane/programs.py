@@ -6,6 +6,8 @@ component of Kubernetes 1.37, and ``etcd --help``.
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +32,6 @@ SCHEDULER = "system:kube-scheduler"
 _SERVICE_CIDR = "10.96.0.0/16"
 # A test cluster's components wait for one another all the time; the defaults are made for thousands of nodes.
 _QPS, _BURST = 1000, 2000
-_STOP_SECONDS = 20.0
 
 
 class Binaries(Protocol):
@@ -71,7 +72,6 @@ class Site:
             log=self.home.component_log(name),
             healthy=healthy,
             ended=self.ended,
-            stop_seconds=_STOP_SECONDS,
         )
 
     def credential(self, name: str, content: bytes) -> Path:
@@ -128,7 +128,7 @@ def kube_apiserver(
         "client-ca-file": authority.certificate,
         "tls-cert-file": serving.certificate,
         "tls-private-key-file": serving.key,
-        "token-auth-file": _token_file(site),
+        "token-auth-file": token_file(site),
         "kubelet-client-certificate": client.certificate,
         "kubelet-client-key": client.key,
         "kubelet-preferred-address-types": "InternalIP,Hostname",
@@ -151,11 +151,14 @@ def kubelet_client(authority: Authority) -> KeyPair:
     return authority.issue("kubelet-client", user="kube-apiserver", groups=["system:masters"])
 
 
-def _token_file(site: Site) -> Path:
-    """Kubernetes' static tokens: ``token,user,uid,"group"`` a line."""
-    groups = {ADMIN: ',"system:masters"'}
-    lines = [f"{token},{user},{user}{groups.get(user, '')}\n" for user, token in site.tokens.items()]
-    return site.credential("tokens.csv", "".join(lines).encode())
+def token_file(site: Site) -> Path:
+    """Kubernetes' static tokens: ``token,user,uid,"group"`` a line of CSV."""
+    text = io.StringIO(newline="")
+    groups = {ADMIN: ["system:masters"]}
+    csv.writer(text, lineterminator="\n").writerows(
+        [token, user, user, *groups.get(user, ())] for user, token in site.tokens.items()
+    )
+    return site.credential("tokens.csv", text.getvalue().encode())
 
 
 def kube_controller_manager(site: Site, binaries: Binaries, behaviour: Behaviour) -> ServerProcess:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, ClusterSpec
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
 from drakit_kind.kubernetes.mains import NAMES
 from drakit_kind.kubernetes.releases import (
@@ -95,6 +95,11 @@ def find_assets(version: str, directory: Path | None = None) -> Assets:
     own += [_built(release) for release in releases if release.version == version]
     newest = [_built(release) for release in releases if release.version != version]
     return Assets(version, tuple(own), tuple(newest))
+
+
+def assets_of(spec: ClusterSpec, version: str) -> Assets:
+    """Where a cluster's binaries of a version are looked for."""
+    return find_assets(version, Path(spec.kubernetes_dir) if spec.kubernetes_dir else None)
 
 
 def _built(release: Release) -> Path:

@@ -107,14 +107,6 @@ class ControlGroup:
                 found |= {int(line) for line in (directory / "cgroup.procs").read_text().split()}
         return found - {0}  # of another pid namespace
 
-    def memory(self) -> int | None:
-        """Bytes that it and all groups below use now, page cache included."""
-        for directory in self.directories:
-            for name in ("memory.usage_in_bytes", "memory.current"):
-                with suppress(OSError):
-                    return int((directory / name).read_text())
-        return None
-
     def kill(self, *, seconds: float = _KILL_SECONDS) -> None:
         """End all processes in it and below, and wait until they are gone; ``ClusterError`` if some do not end."""
         deadline = time.monotonic() + seconds

@@ -23,23 +23,22 @@ HEALTH_PORT = 10248
 class KubeletSettings:
     """What differs between the kubelets of one machine.
 
-    ``certificate`` and ``key`` are what it serves https with; None lets it sign one itself. ``client_ca`` has signed
-    the certificates of those who may ask for logs and run commands; None lets the API server decide about tokens.
+    ``certificate`` and ``key`` are what it serves https with; ``client_ca`` has signed the certificates of those who
+    may ask for logs and run commands.
     """
 
     address: str
     cgroup_root: str
     containerd_socket: Path
     directory: Path
-    client_ca: Path | None
-    certificate: Path | None = None
-    key: Path | None = None
+    client_ca: Path
+    certificate: Path
+    key: Path
     gates: Mapping[str, bool] = field(default_factory=dict)
 
 
 def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
     """A KubeletConfiguration."""
-    x509 = settings.client_ca is not None
     config: dict[str, Any] = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
@@ -50,11 +49,13 @@ def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
         "healthzPort": HEALTH_PORT,
         "authentication": {
             "anonymous": {"enabled": False},
-            "webhook": {"enabled": not x509},
-            "x509": {"clientCAFile": str(settings.client_ca)} if x509 else {},
+            "webhook": {"enabled": False},
+            "x509": {"clientCAFile": str(settings.client_ca)},
         },
         # A certificate of the cluster's authority is all that is asked for, as components are all that have one.
-        "authorization": {"mode": "AlwaysAllow" if x509 else "Webhook"},
+        "authorization": {"mode": "AlwaysAllow"},
+        "tlsCertFile": str(settings.certificate),
+        "tlsPrivateKeyFile": str(settings.key),
         "containerRuntimeEndpoint": f"unix://{settings.containerd_socket}",
         "cgroupDriver": "cgroupfs",
         "cgroupRoot": settings.cgroup_root,
@@ -81,8 +82,6 @@ def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
         ),
         "imageGCHighThresholdPercent": 100,
     }
-    if settings.certificate is not None:
-        config |= {"tlsCertFile": str(settings.certificate), "tlsPrivateKeyFile": str(settings.key)}
     if settings.gates:
         config["featureGates"] = dict(settings.gates)
     return config

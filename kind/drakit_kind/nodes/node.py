@@ -12,11 +12,12 @@ from pathlib import Path
 import aiohttp
 import yaml
 
+from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
+from drakit_kind.concurrency import in_thread
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.nodes import enter, kubelet_config
 from drakit_kind.nodes.cgroups import ControlGroup
-from drakit_kind.concurrency import in_thread
 from drakit_kind.nodes.containerd_config import ContainerdSettings, containerd_config, snapshotter
 from drakit_kind.nodes.credentials import NodeCredentials
 from drakit_kind.nodes.kubelet_config import HEALTH_PORT, KubeletSettings
@@ -26,9 +27,6 @@ from drakit_kind.nodes.tools import search_path, tool
 from drakit_kind.process import ServerProcess
 
 _IMAGES_NAMESPACE = "k8s.io"  # where the kubelet's images and containers are in containerd
-_IMPORT_SECONDS = 60.0
-_START_SECONDS = 90.0
-_STOP_SECONDS = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,8 +151,8 @@ class Node:
             healthy=healthy,  # type: ignore[arg-type]
             environment={"PATH": search_path()},
             ended=self._ended,
-            start_seconds=_START_SECONDS,
-            stop_seconds=_STOP_SECONDS,
+            start_seconds=bounds.NODE_PROGRAM_START,
+            stop_seconds=bounds.NODE_PROGRAM_STOP,
         )
 
     def _containerd_settings(self, binaries: Binaries) -> ContainerdSettings:
@@ -197,7 +195,7 @@ class Node:
             stderr=asyncio.subprocess.STDOUT,
         )
         try:
-            async with asyncio.timeout(_IMPORT_SECONDS):
+            async with asyncio.timeout(bounds.IMAGE_IMPORT):
                 output, _ = await process.communicate()
         except BaseException:
             process.kill()

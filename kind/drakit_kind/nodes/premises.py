@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network
 
+from drakit_kind.concurrency import in_thread
 from drakit_kind.home import ClusterHome
 from drakit_kind.nodes import leftovers, network
 from drakit_kind.nodes.cgroups import ControlGroup, hierarchies
-from drakit_kind.concurrency import in_thread
 from drakit_kind.nodes.guard import Guard
 from drakit_kind.nodes.leftovers import Journal
 from drakit_kind.nodes.namespaces import COVERED

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,14 +16,15 @@ import aiohttp
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import NODES
-from drakit_kind import images
+from drakit_kind import bounds, images
 from drakit_kind.cluster import ClusterError
+from drakit_kind.concurrency import in_thread, together
+from drakit_kind.conditions import condition, is_ready
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.home import ClusterHome
 from drakit_kind.nodes import network, requirements
 from drakit_kind.nodes.busybox import find_busybox
-from drakit_kind.concurrency import in_thread, together
 from drakit_kind.nodes.containerd_config import network_config
 from drakit_kind.nodes.credentials import NodeCredentials
 from drakit_kind.nodes.kubelet_config import settable_gates
@@ -34,9 +34,6 @@ from drakit_kind.spawn import log_tail
 
 log = logging.getLogger(__name__)
 
-# Node names become directories and control groups; kubelets themselves refuse anything else.
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?")
-_READY_SECONDS = 60.0
 _READY_PAUSE = 0.1
 
 
@@ -58,7 +55,8 @@ class RealNodes:
         connect: Callable[[], Connection],
         ended: Callable[[str], None],
     ) -> None:
-        _check(names)
+        if len(names) > network.MOST_NODES:
+            raise ClusterError(f"{len(names)} real nodes are too many for one machine: at most {network.MOST_NODES}")
         self._names = list(names)
         self._home = home
         self._behaviour = behaviour
@@ -89,7 +87,7 @@ class RealNodes:
         pods = network_config(self._premises.bridge, self._premises.subnet, self._allocations())
         self._nodes = [Node(place, self._credentials, self._ended) for place in self._places(self._premises.addresses)]
         await together(*(node.start_containerd(binaries, pods, archives) for node in self._nodes))
-        await self._start_kubelets(self._nodes, self._behaviour)
+        await self._start_kubelets(self._behaviour)
 
     async def stop(self) -> None:
         """End all nodes with everything on them, also while they are being started."""
@@ -105,23 +103,22 @@ class RealNodes:
         finally:
             await self._premises.leave()
 
-    async def restart(self, behaviour: Behaviour, names: Iterable[str] | None = None) -> None:
-        """Restart the kubelets of some nodes or of all, as another version or with other gates; containers go on.
+    async def restart(self, behaviour: Behaviour) -> None:
+        """Restart the kubelets, as another version or with other gates; containers go on.
 
         Raises ``ClusterError`` if they do not start so; it can be called again then.
         """
-        chosen = [node for node in self._nodes if names is None or node.name in names]
-        await together(*(node.stop_kubelet() for node in chosen))
-        await self._start_kubelets(chosen, behaviour)
+        await together(*(node.stop_kubelet() for node in self._nodes))
+        await self._start_kubelets(behaviour)
 
-    async def _start_kubelets(self, nodes: Sequence[Node], behaviour: Behaviour) -> None:
+    async def _start_kubelets(self, behaviour: Behaviour) -> None:
         binaries = self._binaries(behaviour.version)
         gates, left_out = settable_gates(behaviour)
         if left_out:
             log.info("kubelet %s cannot be told of %s: left out", behaviour.version, ", ".join(left_out))
         began = datetime.now(UTC).replace(microsecond=0)
-        await together(*(node.start_kubelet(binaries, gates) for node in nodes))
-        await self._until_ready([node.name for node in nodes], began)
+        await together(*(node.start_kubelet(binaries, gates) for node in self._nodes))
+        await self._until_ready(began)
 
     @property
     def _directory(self) -> Path:
@@ -143,28 +140,20 @@ class RealNodes:
         directory.mkdir(parents=True, mode=0o700)
         return directory
 
-    async def _until_ready(self, names: Sequence[str], began: datetime) -> None:
+    async def _until_ready(self, began: datetime) -> None:
         """Wait until the kubelets that were started say that their nodes are Ready; what earlier ones said is old."""
-        deadline = time.monotonic() + _READY_SECONDS
-        waiting = list(names)
+        deadline = time.monotonic() + bounds.NODES_READY
+        waiting = self._names
         async with self._connect() as connection:
             while waiting:
                 waiting = [name for name in waiting if not ready_since(await _node(connection, name), began)]
                 if waiting and time.monotonic() > deadline:
                     file = self._home.component_log(f"kubelet-{waiting[0]}")
                     raise ClusterError(
-                        f"nodes {', '.join(waiting)} are not Ready after {_READY_SECONDS:.0f} s; "
+                        f"nodes {', '.join(waiting)} are not Ready after {bounds.NODES_READY:.0f} s; "
                         f"the end of {file}:{log_tail(file)}"
                     )
                 await asyncio.sleep(_READY_PAUSE if waiting else 0)
-
-
-def _check(names: Sequence[str]) -> None:
-    for name in names:
-        if not _NAME.fullmatch(name) or ".." in name:
-            raise ClusterError(f"node name {name!r}: write lower case letters, digits, '-' and '.', at most 63 of them")
-    if len(names) > network.MOST_NODES:
-        raise ClusterError(f"{len(names)} real nodes are too many for one machine: at most {network.MOST_NODES}")
 
 
 def _images(binaries: Binaries, directory: Path) -> list[Path]:
@@ -185,10 +174,6 @@ async def _node(connection: Connection, name: str) -> Mapping[str, Any] | None:
 
 def ready_since(node: Mapping[str, Any] | None, began: datetime) -> bool:
     """Whether a Node is Ready by a report of its kubelet that is not older than ``began`` (whole seconds)."""
-    conditions = node["status"].get("conditions", ()) if node else ()
-    return any(
-        condition["type"] == "Ready"
-        and condition["status"] == "True"
-        and datetime.fromisoformat(condition["lastHeartbeatTime"]) >= began
-        for condition in conditions
-    )
+    if node is None or not is_ready(node):
+        return False
+    return datetime.fromisoformat(condition(node, "Ready")["lastHeartbeatTime"]) >= began

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.nodes import busybox, cgroups
 from drakit_kind.nodes.tools import TOOLS, run, tool
 
-BINARIES = ("kubelet", "containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "pause")
 _CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_NET_ADMIN": 12, "CAP_SYS_CHROOT": 18, "CAP_MKNOD": 27}
 
 
@@ -74,7 +74,7 @@ def _file_system(home: Path) -> Iterable[str]:
 
 
 def _binaries(binaries: Binaries) -> Iterable[str]:
-    for name in BINARIES:
+    for name in PROGRAMS["kubelet"]:
         try:
             binaries.path(name)
         except ClusterError as error:

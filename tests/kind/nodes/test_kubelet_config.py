@@ -16,14 +16,16 @@ HERE = Path("/h/n/node-1/host")
 
 
 def config(**options: Any) -> dict[str, Any]:
-    settings: dict[str, Any] = {"client_ca": Path("/h/pki/ca.crt"), **options}
     return kubelet_config(
         KubeletSettings(
             address="10.213.0.1",
             cgroup_root="/drakit-1/node-1",
             containerd_socket=HERE / "containerd.sock",
             directory=HERE,
-            **settings,
+            client_ca=Path("/h/pki/ca.crt"),
+            certificate=Path("/h/pki/kubelet.crt"),
+            key=Path("/h/pki/kubelet.key"),
+            **options,
         )
     )
 
@@ -40,33 +42,15 @@ def test_a_kubelet_keeps_to_its_node() -> None:
     assert "featureGates" not in made
 
 
-@pytest.mark.parametrize(
-    ("authority", "authentication", "mode"),
-    [
-        (
-            Path("/h/pki/ca.crt"),
-            {
-                "anonymous": {"enabled": False},
-                "webhook": {"enabled": False},
-                "x509": {"clientCAFile": "/h/pki/ca.crt"},
-            },
-            "AlwaysAllow",
-        ),
-        (None, {"anonymous": {"enabled": False}, "webhook": {"enabled": True}, "x509": {}}, "Webhook"),
-    ],
-    ids=["certificates", "the API server decides"],
-)
-def test_a_kubelet_answers_nobody_that_it_does_not_know(
-    authority: Path | None, authentication: dict[str, Any], mode: str
-) -> None:
-    made = config(client_ca=authority)
-    assert (made["authentication"], made["authorization"]) == (authentication, {"mode": mode})
-
-
-def test_a_kubelet_serves_with_the_certificate_that_it_is_given() -> None:
-    made = config(certificate=Path("/h/pki/kubelet.crt"), key=Path("/h/pki/kubelet.key"))
+def test_a_kubelet_answers_those_only_who_have_a_certificate_of_the_cluster() -> None:
+    made = config()
+    assert made["authentication"] == {
+        "anonymous": {"enabled": False},
+        "webhook": {"enabled": False},
+        "x509": {"clientCAFile": "/h/pki/ca.crt"},
+    }
+    assert made["authorization"] == {"mode": "AlwaysAllow"}
     assert (made["tlsCertFile"], made["tlsPrivateKeyFile"]) == ("/h/pki/kubelet.crt", "/h/pki/kubelet.key")
-    assert "tlsCertFile" not in config()
 
 
 def test_gates_are_told_by_name() -> None:

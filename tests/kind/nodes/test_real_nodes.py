@@ -36,12 +36,6 @@ def nodes(tmp_path: Path, names: list[str]) -> RealNodes:
     )
 
 
-@pytest.mark.parametrize("name", ["", "..", "a/b", "../a", "Node", "a..b", "-a", "a" * 64])
-def test_a_name_that_is_no_directory_is_no_node(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ClusterError, match=r"node name .*: write lower case letters"):
-        nodes(tmp_path, [name])
-
-
 def test_there_are_addresses_for_so_many_nodes_only(tmp_path: Path) -> None:
     nodes(tmp_path, [f"node-{number}" for number in range(255)])
     with pytest.raises(ClusterError, match="256 real nodes are too many for one machine: at most 255"):

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.nodes import cgroups, tools
-from drakit_kind.nodes.requirements import BINARIES, check_machine
+from drakit_kind.nodes.requirements import check_machine
 
 
 class Nothing:
@@ -46,7 +47,7 @@ def test_all_that_is_missing_is_listed(root: None, monkeypatch: pytest.MonkeyPat
     said = str(error.value)
     for name, package in (("runc", "runc"), ("ip", "iproute2"), ("nsenter", "util-linux")):
         assert f"\n- there is no `{name}` in PATH; install {package}" in said
-    for name in BINARIES:
+    for name in PROGRAMS["kubelet"]:
         assert f"\n- there is no {name}; build it" in said
     assert "\n- no control groups are mounted below /sys/fs/cgroup" in said
 

@@ -1,0 +1,51 @@
+"""How long things may take, in seconds, where one bound is inside another.
+
+What ends by an inner bound says what was waited for, with the end of the right log; an outer one can only say that the
+time is up. So outer bounds are the sums of what is in them, and all of them stand here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from drakit_kind.cluster import Component
+
+PROGRAM_START = 60.0
+PROGRAM_STOP = 20.0
+NODE_PROGRAM_START = 90.0
+NODE_PROGRAM_STOP = 10.0
+IMAGE_IMPORT = 60.0
+NODES_READY = 60.0
+# Control groups, interfaces and the guard, one after the other.
+PREMISES_LEAVE = 60.0
+
+_OURS_START = 60.0
+_OURS_STOP = 20.0
+_IMAGES = 2
+# etcd goes with the API server. Controllers, scheduler and nodes start at once, but may stop one after the other.
+_PROGRAMS: dict[Component, int] = {"apiserver": 2, "controllers": 1, "scheduler": 1}
+_NODES_START = NODE_PROGRAM_START + _IMAGES * IMAGE_IMPORT + NODE_PROGRAM_START + NODES_READY
+_NODES_STOP = 2 * NODE_PROGRAM_STOP + PREMISES_LEAVE
+
+
+def cluster_start(real: Collection[Component]) -> float:
+    """For a whole cluster of which these components are Kubernetes' own."""
+    programs = sum(_PROGRAMS.get(component, 0) for component in real)
+    return _OURS_START + programs * PROGRAM_START + ("kubelet" in real) * _NODES_START
+
+
+def cluster_stop(real: Collection[Component]) -> float:
+    """For all of it to end in order."""
+    programs = sum(_PROGRAMS.get(component, 0) for component in real)
+    return _OURS_STOP + programs * PROGRAM_STOP + ("kubelet" in real) * _NODES_STOP
+
+
+def restart(component: Component, real: Collection[Component]) -> float:
+    """For one component to stop and start, and if it does not, to start again as it was."""
+    if component not in real:
+        once = _OURS_STOP + _OURS_START
+    elif component == "kubelet":
+        once = NODE_PROGRAM_STOP + NODE_PROGRAM_START + NODES_READY
+    else:
+        once = PROGRAM_STOP + PROGRAM_START
+    return 2 * once

@@ -1,0 +1,38 @@
+"""Which lines of which files are the log of a cluster on this machine, or of one of its components."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from drakit_kind.cluster import Component
+from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.home import ClusterHome
+
+
+def lines(home: ClusterHome, component: Component | None = None) -> Iterator[str]:
+    """Each with its end: all, or what a component's programs have printed; of ours, what the supervisor says of it.
+
+    Raises ``FileNotFoundError`` where no cluster was ever started.
+    """
+    files = _files(home, component)
+    if component is None:
+        files.insert(0, home.log)
+    elif not any(path.stat().st_size for path in files):
+        yield from (line for line in _lines(home.log) if component in line)
+        return
+    for path in files:
+        yield from _lines(path)
+
+
+def _files(home: ClusterHome, component: Component | None) -> list[Path]:
+    """They are named after their program, those of nodes after the node too: ``kubelet-node-1.log``."""
+    files = sorted(home.logs.glob("*.log"))
+    if component is None:
+        return files
+    return [path for path in files if any(f"{path.stem}-".startswith(f"{name}-") for name in PROGRAMS[component])]
+
+
+def _lines(path: Path) -> Iterator[str]:
+    with path.open(errors="replace") as file:
+        yield from file

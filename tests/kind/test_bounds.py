@@ -1,0 +1,29 @@
+"""Outer bounds are longer than the inner ones, whose messages say what went wrong."""
+
+from __future__ import annotations
+
+import pytest
+
+from drakit_kind import bounds
+from drakit_kind.cluster import COMPONENTS, Component
+
+EVERYTHING = frozenset(COMPONENTS)
+CONTROL_PLANE: frozenset[Component] = frozenset({"apiserver", "controllers", "scheduler"})
+
+
+def test_a_real_cluster_may_take_what_its_parts_may_take() -> None:
+    server = 2 * bounds.PROGRAM_START  # etcd first
+    assert bounds.cluster_start(CONTROL_PLANE) > server + bounds.PROGRAM_START
+    node = 2 * bounds.NODE_PROGRAM_START + 2 * bounds.IMAGE_IMPORT + bounds.NODES_READY
+    assert bounds.cluster_start(EVERYTHING) > server + node
+    assert bounds.cluster_stop(EVERYTHING) > 4 * bounds.PROGRAM_STOP + 2 * bounds.NODE_PROGRAM_STOP
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_a_restart_may_take_as_long_as_failing_and_going_back(component: Component) -> None:
+    start = bounds.NODE_PROGRAM_START if component == "kubelet" else bounds.PROGRAM_START
+    assert bounds.restart(component, EVERYTHING) > 2 * start
+
+
+def test_an_embedded_cluster_that_hangs_is_given_up_after_a_minute() -> None:
+    assert bounds.cluster_start(frozenset()) == 60
