@@ -16,6 +16,7 @@ from xml.etree import ElementTree
 import click
 
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError
+from drakit_kind.interrupts import end_in_order_on_signals
 from drakit_kind.readable_errors import readable_errors
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def conformance(
     drakit conformance --driver gpu.example.com                  # somebody else's, in the current context
     drakit conformance -- -k tpu                                 # options of pytest after --
     """
+    end_in_order_on_signals()
     with _not_run(), readable_errors():
         _require_pytest()
         if drivers or kubeconfig:

@@ -18,8 +18,7 @@ from drakit_kind.features_off import NEEDED
 _HERE = Path(__file__).parent
 # Exit statuses of pytest: all passed, some failed, none was chosen. Anything else is a run that could not be done.
 _DONE = (0, 1, 5)
-# What ends us; a suite that a terminal or a CI system gives up shall still take its namespaces with it.
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# A suite that a terminal or a CI system gives up shall still take its namespaces with it.
 _TEARDOWN_SECONDS = 60.0
 
 NO_STORY = "no story was run"
@@ -100,6 +99,7 @@ def run(configuration: Configuration, directory: Path, *, jobs: str | None = Non
     ``jobs`` stories at a time; None is what the configuration allows. A run that is interrupted is given time to take
     away what it made, and has the ``problem`` ``INTERRUPTED``.
     """
+    directory = directory.absolute()  # pytest takes some paths as relative to the suite
     directory.mkdir(parents=True, exist_ok=True)
     record, junit = directory / "records.jsonl", directory / "junit.xml"
     for old in (record, junit):
@@ -162,10 +162,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """What ends us raises KeyboardInterrupt; and what is started here is not deaf to it, as a background job may be."""
-    before = {number: signal.signal(number, signal.default_int_handler) for number in _ENDING}
+    """SIGINT interrupts us and what we start: a script's background job ignores it, and so would its children."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGINT, before)

@@ -109,6 +109,9 @@ def test_stories_that_pass_end_with_status_0_and_leave_both_files(tmp_path: Path
     assert [suite.get("tests") for suite in suites] == ["7"]
     assert {suite.get("name") for suite in suites} == {"embedded 1.37.1"}
     assert "errors where their user looks" in (tmp_path / "conformance" / "index.html").read_text()
+    # Nothing goes where drakit is installed.
+    assert (tmp_path / "conformance" / "run-1" / "cache").is_dir()
+    assert not (runs.suite() / "conformance").exists()
 
 
 def test_a_feature_that_is_off_is_not_judged(tmp_path: Path) -> None:
@@ -217,7 +220,7 @@ main()
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_takes_away_what_it_made_and_tells_what_it_saw(
     tmp_path: Path, number: signal.Signals
 ) -> None:
