@@ -22,7 +22,7 @@ from e2e.ledger import AllFree, Allocated, DevicesOf, Ledger, OpenLedger, result
 from e2e.subject import Subject
 
 # They start clusters of their own, of many versions and parts: `make e2e-matrix`.
-collect_ignore = ["matrix", "interchange", "machine"]
+collect_ignore = ["matrix", "interchange", "machine", "kind"]
 
 # Every driver that these start publishes partitions.
 _PARTITIONS = "DRAPartitionableDevices"

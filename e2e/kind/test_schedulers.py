@@ -1,0 +1,83 @@
+"""drakit's scheduler as a pod of a real cluster: beside kube-scheduler, each with its own devices, or instead of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from drakit_client.resources import PODS, RESOURCE_CLAIMS, SERVICE_ACCOUNTS
+from drakit_kind.api import Api
+from drakit_kind.cluster import Cluster, ClusterSpec, DriverSpec
+from drakit_kind.kind.cluster import SCHEDULER_NAME
+from drakit_kind.manifests import pod
+from e2e.hardware import GpuClaims, Gpus, StartGpus
+from e2e.ledger import Ledger, results
+
+pytestmark = [
+    pytest.mark.capability(
+        "drakit's scheduler in a real cluster", source="KEP-4815", gates=["DRAPartitionableDevices"]
+    ),
+    pytest.mark.timeout(900),
+]
+
+
+@pytest.fixture(autouse=True)
+def _in_kind(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--cluster") != "kind":
+        pytest.skip("drakit's scheduler is a pod in kind clusters only: --cluster kind")
+
+
+def test_each_of_two_schedulers_gives_out_partitions_of_a_driver_of_its_own(
+    api: Api, gpus: StartGpus, node: str
+) -> None:
+    theirs = gpus(nodes=[node], name=f"theirs.{api.namespace}.example.com")
+    ours = gpus(nodes=[node], name=f"ours.{api.namespace}.example.com")
+    api.create(theirs.partitions("theirs", "3g.20gb"), pod("theirs", "theirs"))
+    api.create(ours.partitions("ours", "3g.20gb"), pod("ours", "ours", schedulerName=SCHEDULER_NAME))
+    api.wait_running("theirs", "ours")
+    assert _given_by(api, "theirs") == (theirs.name, "kube-scheduler")
+    assert _given_by(api, "ours") == (ours.name, SCHEDULER_NAME)
+    for name in (theirs.name, ours.name):
+        Ledger(api, name).check()
+
+
+def _given_by(api: Api, claim: str) -> tuple[str, str]:
+    """The driver whose device a claim has, and who wrote that into its status."""
+    seen = api.get(RESOURCE_CLAIMS, claim)
+    (driver,) = {result["driver"] for result in results(seen)}
+    (manager,) = {
+        entry["manager"]
+        for entry in seen["metadata"]["managedFields"]
+        if "f:allocation" in entry["fieldsV1"].get("f:status", {})
+    }
+    return driver, manager
+
+
+def test_a_cluster_without_kube_scheduler_has_drakits_as_the_default(
+    cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster]
+) -> None:
+    spec = replace(cluster_spec, name="ours", nodes=["node-1"], real=cluster_spec.real - {"scheduler"})
+    cluster = start_cluster(spec)
+    with Api(cluster.kubeconfig, patience=spec.patience) as api:
+        names = [item["metadata"]["name"] for item in api.objects(PODS, "kube-system")]
+        assert not any(name.startswith("kube-scheduler") for name in names)
+        api.wait(SERVICE_ACCOUNTS, "default")
+        driver = cluster.driver(DriverSpec(profile="a100-40gb", nodes=["node-1"]))
+        driver.start()
+        gpu = Gpus(driver)
+        _pods_share_a_gpu(api, gpu)
+        driver.stop()
+    cluster.stop()
+
+
+def _pods_share_a_gpu(api: Api, gpu: GpuClaims) -> None:
+    api.create(gpu.partitions("mig", "1g.5gb", "2g.10gb"), pod("user", "mig"))
+    api.wait_running("user")
+    assert _given_by(api, "mig")[1] == SCHEDULER_NAME
+    api.create(gpu.whole("whole"), pod("waiting", "whole"))
+    assert "cannot allocate all claims" in api.wait_event("waiting", "FailedScheduling")
+    for name in ("waiting", "user"):
+        api.delete(PODS, name)
+    api.wait_gone(PODS, ["waiting", "user"])
