@@ -1,0 +1,153 @@
+"""The nodes of a kind cluster as far as restarts of components touch them: files, static pods and kubelets."""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.kind.static_pods import HASH_ANNOTATION, MANIFESTS
+
+Object = dict[str, Any]
+
+CONTROL_PLANE = "control-plane"
+KUBELET = "/usr/bin/kubelet"
+KUBELET_CONFIG = "/var/lib/kubelet/config.yaml"
+BROKEN = "Broken"  # a gate with which nothing starts
+_PODS = "/var/lib/kubelet/pods"
+
+
+def manifest(program: str, version: str) -> Object:
+    """A static pod as kubeadm writes it, shortened."""
+    command = [program, "--bind-address=127.0.0.1", "--leader-elect=false"]
+    container = {"name": program, "image": f"registry.k8s.io/{program}:v{version}", "command": command}
+    return {"metadata": {"name": program}, "spec": {"containers": [container]}}
+
+
+class Machines:
+    """In the place of ``Nodes`` and, as far as pods are asked for, of ``Api``."""
+
+    control_plane = CONTROL_PLANE
+
+    def __init__(self, nodes: Iterable[str], version: str, programs: Iterable[str]) -> None:
+        self.files: dict[str, dict[str, bytes]] = {CONTROL_PLANE: {}}
+        for program in programs:
+            text = yaml.safe_dump(manifest(program, version)).encode()
+            self.files[CONTROL_PLANE][f"{MANIFESTS}/{program}.yaml"] = text
+        for node in nodes:
+            self.files[node] = {
+                KUBELET: version.encode(),
+                KUBELET_CONFIG: yaml.safe_dump({"syncFrequency": "5s"}).encode(),
+            }
+        self.loaded: list[str] = []  # images that were brought into the control plane
+        self.written: list[tuple[str, str]] = []
+        self.started: list[tuple[str, str]] = []  # each kubelet's version at each of its starts
+
+    # What Nodes has.
+
+    def container(self, node: str) -> str:
+        return node
+
+    def run(self, container: str, *command: str) -> str:
+        program, *arguments = command
+        if program == KUBELET:
+            return f"Kubernetes v{self.files[container][KUBELET].decode()}\n"
+        answer = getattr(self, f"_{program}")(container, *arguments)
+        return answer or ""
+
+    def kubectl(self, *arguments: str) -> str:
+        node = arguments[-1].split("/")[4]
+        if self._kubelet_fails(node):
+            raise ClusterError("no route to host")
+        return "ok"
+
+    def load(self, archive: Path, containers: Iterable[str]) -> None:
+        assert list(containers) == [CONTROL_PLANE]
+        assert archive.exists()
+        self.loaded.append(archive.name)
+
+    def read_yaml(self, container: str, path: str) -> Object:
+        loaded: Object = yaml.safe_load(self.files[container][path])
+        return loaded
+
+    def write(self, container: str, path: str, content: bytes | Path, *, mode: int = 0o600) -> None:
+        self.files[container][path] = content.read_bytes() if isinstance(content, Path) else content
+        self.written.append((container, path))
+
+    def component_log(self, program: str, uid: str = "*") -> str:
+        return f"{program} does not like {BROKEN}\n"
+
+    def journal(self, container: str, unit: str) -> str:
+        return f"{unit} of {container} does not like {BROKEN}\n"
+
+    # What Api has.
+
+    def find(self, resource: object, name: str, namespace: str) -> Object | None:
+        program = name.removesuffix(f"-{CONTROL_PLANE}")
+        if (uid := self._uid(program)) is None:
+            return None
+        ready = "False" if self._fails(program) else "True"
+        metadata = {"annotations": {HASH_ANNOTATION: uid}}
+        return {"metadata": metadata, "status": {"conditions": [{"type": "Ready", "status": ready}]}}
+
+    def wait_gone(self, resource: object, names: list[str], **options: object) -> None:
+        assert [name for name in names if self.find(resource, name, "kube-system")] == []
+
+    # What its commands do.
+
+    def manifest(self, program: str) -> Object:
+        """The manifest that the kubelet sees."""
+        return self.read_yaml(CONTROL_PLANE, f"{MANIFESTS}/{program}.yaml")
+
+    def _uid(self, program: str) -> str | None:
+        text = self.files[CONTROL_PLANE].get(f"{MANIFESTS}/{program}.yaml")
+        return None if text is None else hashlib.sha256(text).hexdigest()[:8]
+
+    def _fails(self, program: str) -> bool:
+        return any(BROKEN in word for word in self.manifest(program)["spec"]["containers"][0]["command"])
+
+    def _kubelet_fails(self, node: str) -> bool:
+        return BROKEN in self.read_yaml(node, KUBELET_CONFIG).get("featureGates", {})
+
+    def _find(self, container: str, directory: str, *arguments: str) -> str:
+        pattern = arguments[-1]
+        if directory == MANIFESTS:
+            return " ".join(path for path in self.files[container] if path == f"{MANIFESTS}/{pattern}")
+        program = pattern.split("/")[-1] if directory == _PODS else pattern.split("/")[-2]
+        if (uid := self._uid(program)) is None:
+            return ""
+        if directory == _PODS:
+            return f"{_PODS}/{uid}/containers/{program}"
+        log = f"/var/log/pods/kube-system_{program}_{uid}/{program}/{3 if self._fails(program) else 0}.log"
+        assert fnmatch.fnmatch(log, pattern)
+        return log
+
+    def _mv(self, container: str, source: str, target: str) -> None:
+        self.files[container][target] = self.files[container].pop(source)
+
+    def _rm(self, container: str, path: str) -> None:
+        del self.files[container][path]
+
+    def _mkdir(self, container: str, *arguments: str) -> None:
+        return
+
+    def _cp(self, container: str, *arguments: str) -> None:
+        source, target = arguments[-2:]
+        self.files[container][target] = self.files[container][source]
+
+    def _ls(self, container: str, directory: str) -> str:
+        return "\n".join(path.rpartition("/")[2] for path in self.files[container] if path.startswith(f"{directory}/"))
+
+    def _sed(self, container: str, *arguments: str) -> None:
+        return
+
+    def _systemctl(self, container: str, action: str, *arguments: str) -> str:
+        if action == "restart":
+            self.started.append((container, self.files[container][KUBELET].decode()))
+            return ""
+        return "2\n" if self._kubelet_fails(container) else "0\n"
