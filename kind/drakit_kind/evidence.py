@@ -6,35 +6,36 @@ failure in somebody's CI can be understood without a second run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import yaml
 
-from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
-from drakit_kind.cluster import COMPONENTS, Cluster, ClusterError, Component, Driver
+from drakit_kind.cluster import COMPONENTS, Cluster, Driver
 
 _LINES = 60  # of each log
 
 
 def gather(api: Api, cluster: Cluster, drivers: Sequence[Driver]) -> list[tuple[str, str]]:
-    """Titles and texts. Never raises for a cluster that does not answer: that is what it says then."""
-    sections = [("pods, claims and events", _objects(api))]
-    sections += [(f"log of driver {driver.name}", _end(driver.logs())) for driver in drivers]
-    sections += [(f"log of {component}", _log(cluster, component)) for component in COMPONENTS]
+    """Titles and texts. Never raises: where something cannot be had, it says why."""
+    sections = [("pods, claims and events", "\n".join(_told(partial(_objects, api))))]
+    sections += [(f"log of driver {_name(driver)}", _end(driver.logs)) for driver in drivers]
+    sections += [(f"log of {component}", _end(partial(cluster.logs, component))) for component in COMPONENTS]
     return [(title, text) for title, text in sections if text.strip()]
 
 
-def _objects(api: Api) -> str:
+def _told(lines: Callable[[], Iterable[str]]) -> Iterator[str]:
+    """As many of the lines as can be had."""
     try:
-        return "\n".join(_lines(api))
-    except (*REQUEST_FAILURES, TimeoutError) as error:
-        return f"the API server does not answer: {error}"
+        yield from lines()
+    except Exception as error:  # whatever it is, it must not take the place of the failure that is reported
+        yield f"this cannot be told: {type(error).__name__}: {error}"
 
 
-def _lines(api: Api) -> Iterator[str]:
+def _objects(api: Api) -> Iterator[str]:
     for resource in (PODS, RESOURCE_CLAIMS):
         for obj in api.objects(resource):
             yield f"{resource.kind} {obj['metadata']['name']}: {_status(obj)}"
@@ -46,12 +47,9 @@ def _status(obj: dict[str, Any]) -> str:
     return yaml.safe_dump(status, default_flow_style=True, width=10_000).strip()
 
 
-def _log(cluster: Cluster, component: Component) -> str:
-    try:
-        return _end(cluster.logs(component))
-    except (ClusterError, OSError) as error:
-        return str(error)
+def _name(driver: Driver) -> str:
+    return "".join(_told(lambda: [driver.name]))
 
 
-def _end(text: str) -> str:
-    return "\n".join(text.splitlines()[-_LINES:])
+def _end(log: Callable[[], str]) -> str:
+    return "\n".join(list(_told(lambda: log().splitlines()))[-_LINES:])

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from drakit_kind.cluster import ClusterError, ClusterSpec, Component, DriverSpec, check_names
+from drakit_kind.cluster import COMPONENTS, Cluster, ClusterError, ClusterSpec, Component, DriverSpec, check_names
+from drakit_kind.home import ClusterHome
+from drakit_kind.kind.cluster import KindCluster
+from drakit_kind.local import LocalCluster
 
 REAL: frozenset[Component] = frozenset({"kubelet"})
 GPUS = DriverSpec(profile="a100-40gb", nodes=["node-9"])
@@ -49,3 +54,14 @@ def test_what_is_no_node_is_refused(spec: dict[str, Any], says: str) -> None:
     with pytest.raises(ClusterError) as refused:
         check_names(replace(ClusterSpec(), **spec))
     assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("backend", [LocalCluster, KindCluster])
+def test_every_backend_asks_before_it_does_anything(
+    backend: Callable[[ClusterSpec, ClusterHome], Cluster], tmp_path: Path
+) -> None:
+    home = ClusterHome(tmp_path / "home")
+    spec = ClusterSpec(nodes=["node-1"], drivers=[GPUS], real=frozenset(COMPONENTS))
+    with pytest.raises(ClusterError, match="driver a100-40gb: no node node-9; this cluster has node-1"):
+        backend(spec, home).start()
+    assert not home.directory.exists()

@@ -17,7 +17,7 @@ import yaml
 
 from drakit_client.resources import DAEMON_SETS, DEPLOYMENTS, NODES, PODS
 from drakit_kind.api import Api
-from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, Driver, DriverSpec
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, Driver, DriverSpec, check_names
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind import component_images, images, workloads
@@ -98,6 +98,7 @@ class KindCluster:
     def start(self) -> None:
         """Make what is missing of its images, create it, and wait until its nodes and our scheduler are ready."""
         began = time.monotonic()
+        check_names(self._spec)
         for driver in self._spec.drivers:
             workloads.instance_name(driver)  # which finds what is wrong in it
         check_daemon()

@@ -1,0 +1,91 @@
+"""A test that failed says what was going on in its cluster, and a cluster that is broken does not keep it from that."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import aiohttp
+import pytest
+
+from drakit_client.errors import ApiError
+from drakit_kind.cluster import ClusterError
+from drakit_kind.evidence import gather
+
+pytest_plugins = ["pytester"]
+
+
+def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from drakit_kind.manifests import claim, pod, request
+
+        def test_it(cluster, api, driver):
+            gpus = driver("a30", nodes=["node-1"], gpus=1)
+            api.create(claim("too-much", request("gpu", gpus.name, count=9)), pod("waits", "too-much"))
+            api.wait_event("waits", "FailedScheduling")
+            assert False, "on purpose"
+        """
+    )
+    result = pytester.runpytest_subprocess("--cluster-nodes", "1", "-p", "no:cacheprovider", timeout=100)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*on purpose*",
+            "*pods, claims and events*",
+            "Pod waits: *phase: Pending*",
+            "ResourceClaim too-much: *",
+            "event of waits: FailedScheduling: *cannot allocate all claims*",
+            "*log of driver test-*.gpu.nvidia.com*",
+            "*ready*",
+            "*log of apiserver*",
+            "*log of scheduler*",
+        ]
+    )
+
+
+class Broken:
+    """An API, a cluster and a driver of which nothing can be had."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    @property
+    def name(self) -> str:
+        raise self._error
+
+    def objects(self, *arguments: Any, **options: Any) -> list[Any]:
+        raise self._error
+
+    def logs(self, component: str | None = None) -> NoReturn:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        aiohttp.ServerDisconnectedError(),
+        ApiError(503, {"message": "starting"}),
+        TimeoutError(),
+        ClusterError("it does not run"),
+        FileNotFoundError(2, "No such file"),
+        RuntimeError("a bug"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_what_cannot_be_had_says_why(error: Exception) -> None:
+    broken: Any = Broken(error)
+    sections = gather(broken, broken, [broken])
+    assert len(sections) == 1 + 1 + 4
+    assert all(text == f"this cannot be told: {type(error).__name__}: {error}" for _, text in sections)
+
+
+def test_what_was_had_before_the_api_server_went_away_is_kept() -> None:
+    class Leaving(Broken):
+        def objects(self, resource: Any, *arguments: Any, **options: Any) -> list[Any]:
+            if resource.kind != "Pod":
+                raise self._error
+            return [{"metadata": {"name": "mine"}, "status": {"phase": "Running"}}]
+
+    leaving: Any = Leaving(ClusterError("gone"))
+    (_, objects), *_ = gather(leaving, leaving, [])
+    assert objects.splitlines() == ["Pod mine: {phase: Running}", "this cannot be told: ClusterError: gone"]
