@@ -3,6 +3,10 @@ PYTHON ?= python3
 CLUSTER ?= embedded
 NEWEST := 1.37.1
 VERSION ?= $(NEWEST)
+# Older versions have some gates off that stories need; GATES=A=true,B=false sets others, GATES= none.
+GATES ?= needed
+# kindest/node:v1.37.1 takes a registry's node image instead of making one.
+KIND_IMAGE ?=
 JOBS ?= auto
 # Each worker has a cluster of its own; one more than the cores, because stories also wait. Real components are many
 # processes, and a kind cluster is one for all.
@@ -25,12 +29,13 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make setup   create .venv with drakit (editable) and all that the tests need"
-	@echo "make demo    a DGX A100 and a TPU pool in a cluster, claims running, pictures of who got what"
+	@echo "make demo    a DGX A100 and a TPU pool in a cluster, claims running, pictures of who got what  [CLUSTER=embedded|binaries]"
 	@echo "make test    unit tests and recorded vectors            [ARGS='-k quantity']"
-	@echo "make e2e     the end-to-end suite                       [CLUSTER=embedded|binaries|kind VERSION=1.37.1 ARGS='-k tpu']"
+	@echo "make e2e     the end-to-end suite                       [CLUSTER=embedded|binaries|kind VERSION=1.37.1 ARGS='-k tpu'"
+	@echo "                 GATES=A=true,B=false; default: needed, those that stories need and a version has off]"
 	@echo "make e2e-matrix  gates, emulated versions and version skew, on ours and on Kubernetes'; writes docs/compatibility.md"
 	@echo "                 [ARGS='-k 1.36.3' runs some rows, ARGS='--cluster embedded' on one backend]"
-	@echo "make e2e-leftovers  that real nodes leave nothing on this machine, even if killed (root)"
+	@echo "make e2e-leftovers  that real nodes leave nothing on this machine, even if killed (root) [CLUSTER=binaries|kind]"
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make bench   timings, one table each"
 
@@ -42,22 +47,27 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
 	@touch $@
 
-demo: setup
+demo: setup $(if $(filter binaries,$(CLUSTER)),ready-binaries)
 	$(BIN)/drakit demo --cluster $(CLUSTER) $(ARGS)
 
 test: setup
 	$(BIN)/python -m pytest tests -n $(JOBS) $(ARGS)
 
+# With a node image of the user's, its tag says the version; VERSION=... says it where the tag does not.
+ASKED_VERSION := $(if $(and $(KIND_IMAGE),$(filter file,$(origin VERSION))),,--kubernetes-version $(VERSION))
+
 e2e: setup ready-$(CLUSTER)
-	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) --kubernetes-version $(VERSION) -n $(E2E_JOBS) --dist loadgroup -rs \
-		-o timeout=$(E2E_TIMEOUT_$(CLUSTER)) $(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)
+	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) $(ASKED_VERSION) --feature-gates "$(GATES)" \
+		-n $(E2E_JOBS) --dist loadgroup -rs -o timeout=$(E2E_TIMEOUT_$(CLUSTER)) \
+		$(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)
 
 # The whole of it builds what is missing of four Kubernetes versions, about 13 minutes each; then it takes half an hour.
 e2e-matrix: setup
 	$(BIN)/python -m e2e.matrix $(ARGS)
 
-e2e-leftovers: setup ready-binaries
-	$(BIN)/python -m pytest e2e/machine -o timeout=600 $(ARGS)
+LEFTOVERS_ON := $(if $(filter kind,$(CLUSTER)),kind,binaries)
+e2e-leftovers: setup ready-$(LEFTOVERS_ON)
+	$(BIN)/python -m pytest e2e/machine --cluster $(LEFTOVERS_ON) -o timeout=$(E2E_TIMEOUT_$(LEFTOVERS_ON)) $(ARGS)
 
 ready-embedded:
 
@@ -66,9 +76,7 @@ ready-embedded:
 ready-binaries: setup
 	$(if $(DRAKIT_KUBERNETES_DIR),,$(foreach version,$(sort $(NEWEST) $(VERSION)),$(BIN)/drakit kubernetes build $(version) &&) true)
 
-# Images are made before the stories begin: it takes longer than a story may. KIND_IMAGE=kindest/node:v1.37.1 takes a
-# registry's node image instead.
-KIND_IMAGE ?=
+# Images are made before the stories begin: it takes longer than a story may.
 ready-kind: setup $(if $(KIND_IMAGE),,ready-binaries)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[kind]'
 	$(if $(KIND_IMAGE),,$(BIN)/drakit kind node-image $(VERSION))
