@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,8 +22,10 @@ from e2e.hardware import Gpus, StartGpus, StartTpus, TakeNodes, Tpus
 from e2e.ledger import AllFree, Allocated, DevicesOf, Ledger, OpenLedger, results
 from e2e.subject import Subject
 
-# They start clusters of their own, of many versions and parts: `make e2e-matrix`.
-collect_ignore = ["matrix", "interchange", "machine", "kind"]
+# They start clusters of their own, or judge the machine: `make help` says which target runs which.
+collect_ignore = ["matrix", "interchange", "machine"]
+
+_OF_KIND = Path(__file__).parent / "kind"
 
 # Every driver that these start publishes partitions.
 _PARTITIONS = "DRAPartitionableDevices"
@@ -32,8 +35,14 @@ _FIGURES: dict[str, str] = {}
 _BEGAN = time.monotonic()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Stories that only kind can tell belong to the suite where it runs there."""
+    return True if collection_path == _OF_KIND and config.getoption("--cluster") != "kind" else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What has partitions needs their gate, whatever it is about."""
+    """What has partitions needs their gate, whatever it is about; and what is of kind alone comes last."""
+    items.sort(key=lambda item: _OF_KIND in item.path.parents)
     ours = {"subject"} if config.getoption("--subject-driver") is None else set()
     for item in items:
         if (_PARTITIONED | ours) & set(getattr(item, "fixturenames", ())):
