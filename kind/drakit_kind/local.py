@@ -114,10 +114,13 @@ class LocalCluster:
                 timeout=bounds.cluster_start(self._spec.real),
                 tied=self._tied,
                 report=self._report,
+                end_timeout=bounds.cluster_stop(self._spec.real),
             )
-        except spawn.SpawnError as error:
+        except BaseException as error:
             self._undo()
-            raise ClusterError(f"cluster {self._spec.name} did not start: {error}") from None
+            if isinstance(error, spawn.SpawnError):
+                raise ClusterError(f"cluster {self._spec.name} did not start: {error}") from None
+            raise
         self.ready_seconds = time.monotonic() - began
 
     def stop(self) -> None:

@@ -35,11 +35,13 @@ def spawn(
     timeout: float,
     tied: bool = False,
     report: Report = silent,
+    end_timeout: float = 5.0,
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` in a session of its own, its output appended to ``log`` (0600), and wait until it is ready.
 
     ``tied``: it stops by itself when this process ends, however it ends. ``report`` gets what it says of its progress.
-    On any failure, Ctrl-C included, it is ended before the exception leaves this function.
+    On any failure, Ctrl-C included, it is ended before the exception leaves this function; it has ``end_timeout``
+    seconds to do so in order.
     """
     with tempfile.TemporaryDirectory(prefix="drakit-", dir=_short()) as directory, _listener(directory) as ready:
         descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -57,7 +59,7 @@ def spawn(
         try:
             _wait_ready(ready, process, log, timeout, report)
         except BaseException:
-            end(process, timeout=5)
+            end(process, timeout=end_timeout)
             raise
     return process
 

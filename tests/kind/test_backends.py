@@ -12,6 +12,7 @@ from drakit_kind.backends import Local, real_components, started_components
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.home import ClusterHome
 from drakit_kind.local import LocalCluster
+from drakit_kind.nodes import leftovers
 
 CONTROL_PLANE = {"apiserver", "controllers", "scheduler"}
 
@@ -87,3 +88,11 @@ def test_a_driver_on_a_node_that_does_not_exist_is_refused() -> None:
     cluster = LocalCluster(ClusterSpec(nodes=["node-1"]), ClusterHome.of("never-started"))
     with pytest.raises(ClusterError, match="driver a30: no node node-2; this cluster has node-1"):
         cluster.driver(DriverSpec(profile="a30", nodes=["node-2"]))
+
+
+def test_what_real_nodes_left_is_undone_also_where_the_next_cluster_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    homes: list[Path | None] = []
+    monkeypatch.setattr(leftovers, "undo_dead", homes.append)
+    home = ClusterHome.of("never-started")
+    LocalCluster(ClusterSpec(), home).stop()
+    assert homes == [home.directory]
