@@ -84,7 +84,10 @@ class Components:
                 log.exception("%s did not stop cleanly", name)
 
     async def restart(self, request: dict[str, Any]) -> dict[str, Any]:
-        """``{component, version, gates, emulated_version}``; what is None stays as the cluster was started."""
+        """``{component, version, gates, emulated_version}``; what is None stays as the cluster was started.
+
+        One at a time. Whoever asks has looked for what can be known to be wrong before anything is stopped.
+        """
         # A task, so that `stop` can end it.
         restarting = asyncio.create_task(self._restart(request))
         self._restarts.add(restarting)
@@ -99,7 +102,6 @@ class Components:
                 raise ClusterError(f"this cluster runs no {component}; it runs {', '.join(self._slots)}")
             asked = {field: request[field] for field in ("version", "gates", "emulated_version")}
             behaviour = Behaviour.of(self._spec, component, **asked)
-            self._check(component, behaviour)
             before = self._behaviour[component]
             try:
                 await self._restart_component(component, behaviour)
@@ -124,13 +126,6 @@ class Components:
             return
         await slot.stop()
         await self._start_component(component)
-
-    def _check(self, component: Component, behaviour: Behaviour) -> None:
-        """Raise, before anything is stopped, for what can be known by then."""
-        if component in self._spec.real:
-            behaviour.flags()
-        else:
-            behaviour.feature_gates()
 
     async def _start(self, name: str, slot: Slot) -> None:
         self._slots[name] = slot  # a restarted one keeps its place in the order of stopping
