@@ -24,6 +24,7 @@ from drakit_kind.cluster import (
     silent,
 )
 from drakit_kind.home import ClusterHome, base_directory
+from drakit_kind.interrupts import end_in_order_on_signals
 from drakit_kind.kubeconfig import KubeconfigError
 from drakit_kind.readable_errors import readable_errors
 
@@ -141,6 +142,7 @@ def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options
     """
     from drakit_kind import kubeconfig
 
+    end_in_order_on_signals()
     with readable_errors():
         home = _home(name, data_dir)
         spec = _continued(_spec(checked_name(name), **options), home)

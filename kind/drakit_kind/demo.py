@@ -21,6 +21,7 @@ from drakit_kind.api import Api, Condition
 from drakit_kind.backends import LOCAL, Local, real_components
 from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
 from drakit_kind.home import ClusterHome
+from drakit_kind.interrupts import end_in_order_on_signals
 from drakit_kind.local import LocalCluster
 from drakit_kind.readable_errors import readable_errors
 
@@ -44,6 +45,7 @@ def demo(backend: Local, keep: bool) -> None:
 
     A node with a DGX A100 and four nodes that form a TPU v6e 4x4 pool; the whole takes a few seconds.
     """
+    end_in_order_on_signals()
     console = Console()
     with readable_errors(), _started(backend, keep) as cluster:
         console.print(f"[bold]{backend}[/bold] cluster ready after {cluster.ready_seconds:.2f} s: {cluster.url}")

@@ -17,6 +17,8 @@ import yaml
 
 from drakit_client.resources import CONFIG_MAPS, NODES, RESOURCE_SLICES
 from drakit_kind.api import Api
+from drakit_kind.home import ClusterHome
+from tests.kind.waits import appears, ended
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -224,3 +226,24 @@ def test_a_second_up_of_the_same_name_changes_nothing(drakit: Run, home: Path) -
 def test_help_teaches_with_an_example(drakit: Run, arguments: list[str]) -> None:
     shown = drakit(*arguments, "--help").stdout
     assert "drakit " in shown.partition("\n\n")[2]
+
+
+def test_an_up_that_is_told_to_end_leaves_no_cluster_behind(drakit: Run, home: Path) -> None:
+    """Its cluster takes long to start: an etcd that never answers."""
+    programs = home / "programs" / "1.37.1"
+    programs.mkdir(parents=True)
+    for name in ("etcd", "kube-apiserver", "kube-controller-manager"):
+        (programs / name).write_text(f"#!/bin/sh\necho $$ >{home}/etcd.pid\nexec sleep 1000\n")
+        (programs / name).chmod(0o755)
+    command = [sys.executable, "-m", "drakit_kind", "cluster", "up", "--cluster", "binaries", "--no-scheduler"]
+    command += ["--nodes", "0", "--kubernetes-dir", str(programs.parent)]
+    own = {"DRAKIT_HOME": str(home / "state"), "KUBECONFIG": str(home / "config")}
+    with subprocess.Popen(command, env={**os.environ, **own}, stderr=subprocess.PIPE, text=True) as up:
+        assert appears(home / "etcd.pid", seconds=60)
+        cluster = ClusterHome(home / "state" / "default").running_pid()
+        assert cluster is not None
+        up.terminate()
+        assert up.wait(60) == 1
+    assert ended(cluster, seconds=0)
+    assert ended(int((home / "etcd.pid").read_text()), seconds=0)
+    assert not (home / "config").exists()

@@ -22,6 +22,14 @@ def ended(pid: int, *, seconds: float) -> bool:
         os.close(handle)
 
 
+def appears(path: Path, *, seconds: float) -> bool:
+    """Whether a file that is not empty is there in time."""
+    deadline = time.monotonic() + seconds
+    while not (path.exists() and path.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(_PAUSE)
+    return path.exists()
+
+
 def gone(path: Path, *, seconds: float) -> bool:
     """Whether a file or directory was removed in time."""
     deadline = time.monotonic() + seconds
