@@ -35,6 +35,8 @@ _BINARIES = (
     "etcd", "pause", "containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap",
     "ptp", "kind",
 )  # fmt: skip
+# pkg/build/nodeimage of kind: how it names the containers in which it builds.
+_CONTAINER = "kind-build-"
 _BUILD_SECONDS = 900.0
 _COPY_SECONDS = 120.0
 
@@ -106,16 +108,21 @@ def _scratch() -> Iterator[Path]:
 
 @contextmanager
 def _only_while_building(base_name: str) -> Iterator[None]:
-    """Take away the images and containers of the build, also when it fails or is interrupted."""
-    built = f"{base_name}-built"
+    """Take away the images and containers of the build, also when it fails or is interrupted, or another was killed."""
+    _remove_build(base_name)
     try:
         yield
     finally:
-        for image in (built, base_name):
-            if image_labels(image) is not None:
-                remove_containers(f"ancestor={image}")
-                with suppress(ClusterError):  # what another image is made from stays, without this name
-                    docker("rmi", image)
+        _remove_build(base_name)
+
+
+def _remove_build(base_name: str) -> None:
+    for image in (f"{base_name}-built", base_name):
+        if image_labels(image) is not None:
+            # The same inputs give the same base image: nodes of a cluster may be made from it, too.
+            remove_containers(f"ancestor={image}", f"name=^{_CONTAINER}")
+            with suppress(ClusterError):  # what another image is made from stays, without this name
+                docker("rmi", image)
 
 
 def _load_base(name: str, root: Path, module: KindModule, assets: Assets, scratch: Path, inputs: str) -> None:
@@ -149,7 +156,7 @@ def _kind_build(kind: Path, server: Path, base_name: str, scratch: Path) -> None
 def _replace_manifests(built: str, name: str) -> None:
     layer = io.BytesIO()
     write_layer(layer, [Entry(path=path, contents=text, mode=0o644) for path, text in node_files.MANIFESTS.items()])
-    container = docker("create", built).strip()
+    container = docker("create", "--name", f"{_CONTAINER}drakit-{built.rpartition(':')[2]}", built).strip()
     try:
         docker("cp", "-", f"{container}:/", stdin=layer.getvalue(), timeout=_COPY_SECONDS)
         docker("commit", container, name, timeout=_COPY_SECONDS)

@@ -15,6 +15,7 @@ from drakit_kind.images import Entry
 from drakit_kind.kind import component_images, node_files, node_image
 from drakit_kind.kind.kind_module import KindModule, kind_version
 from drakit_kind.kubernetes.assets import Assets
+from tests.kind.kind.fake_docker import FakeDocker
 
 
 def _entries(module: KindModule, assets: Assets) -> dict[str, Entry]:
@@ -139,6 +140,29 @@ def test_a_missing_binary_is_named_before_anything_is_built(assets: Assets, monk
     (assets.own[0] / "kube-proxy").unlink()
     with pytest.raises(ClusterError, match=r"there is no kube-proxy of Kubernetes 1\.37\.1"):
         node_image.build(assets, print)
+
+
+def test_a_build_removes_its_own_containers_and_no_cluster_made_from_the_same(
+    fake: FakeDocker, assets: Assets, module: KindModule, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same inputs give the same base image, so nodes of a running cluster may be made from it."""
+    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(node_image, "kind_version", lambda kind: module.version)
+    monkeypatch.setattr(node_image, "kind_module", lambda version: module)
+    fake.answers("""case "$*" in
+*inspect*) echo null ;;
+ps*name=^kind-build-*) echo unfinished ;;
+ps*) echo unfinished node-of-a-cluster ;;
+create*) echo container ;;
+esac""")
+    assert node_image.build(assets, lambda text: None, base=root) == "localhost/drakit-node:v1.37.1"
+    removed = {word for call in fake.calls if call.startswith("rm ") for word in call.split()[1:]}
+    assert removed == {"--force", "--volumes", "unfinished", "container"}
+    (created,) = [call for call in fake.calls if call.startswith("create")]
+    assert created.startswith("create --name kind-build-drakit-")
+    # What a killed build has left is gone before the same names are taken again.
+    order = [call.split()[0] for call in fake.calls]
+    assert order.index("rm") < order.index("load")
 
 
 def test_without_a_daemon_the_error_says_the_way_out(assets: Assets, monkeypatch: pytest.MonkeyPatch) -> None:
