@@ -26,21 +26,15 @@ def docker(*arguments: str, timeout: float = _CALL_SECONDS, stdin: IO[bytes] | b
     return output(["docker", *arguments], timeout=timeout, stdin=stdin)
 
 
-def docker_to(file: IO[bytes], *arguments: str, timeout: float) -> None:
-    """Run one docker command that prints more than text, to a file."""
-    output(["docker", *arguments], timeout=timeout, stdout=file)
-
-
 def output(
     command: Sequence[str],
     *,
     timeout: float,
     stdin: IO[bytes] | bytes | None = None,
-    stdout: IO[bytes] | None = None,
     environment: Mapping[str, str] | None = None,
     directory: str | None = None,
 ) -> str:
-    """Run a command to its end and return its stdout, or write it to ``stdout``.
+    """Run a command to its end and return its stdout.
 
     Its stderr, or the time it took, becomes a ``ClusterError``.
     """
@@ -50,8 +44,7 @@ def output(
             list(command),
             input=stdin if isinstance(stdin, bytes) else None,
             stdin=None if isinstance(stdin, bytes) else stdin or subprocess.DEVNULL,
-            stdout=stdout or subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            capture_output=True,
             timeout=timeout,
             env=environment,
             cwd=directory,
@@ -64,7 +57,7 @@ def output(
     if done.returncode:
         text = (done.stderr or done.stdout or b"").decode(errors="replace").strip()
         raise ClusterError(f"`{shown} ...` failed with status {done.returncode}: {_last_lines(text)}")
-    return done.stdout.decode(errors="replace") if stdout is None else ""
+    return done.stdout.decode(errors="replace")
 
 
 def _last_lines(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.kind.docker import docker, docker_to, exec_in
+from drakit_kind.kind.docker import docker, exec_in
 
 Object = dict[str, Any]
 
@@ -23,6 +23,8 @@ _COPY_SECONDS = 60.0
 # What the container runtime writes in front of each line: time, stream, and whether the line is full or a part.
 _LOG_PREFIX = re.compile(r"^\S+ std(out|err) [FP] ", re.MULTILINE)
 _CTR = ("ctr", "--namespace", "k8s.io")
+# Not in /tmp, which is memory of the node that `docker cp` does not see.
+_IMAGE_FILE = "/kind/drakit-image.tar"
 # Every node image has one, and the control plane the rights for it.
 _KUBECTL = ("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf")
 
@@ -64,12 +66,16 @@ class Nodes:
         in_parallel(one, containers)
 
     def copy_image(self, name: str, source: str, targets: Iterable[str]) -> None:
-        """Give an image of one node's container runtime to others."""
-        with tempfile.TemporaryFile() as archive:
-            docker_to(archive, "exec", source, *_CTR, "images", "export", "-", name, timeout=_IMPORT_SECONDS)
-            for target in targets:
-                archive.seek(0)
-                exec_in(target, *_CTR, "images", "import", "-", stdin=archive, timeout=_IMPORT_SECONDS)
+        """Give an image of one node's container runtime to others.
+
+        By way of a file, as the end of what a command prints can get lost in `docker exec`.
+        """
+        exec_in(source, *_CTR, "images", "export", _IMAGE_FILE, name, timeout=_IMPORT_SECONDS)
+        with tempfile.TemporaryDirectory(prefix="drakit-image-") as directory:
+            archive = Path(directory) / "image.tar"
+            docker("cp", f"{source}:{_IMAGE_FILE}", str(archive), timeout=_COPY_SECONDS)
+            self.run(source, "rm", _IMAGE_FILE)
+            self.load(archive, targets)
 
     def run(self, container: str, *command: str) -> str:
         """Run a command in a node and return what it prints."""
