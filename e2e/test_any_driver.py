@@ -125,7 +125,8 @@ def test_devices_are_given_out_once_until_nothing_fits(subject: Subject, api: Ap
     names = [f"user-{index}" for index in range(min(AT_MOST, len(subject.devices()) + 1))]
     api.create(*(pod(name, template="each") for name in names))
     pods = api.wait_all(PODS, lambda seen: len(seen) == len(names) and all(map(_decided, seen)), what="decided")
-    assert any(item["status"].get("phase") == "Running" for item in pods)
+    running = [item["metadata"]["name"] for item in pods if item["status"].get("phase") == "Running"]
+    assert running, f"none of {len(names)} pods got a device of driver {subject.name}; their events say why"
     devices = subject.devices()
     held = subject.held()
     exclusive = {device: who for device, who in held.items() if not devices[device].get("allowMultipleAllocations")}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup
 
-from drakit_kind.conformance.records import Record
+from drakit_kind.conformance.records import NAMES, Record
 from drakit_kind.conformance.runs import Run
 
+_PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[.=/_-])(?=[A-Za-z])")
 _TEMPLATE = Path(__file__).parent / "page.html.jinja"
 
 
@@ -35,7 +38,7 @@ class Cell:
         """As ``11 of 12``; how many of them were not run is said too."""
         done = self.passed + self.failed
         shown = f"{self.passed} of {done}" if done else ""
-        left = f"{self.skipped} not run" if self.skipped else ""
+        left = f"{self.skipped} left out" if self.skipped else ""
         return ", ".join(part for part in (shown, left) if part)
 
 
@@ -52,8 +55,14 @@ class Row:
 def write(file: Path, runs: Sequence[Run], *, title: str, command: str, when: datetime) -> None:
     """One self-contained page."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    environment.filters["breakable"] = _breakable
     template = environment.from_string(_TEMPLATE.read_text())
-    file.write_text(template.render(runs=runs, rows=rows(runs), title=title, command=command, when=when))
+    file.write_text(template.render(runs=runs, rows=rows(runs), names=NAMES, title=title, command=command, when=when))
+
+
+def _breakable(text: str) -> Markup:
+    """A text whose long words may be broken where their parts begin: ``DRADevice|Taints``, ``gpu.|example.|com``."""
+    return Markup("<wbr>").join(_PARTS.split(text))
 
 
 def rows(runs: Sequence[Run]) -> list[Row]:

@@ -8,6 +8,8 @@ from typing import Literal
 import msgspec
 
 Outcome = Literal["passed", "failed", "skipped"]
+# What users read: where a story is left out, pytest says that it is skipped.
+NAMES: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped": "left out"}
 _BADNESS: dict[Outcome, int] = {"skipped": 0, "passed": 1, "failed": 2}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drakit_kind.cluster import KUBERNETES_VERSION
-from drakit_kind.conformance.records import Record, read
+from drakit_kind.conformance.records import NAMES, Record, read
 from drakit_kind.features_off import NEEDED
 
 _HERE = Path(__file__).parent
@@ -83,8 +83,7 @@ class Run:
     def counted(self) -> str:
         """As ``11 passed, 1 failed``."""
         outcomes = [record.outcome for record in self.records]
-        names = {"passed": "passed", "failed": "failed", "skipped": "left out"}
-        return ", ".join(f"{outcomes.count(each)} {name}" for each, name in names.items() if each in outcomes)
+        return ", ".join(f"{outcomes.count(each)} {name}" for each, name in NAMES.items() if each in outcomes)
 
 
 def suite() -> Path:

@@ -85,7 +85,7 @@ def test_the_page_shows_failures_with_their_evidence_and_escapes_it(tmp_path: Pa
     assert "DRA &lt;x&gt;" in text
     assert "seen &lt;here&gt;" in text
     assert "<here>" not in text
-    assert [cell.text for cell in page.rows(runs)[0].cells] == ["1 of 2, 1 not run", "1 of 1"]
+    assert [cell.text for cell in page.rows(runs)[0].cells] == ["1 of 2, 1 left out", "1 of 1"]
     assert [cell.verdict for cell in page.rows(runs)[0].cells] == ["failed", "passed"]
     assert "embedded 1.36.3" in text
     assert "embedded 1.37.1 A=false" in text
