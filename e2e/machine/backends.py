@@ -65,10 +65,11 @@ def _story_runs(run: Run, directory: Path) -> Path:
 
 def _kind_makes_nodes(run: Run, directory: Path) -> Path:
     """The first of the nodes is there, and kind has not yet made the last one ready."""
-    before = set(docker("ps", "--all", "--quiet").split())
+    nodes = ("ps", "--all", "--quiet", "--filter", "label=io.x-k8s.kind.cluster")
+    before = set(docker(*nodes).split())
 
     def found() -> Path | None:
-        if set(docker("ps", "--all", "--quiet").split()) - before:
+        if set(docker(*nodes).split()) - before:
             return max(Path("/tmp").glob("drakit-*/kind.yaml"), key=lambda file: file.stat().st_mtime).parent
         return None
 

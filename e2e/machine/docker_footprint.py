@@ -65,4 +65,6 @@ def _rules() -> Iterator[str]:
 
 
 def _files() -> Iterator[str]:
-    yield from (f"directory {path}" for path in Path("/tmp").glob("drakit-*"))
+    """What drakit, Python's libraries and kind call temporary."""
+    for pattern in ("drakit-*", "tmp*", "pykube-*", ".pytest-kind"):
+        yield from (f"file {path}" for path in Path("/tmp").glob(pattern))

@@ -20,7 +20,7 @@ from drakit_kind.api import Api
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, Driver, DriverSpec, check_names
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.home import ClusterHome
-from drakit_kind.kind import component_images, images, workloads
+from drakit_kind.kind import component_images, credentials, images, workloads
 from drakit_kind.kind.config import PROGRAMS, kind_config
 from drakit_kind.kind.debian import Report
 from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, remove_cluster
@@ -129,6 +129,7 @@ class KindCluster:
         config.write_text(yaml.safe_dump(kind_config(self._spec, chosen.by_version, dns=chosen.dns), sort_keys=False))
         self._report(f"kind create cluster {self._name}")
         self._adapter("create", "--config", str(config), timeout=_CREATE_SECONDS)
+        credentials.move_to_files(self.kubeconfig)
         self._api = Api(self.kubeconfig, patience=self._spec.patience)
         self._api.wait_all(NODES, self._all_ready, timeout=_READY_SECONDS, what="Ready")
         if self._spec.version_of("kubelet") != self._spec.version:
