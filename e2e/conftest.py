@@ -5,6 +5,7 @@ The suite knows nothing of the backend; it has a cluster's API, nodes to put dri
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -95,10 +96,12 @@ def subject(request: pytest.FixtureRequest, api: Api) -> Iterator[Subject]:
         ours = start(nodes=[request.getfixturevalue("node")]).driver
         name = ours.name
     device_class = f"{api.namespace}.any-device"
-    api.create(manifests.device_class(device_class, f"device.driver == '{name}'"))
-    yield Subject(name, device_class, api, ours)
-    end_pods(api)
-    api.delete(DEVICE_CLASSES, device_class)
+    with contextlib.ExitStack() as stack:
+        # Before it is created: whoever interrupts the run does not wait for the end of that.
+        stack.callback(api.delete, DEVICE_CLASSES, device_class)
+        stack.callback(end_pods, api)
+        api.create(manifests.device_class(device_class, f"device.driver == '{name}'"))
+        yield Subject(name, device_class, api, ours)
 
 
 @pytest.fixture

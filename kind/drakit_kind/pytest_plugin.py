@@ -251,12 +251,14 @@ def namespace(_session_api: Api, _ending_namespaces: list[str]) -> Iterator[str]
     from drakit_client.resources import NAMESPACES, SERVICE_ACCOUNTS
 
     name = f"test-{secrets.token_hex(3)}"
-    _session_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    # kube-apiserver refuses pods of a namespace that has no default service account yet.
-    _session_api.wait(SERVICE_ACCOUNTS, "default", namespace=name)
-    yield name
-    _session_api.delete(NAMESPACES, name)
-    _ending_namespaces.append(name)
+    try:
+        _session_api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        # kube-apiserver refuses pods of a namespace that has no default service account yet.
+        _session_api.wait(SERVICE_ACCOUNTS, "default", namespace=name)
+        yield name
+    finally:
+        _session_api.delete(NAMESPACES, name)
+        _ending_namespaces.append(name)
 
 
 @pytest.fixture

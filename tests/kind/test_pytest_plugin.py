@@ -145,6 +145,28 @@ def test_a_failed_setup_is_reported_with_the_logs_of_its_drivers(pytester: pytes
     result.stdout.fnmatch_lines(["*no more*", "*log of driver test-*gpu.nvidia.com*", "*log of apiserver*"])
 
 
+_INTERRUPTED = """
+from drakit_kind.api import Api
+
+def wait(self, resource, name, **options):
+    raise KeyboardInterrupt
+
+def delete(self, resource, name, **options):
+    print(f"deleted: {resource.plural} {name}")
+
+Api.wait, Api.delete = wait, delete
+Api.wait_gone = lambda self, resource, names, **options: None
+"""
+
+
+def test_a_namespace_goes_also_if_the_run_is_interrupted_while_it_is_made(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(_INTERRUPTED)
+    pytester.makepyfile("def test_it(namespace):\n    pass\n")
+    result = pytester.runpytest_subprocess("-s", "--cluster-nodes", "1", timeout=100)
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*deleted: namespaces test-*"])
+
+
 _GATED = """
 import pytest
 
