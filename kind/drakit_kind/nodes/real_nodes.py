@@ -66,18 +66,14 @@ class RealNodes:
         self._ended = ended
         self._premises = Premises(home)
         self._nodes: list[Node] = []
-        self._starting: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Start all nodes; returns when they are Ready. When it fails or is cancelled, nothing of them is left."""
-        self._starting = asyncio.current_task()
         try:
             await self._start()
         except BaseException:
-            await self._end()
+            await self.stop()
             raise
-        finally:
-            self._starting = None
 
     async def _start(self) -> None:
         binaries = self._binaries(self._behaviour.version)
@@ -90,13 +86,7 @@ class RealNodes:
         await self._start_kubelets(self._behaviour)
 
     async def stop(self) -> None:
-        """End all nodes with everything on them, also while they are being started."""
-        if self._starting is not None:
-            self._starting.cancel()
-            await asyncio.wait([self._starting])
-        await self._end()
-
-    async def _end(self) -> None:
+        """End all nodes with everything on them."""
         nodes, self._nodes = self._nodes, []
         try:
             await together(*(node.stop() for node in nodes))
