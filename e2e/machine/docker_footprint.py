@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,7 +16,7 @@ from drakit_kind.nodes.mounts import mounts
 from drakit_kind.nodes.tools import tool
 
 _SECONDS = 20.0
-_IN_CONTAINER = "/docker/"  # in the paths of control groups
+_CONTAINER = re.compile(r"[0-9a-f]{64}")  # in the path of a container's control group, whatever the daemon's parent is
 
 
 def docker_footprint() -> frozenset[str]:
@@ -39,14 +41,13 @@ def _processes() -> Iterator[str]:
         with suppress(OSError):  # it ended while we looked
             program = (directory / "cmdline").read_bytes().decode(errors="replace").split("\0")[0].rpartition("/")[2]
             known = program in ("kind", "docker", "docker-proxy") or program.startswith("containerd-shim")
-            if program and (known or _IN_CONTAINER in (directory / "cgroup").read_text()):
+            if program and (known or _CONTAINER.search((directory / "cgroup").read_text())):
                 yield f"process {directory.name} {program}"
 
 
 def _control_groups() -> Iterator[str]:
-    for group in Path("/sys/fs/cgroup").glob("**/docker/*"):
-        if group.is_dir():
-            yield f"control group {group}"
+    for place, groups, _ in os.walk("/sys/fs/cgroup"):  # which passes over what goes meanwhile
+        yield from (f"control group {place}/{name}" for name in groups if _CONTAINER.search(name))
 
 
 def _mounts() -> Iterator[str]:
