@@ -153,13 +153,13 @@ class Api:
         selector = f"involvedObject.name={name}" + (f",reason={reason}" if reason else "")
         found = self.objects(EVENTS, namespace, field_selector=selector)
         found.sort(key=lambda event: (event.get("lastTimestamp") or "", int(event["metadata"]["resourceVersion"])))
-        return [f"{event['reason']}: {event['message']}" for event in found]
+        return [_said(event) for event in found]
 
     def all_events(self, namespace: str | None = None) -> list[tuple[str, str]]:
         """Of every object in the namespace: its name and ``Reason: message``, oldest first."""
         found = self.objects(EVENTS, namespace)
         found.sort(key=lambda event: int(event["metadata"]["resourceVersion"]))
-        return [(event["involvedObject"]["name"], f"{event['reason']}: {event['message']}") for event in found]
+        return [(event["involvedObject"].get("name", ""), _said(event)) for event in found]
 
     def wait(
         self,
@@ -315,8 +315,8 @@ class Api:
                 while True:
                     listed = await self._connection.list(EVENTS, self.namespace, field_selector=selector)
                     for event in listed["items"] or []:
-                        if containing in event["message"]:
-                            message: str = event["message"]
+                        message: str = event.get("message", "")
+                        if containing in message:
                             return message
                     await asyncio.sleep(0.02)
 
@@ -327,3 +327,8 @@ class Api:
             raise WaitTimeout(
                 f"no event {reason} containing {containing!r} about {name} after {timeout:.0f} s; events:\n{seen}"
             ) from None
+
+
+def _said(event: Object) -> str:
+    """Both are optional in core/v1."""
+    return ": ".join(text for text in (event.get("reason"), event.get("message")) if text)

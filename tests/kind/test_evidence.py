@@ -23,6 +23,9 @@ def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: p
             gpus = driver("a30", nodes=["node-1"], gpus=1)
             api.create(claim("too-much", request("gpu", gpus.name, count=9)), pod("waits", "too-much"))
             api.wait_event("waits", "FailedScheduling")
+            about = {"kind": "Pod", "name": "waits", "namespace": api.namespace}
+            silent = {"metadata": {"name": "silent"}, "involvedObject": about, "reason": "SaysNothing"}
+            api.create({"apiVersion": "v1", "kind": "Event", **silent})
             assert False, "on purpose"
         """
     )
@@ -35,6 +38,7 @@ def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: p
             "Pod waits: *phase: Pending*",
             "ResourceClaim too-much: *",
             "event of waits: FailedScheduling: *cannot allocate all claims*",
+            "event of waits: SaysNothing",
             "*log of driver test-*.gpu.nvidia.com*",
             "*ready*",
             "*log of apiserver*",
