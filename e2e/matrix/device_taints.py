@@ -105,6 +105,7 @@ def eviction(stage: Stage) -> Iterator[None]:
     stage.api.create(_rule("all-good", "NoExecute", pool=stage.node))
     stage.waits(_device("third", "good"), _NOTHING_FITS)
     stage.check_survivors()
+    stage.lets_go("second")
     yield
 
     stage.evicted("second")

@@ -58,6 +58,7 @@ class Stage:
         self._directory = directory
         self.drivers: list[Driver] = []
         self._survivors: dict[str, Survivor] = {}
+        self._let_go: dict[str, str] = {}
         # kube-apiserver refuses pods of a namespace that has no default service account yet.
         self.api.wait(SERVICE_ACCOUNTS, "default")
 
@@ -140,9 +141,15 @@ class Stage:
         self.api.wait_gone(PODS, names)
         self._given_back(uids)
 
+    def lets_go(self, name: str) -> None:
+        """A pod that runs need not survive the next change: after it, somebody may evict it at once."""
+        self._let_go[name] = self._survivors.pop(name).uid
+
     def evicted(self, name: str) -> None:
         """Wait until somebody else has ended a pod that ran, and what it used is given back."""
-        uid = self._survivors.pop(name).uid
+        if name not in self._let_go:
+            self.lets_go(name)
+        uid = self._let_go.pop(name)
         self.api.wait_gone(PODS, [name], timeout=_EVICTION_SECONDS)
         self._given_back({uid})
 
