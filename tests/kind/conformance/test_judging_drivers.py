@@ -74,3 +74,4 @@ def test_a_faulty_driver_fails_and_the_page_says_what_is_wrong_with_it(
     assert "pool node-1 has 1 of 2 slices" in page
     assert f"none of 2 pods got a device of driver {incomplete}" in page
     assert "FailedScheduling" in page
+    assert "this cannot be told" not in page
