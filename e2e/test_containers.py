@@ -26,9 +26,10 @@ _SECONDS = 60
 
 
 @pytest.fixture
-def exec_env(cluster: Cluster, api: Api) -> Exec:
+def exec_env(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Exec:
     """``exec_env(pod)``: what ``env`` prints in its container."""
-    kubectl = find_assets(cluster.spec.version).find("kubectl") or shutil.which("kubectl")
+    named = request.config.getoption("--kind-kubectl-bin")
+    kubectl = named or find_assets(cluster.spec.version).find("kubectl") or shutil.which("kubectl")
     assert kubectl, "there is no kubectl in PATH"
 
     def run(name: str) -> dict[str, str]:

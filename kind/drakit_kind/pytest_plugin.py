@@ -199,18 +199,23 @@ def _start(cluster: Cluster) -> None:
 
 
 def _kind_cluster(config: pytest.Config, spec: ClusterSpec, home: ClusterHome) -> Cluster:
+    from drakit_kind.cluster import silent
     from drakit_kind.kind.cluster import KindCluster
 
-    kind, kubectl = (config.getoption(name) for name in ("--kind-bin", "--kind-kubectl-bin"))
+    kind = config.getoption("--kind-bin")
     terminal = config.pluginmanager.getplugin("terminalreporter")
+    capture = config.pluginmanager.getplugin("capturemanager")
+
+    def report(text: str) -> None:
+        with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+            terminal.write_line(f"kind: {text}")
+
     return KindCluster(
         spec,
         home,
         kind=Path(kind).absolute() if kind else None,
-        kubectl=Path(kubectl).absolute() if kubectl else None,
         image=config.getoption("--kind-image"),
-        tied=True,
-        report=lambda text: terminal.write_line(f"kind: {text}") if terminal else None,
+        report=report if terminal else silent,
     )
 
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,30 @@ import yaml
 
 from drakit_client.resources import DAEMON_SETS, DEPLOYMENTS, NODES, PODS
 from drakit_kind.api import Api
-from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, Driver, DriverSpec, check_names
+from drakit_kind.cluster import (
+    COMPONENTS,
+    ClusterError,
+    ClusterSpec,
+    Component,
+    Driver,
+    DriverSpec,
+    Report,
+    check_names,
+    check_nodes,
+    silent,
+)
+from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind import component_images, credentials, images, workloads
-from drakit_kind.kind.config import PROGRAMS, kind_config
-from drakit_kind.kind.debian import Report
+from drakit_kind.kind.config import PROGRAMS, check_components, kind_config
 from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, remove_cluster
 from drakit_kind.kind.drivers import PodDriver
 from drakit_kind.kind.guard import Guard
 from drakit_kind.kind.nodes import Nodes
 from drakit_kind.kind.restarts import Restarts
 from drakit_kind.kind.sessions import run_in_session
+from drakit_kind.kubernetes.assets import assets_of
 from drakit_kind.spawn import log_tail
 
 Object = dict[str, Any]
@@ -39,16 +50,12 @@ _DELETE_SECONDS = 120.0
 _READY_SECONDS = 120.0
 
 
-def _silent(text: str) -> None:
-    return
-
-
 class KindCluster:
     """One kind cluster, its files in ``home``; see ``drakit_kind.cluster.Cluster``.
 
     ``kind`` is a program, by default drakit's own build or the one in PATH; ``image`` is the node image. ``tied``:
     neither the cluster nor ``home`` outlives the process that starts it, however that ends. ``report`` is told of each
-    step that takes long. ``kubectl`` is for who runs commands from this machine; the cluster itself needs none here.
+    step that takes long. No kubectl is needed on this machine.
     """
 
     def __init__(
@@ -57,15 +64,13 @@ class KindCluster:
         home: ClusterHome,
         *,
         kind: Path | None = None,
-        kubectl: Path | None = None,
         image: str | None = None,
         tied: bool = True,
-        report: Report = _silent,
+        report: Report = silent,
     ) -> None:
         self._spec = spec
         self._home = home
         self._kind = kind
-        self.kubectl = kubectl
         self._image = image
         self._tied = tied
         self._report = report
@@ -99,6 +104,7 @@ class KindCluster:
         """Make what is missing of its images, create it, and wait until its nodes and our scheduler are ready."""
         began = time.monotonic()
         check_names(self._spec)
+        check_components(self._spec)
         for driver in self._spec.drivers:
             workloads.instance_name(driver)  # which finds what is wrong in it
         check_daemon()
@@ -146,10 +152,7 @@ class KindCluster:
         )
 
     def _all_ready(self, nodes: Sequence[Object]) -> bool:
-        return len(nodes) == 1 + len(self._spec.nodes) and all(
-            any(each["type"] == "Ready" and each["status"] == "True" for each in node["status"].get("conditions", []))
-            for node in nodes
-        )
+        return len(nodes) == 1 + len(self._spec.nodes) and all(map(is_ready, nodes))
 
     def _set_up(self) -> None:
         self._apply(workloads.access())
@@ -207,13 +210,10 @@ class KindCluster:
 
         One that does not come back as it was asked to is put back as it was, and ``ClusterError`` has its log.
         """
-        if component == "kubelet" and emulated_version is not None:
-            raise ClusterError("a kubelet has no emulated version; name a version")
         if component == "scheduler" and "scheduler" not in self._spec.real:
             raise ClusterError("this cluster has no kube-scheduler, only drakit's, whose Deployment can be changed")
-        asked = {"version": version, "gates": gates, "emulated_version": emulated_version}
-        changed: dict[str, Any] = {field: value for field, value in asked.items() if value is not None}
-        self._restarts.restart(component, replace(Behaviour.of(self._spec, component), **changed))
+        asked = Behaviour.of(self._spec, component, version=version, gates=gates, emulated_version=emulated_version)
+        self._restarts.restart(component, asked)
 
     def logs(self, component: Component | None = None) -> str:
         """The log of one component on all its nodes, or of all components."""
@@ -236,6 +236,7 @@ class KindCluster:
 
     def driver(self, spec: DriverSpec) -> Driver:
         """A driver as a DaemonSet, not created yet."""
+        check_nodes(spec, self._spec)
         return PodDriver(spec, api=self._connected, nodes=self._nodes, apply=self._apply, image=self._driver_image)
 
     @property
@@ -255,7 +256,7 @@ class KindCluster:
 
     def _program(self) -> Path:
         """The kind that was named, drakit's own build, or the one in PATH."""
-        found = self._kind or images.assets_of(self._spec, self._spec.version).find("kind")
+        found = self._kind or assets_of(self._spec, self._spec.version).find("kind")
         if found is None and (in_path := shutil.which("kind")) is not None:
             found = Path(in_path)
         if found is None:

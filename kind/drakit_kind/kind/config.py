@@ -43,9 +43,8 @@ _SYNC_FREQUENCY = "5s"
 def kind_config(spec: ClusterSpec, images: Mapping[str, str], *, dns: bool) -> Object:
     """kind's Cluster object. ``images`` are the node images by Kubernetes version; ``dns``: whether CoreDNS is there.
 
-    The workers carry the names of ``spec.nodes``. Raises ``ClusterError`` for what kind cannot do.
+    The workers carry the names of ``spec.nodes``.
     """
-    _check(spec)
     config: Object = {
         "apiVersion": "kind.x-k8s.io/v1alpha4",
         "kind": "Cluster",
@@ -67,14 +66,13 @@ def component_flags(component: Component, behaviour: Behaviour) -> dict[str, str
     return {**behaviour.flags(), **_QUICK.get(component, {})}
 
 
-def _check(spec: ClusterSpec) -> None:
+def check_components(spec: ClusterSpec) -> None:
+    """Raise ``ClusterError`` for a combination of real components that kind cannot have."""
     if missing := sorted({"apiserver", "controllers", "kubelet"} - spec.real):
         raise ClusterError(
             f"in kind, only the scheduler can be drakit's: real must have {', '.join(missing)} too; for other "
             "combinations use the backend binaries"
         )
-    if len(set(spec.nodes)) != len(spec.nodes):
-        raise ClusterError(f"each node needs a name of its own: {', '.join(spec.nodes)}")
 
 
 def _patches(spec: ClusterSpec, *, dns: bool) -> list[Object]:

@@ -12,19 +12,17 @@ import re
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 import msgspec
 
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.kind.docker import output
 from drakit_kind.kind.sessions import run_in_session
 from drakit_kind.kind.turns import one_at_a_time
-
-Report = Callable[[str], None]
 
 # systemd of a newer Debian refuses hosts with cgroup v1.
 SUITE = "bookworm"

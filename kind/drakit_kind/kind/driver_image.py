@@ -21,10 +21,10 @@ from pathlib import Path
 
 import msgspec
 
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.images import Entry, Image, Layer, write_images, write_layer
 from drakit_kind.kind import debian
-from drakit_kind.kind.debian import PackageFiles, Report
+from drakit_kind.kind.debian import PackageFiles
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, output
 from drakit_kind.kind.turns import one_at_a_time
 from drakit_kind.kubernetes.cache import cache_directory

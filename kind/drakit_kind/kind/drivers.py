@@ -19,7 +19,7 @@ from drakit_client.resources import (
 from drakit_driver import profiles
 from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterError, DriverSpec
-from drakit_kind.drivers import driver_name
+from drakit_kind.drivers import driver_name, times_prepared
 from drakit_kind.kind import workloads
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kind.workloads import NAME_LABEL, NAMESPACE
@@ -108,7 +108,7 @@ class PodDriver:
 
     def prepared(self, uid: str) -> int:
         """How many times it prepared a claim, by its log."""
-        return len(re.findall(rf"^.*{re.escape(uid)}.*: prepared .*$", self.logs(), re.MULTILINE))
+        return times_prepared(uid, self.logs())
 
     def cdi_files(self, node: str) -> list[str]:
         """The CDI specs of its claims on a node."""

@@ -8,12 +8,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from drakit_kind.cluster import ClusterError, ClusterSpec
+from drakit_kind.cluster import ClusterError, ClusterSpec, Report
 from drakit_kind.images import busybox_archive
 from drakit_kind.kind import driver_image, node_image
-from drakit_kind.kind.debian import Report
 from drakit_kind.kind.docker import docker, image_labels
-from drakit_kind.kubernetes.assets import Assets, find_assets
+from drakit_kind.kubernetes.assets import assets_of
 from drakit_kind.kubernetes.cache import cache_directory
 from drakit_kind.manifests import IMAGE
 from drakit_kind.nodes.busybox import VARIABLE as BUSYBOX_VARIABLE
@@ -47,11 +46,6 @@ def node_images(spec: ClusterSpec, image: str | None, report: Report) -> NodeIma
         _pull_missing(image, "name another with --kind-image")
         chosen[spec.version] = image
     return NodeImages(chosen, dns=not node_image.is_ours(chosen[spec.version]))
-
-
-def assets_of(spec: ClusterSpec, version: str) -> Assets:
-    """Where binaries of a version are looked for."""
-    return find_assets(version, Path(spec.kubernetes_dir) if spec.kubernetes_dir else None)
 
 
 def _made_or_pulled(spec: ClusterSpec, version: str, report: Report) -> str:

@@ -17,10 +17,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from drakit_kind import images
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.images import Entry, Image, write_images, write_layer
 from drakit_kind.kind import component_images, debian, node_files
-from drakit_kind.kind.debian import Report
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, load, output, remove_containers
 from drakit_kind.kind.kind_module import KindModule, kind_module, kind_version
 from drakit_kind.kind.turns import one_at_a_time

@@ -19,11 +19,12 @@ from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import PODS
 from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component
+from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.kind import component_images, static_pods
 from drakit_kind.kind.config import PROGRAMS, component_flags
-from drakit_kind.kind.images import assets_of
 from drakit_kind.kind.nodes import Nodes, in_parallel
+from drakit_kind.kubernetes.assets import assets_of
 from drakit_kind.nodes.kubelet_config import known_gates
 
 Object = dict[str, Any]
@@ -116,9 +117,7 @@ class Restarts:
             return False
         uid = pod["metadata"].get("annotations", {}).get(static_pods.HASH_ANNOTATION)
         current = [_uid(path) for path in self._directories(program)]
-        conditions = pod.get("status", {}).get("conditions", [])
-        ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-        return ready and current == [uid]
+        return is_ready(pod) and current == [uid]
 
     def _pod(self, program: str) -> str:
         return f"{program}-{self._nodes.control_plane}"

@@ -17,6 +17,7 @@ import yaml
 import drakit_allocator
 import drakit_driver
 from drakit_kind.cluster import DriverSpec
+from drakit_kind.control_plane.flags import gates_text
 from drakit_kind.drivers import driver_name, pools_of
 
 Object = dict[str, Any]
@@ -109,8 +110,7 @@ def _arguments(arguments: Sequence[str], spec: DriverSpec, nodes: Sequence[str])
 
 
 def _gates(gates: Mapping[str, bool]) -> list[str]:
-    text = ",".join(f"{gate}={str(on).lower()}" for gate, on in gates.items())
-    return ["--feature-gates", text] if text else []
+    return ["--feature-gates", gates_text(gates)] if gates else []
 
 
 def _on(nodes: Sequence[str]) -> Object:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
+from drakit_kind.home import ClusterHome
+from drakit_kind.kind.cluster import KindCluster
 from drakit_kind.kind.config import kind_config
 
 SPEC = ClusterSpec(name="story", nodes=["a", "b"], real=frozenset(COMPONENTS))
@@ -84,10 +87,17 @@ def test_api_versions_and_the_port_are_kinds_own_fields() -> None:
         (replace(SPEC, real=frozenset({"apiserver", "controllers"})), "real must have kubelet too"),
         (replace(SPEC, real=frozenset()), "real must have apiserver, controllers, kubelet too"),
         (replace(SPEC, nodes=["a", "a"]), "each node needs a name of its own"),
-        (replace(SPEC, gates={"DRAResourceSliceMixins": True}), "exists in drakit's own components only"),
     ],
-    ids=["simulated kubelets", "nothing real", "two nodes of one name", "a gate of the kit"],
+    ids=["simulated kubelets", "nothing real", "two nodes of one name"],
 )
-def test_what_kind_cannot_do_is_refused(spec: ClusterSpec, message: str) -> None:
+def test_what_kind_cannot_do_is_refused_before_docker_is_asked(
+    spec: ClusterSpec, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ClusterError, match=message):
-        _config(spec)
+        KindCluster(spec, ClusterHome(tmp_path / "cluster")).start()
+
+
+def test_a_gate_of_the_kit_is_refused() -> None:
+    with pytest.raises(ClusterError, match="exists in drakit's own components only"):
+        _config(replace(SPEC, gates={"DRAResourceSliceMixins": True}))

@@ -85,7 +85,7 @@ def test_where_the_binaries_are_an_image_is_made_of_them(
         return node_image.default_name(assets.version)
 
     monkeypatch.setattr(node_image, "build", build)
-    monkeypatch.setattr(images, "find_assets", lambda version, directory: assets)
+    monkeypatch.setattr(images, "assets_of", lambda spec, version: assets)
     assert node_images(SPEC, None, _silent).by_version == {"1.37.1": "localhost/drakit-node:v1.37.1"}
     assert node_images(SPEC, "kindest/node:v1.37.1", _silent).by_version == {"1.37.1": "kindest/node:v1.37.1"}
     assert built == ["1.37.1"]
