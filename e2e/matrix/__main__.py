@@ -32,7 +32,7 @@ _RAN = (0, 1, 5)
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.option("--cluster", "backends", multiple=True, type=click.Choice(_BACKENDS), help="Default: both.")
-@click.option("--jobs", default="0", show_default=True, metavar="N", help="Rows at a time; 0: in this process.")
+@click.option("--jobs", default="2", show_default=True, metavar="N", help="Rows at a time; 0: in this process.")
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
 def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) -> None:
     """Run the rows of the matrix, and every combination of fake and real parts.
