@@ -13,14 +13,15 @@ import pytest
 from tests.kind.waits import ended, gone
 
 _SUITE = """
-import pathlib, signal
+import pathlib, time
 
 def test_that_is_killed(cluster, driver):
     driver("a100-40gb", nodes=["node-1"])
     pathlib.Path("directory").write_text(str(cluster.home.directory))
     pathlib.Path("pid").write_text(str(cluster.home.running_pid()))
     print("now", flush=True)
-    signal.pause()
+    while True:  # signal.pause() would sleep through a signal that comes just before it
+        time.sleep(0.1)
 """
 # As in a terminal: a script's background job, which this may be a part of, ignores SIGINT, and so do its children.
 _PYTEST = (
