@@ -133,5 +133,6 @@ def test_an_allocated_claim_cannot_be_pointed_elsewhere(api: Api, gpus: StartGpu
     api.wait_running("user")
     claim = api.get(RESOURCE_CLAIMS, "fixed")
     claim["status"]["allocation"]["devices"]["results"][0]["device"] = "gpu-0"
-    with pytest.raises(Invalid, match=r"status\.allocation: .*field cannot be modified once set"):
+    # The second is what Kubernetes said before 1.37.
+    with pytest.raises(Invalid, match=r"status\.allocation: .*(field cannot be modified once set|field is immutable)"):
         api.replace(claim, subresource="status")
