@@ -10,7 +10,6 @@ import contextlib
 import importlib.util
 import secrets
 import shutil
-import tempfile
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -174,10 +173,8 @@ def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterS
     with contextlib.ExitStack() as stack:
 
         def start(spec: ClusterSpec) -> Cluster:
-            # /tmp by name: pytest's own directories are longer than a unix socket's path may be.
-            directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
-            stack.callback(shutil.rmtree, directory, ignore_errors=True)
-            home = ClusterHome(directory)
+            home = ClusterHome.temporary()
+            stack.callback(shutil.rmtree, home.directory, ignore_errors=True)
             in_kind = request.config.getoption("--cluster") == "kind" and spec.real
             cluster = _kind_cluster(request.config, spec, home) if in_kind else LocalCluster(spec, home, temporary=True)
             _start(cluster)
