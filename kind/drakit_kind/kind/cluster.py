@@ -53,9 +53,9 @@ _READY_SECONDS = 120.0
 class KindCluster:
     """One kind cluster, its files in ``home``; see ``drakit_kind.cluster.Cluster``.
 
-    ``kind`` is a program, by default drakit's own build or the one in PATH; ``image`` is the node image. ``tied``:
-    neither the cluster nor ``home`` outlives the process that starts it, however that ends. ``report`` is told of each
-    step that takes long. No kubectl is needed on this machine.
+    Neither the cluster nor ``home`` outlives the process that starts it, however that ends. ``kind`` is a program, by
+    default drakit's own build or the one in PATH; ``image`` is the node image. ``report`` is told of each step that
+    takes long. No kubectl is needed on this machine.
     """
 
     def __init__(
@@ -65,14 +65,12 @@ class KindCluster:
         *,
         kind: Path | None = None,
         image: str | None = None,
-        tied: bool = True,
         report: Report = silent,
     ) -> None:
         self._spec = spec
         self._home = home
         self._kind = kind
         self._image = image
-        self._tied = tied
         self._report = report
         # Containers are named after the cluster, for all of the machine's users.
         place = hashlib.sha256(os.fsencode(home.directory.absolute())).hexdigest()[:6]
@@ -113,8 +111,7 @@ class KindCluster:
             raise ClusterError(f"cluster {self._spec.name} is there already, as {self._name}; stop it first")
         self._home.make()
         self._new_network = not has_kind_network()
-        if self._tied:
-            self._guard = Guard(self._name, self._home.directory, network=self._new_network)
+        self._guard = Guard(self._name, self._home.directory, network=self._new_network)
         try:
             self._home.write_spec(self._spec)
             chosen = images.node_images(self._spec, self._image, self._report)
