@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from drakit_kind.cluster import Report
 from drakit_kind.interrupts import end_in_order_on_signals
 from drakit_kind.readable_errors import readable_errors
 
@@ -45,7 +46,7 @@ def node_image(version: str, image: str | None, base: Path | None) -> None:
     from drakit_kind.kubernetes.assets import find_assets
 
     with _ending_in_order():
-        node_image.build(find_assets(version), clocked_report(), name=image, base=base)
+        node_image.build(find_assets(version), _clocked_report(), name=image, base=base)
 
 
 @kind.command()
@@ -60,7 +61,7 @@ def driver_image(local: bool | None) -> None:
     from drakit_kind.kind import driver_image
 
     with _ending_in_order():
-        name, file = driver_image.archive(clocked_report(), local=local)
+        name, file = driver_image.archive(_clocked_report(), local=local)
     click.echo(f"{name} is in {file}; `docker load --input` and `ctr --namespace k8s.io images import` take it")
 
 
@@ -76,7 +77,7 @@ def _ending_in_order() -> Iterator[None]:
         sys.exit(130)
 
 
-def clocked_report() -> Callable[[str], None]:
+def _clocked_report() -> Report:
     """What prints each step of something long, with the time since its beginning."""
     began = time.monotonic()
     return lambda text: click.echo(f"{time.monotonic() - began:6.1f} s  {text}")

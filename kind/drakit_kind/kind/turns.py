@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from drakit_kind.cluster import Report
+
 
 @contextmanager
-def one_at_a_time(lock: Path, report: Callable[[str], None]) -> Iterator[None]:
+def one_at_a_time(lock: Path, report: Report) -> Iterator[None]:
     """Wait for the turn; the kernel gives it to the next however a process ends. ``report`` is told of a wait."""
     lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with lock.open("w") as file:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, silent
 from drakit_kind.kind import debian
 from drakit_kind.kind.debian import PackageFiles
 from tests.kind.kind.debian_root import write_root
@@ -103,13 +103,13 @@ def test_the_root_is_made_once_and_without_what_a_container_does_not_need(
         'mkdir -p "$4/etc" "$4/usr/share/doc/x" "$4/proc"; echo root >"$4/etc/passwd"; echo x >"$4/usr/share/doc/x/y"',
     )
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    file = debian.root_tar(tmp_path / "cache", lambda text: None)
+    file = debian.root_tar(tmp_path / "cache", silent)
     with tarfile.open(file) as tar:
         names = set(tar.getnames())
     assert {"./etc/passwd", "./proc"} <= names
     assert "./usr/share/doc/x/y" not in names
     (tmp_path / "bin" / "debootstrap").unlink()
-    assert debian.root_tar(tmp_path / "cache", lambda text: None) == file
+    assert debian.root_tar(tmp_path / "cache", silent) == file
 
 
 def test_a_root_that_fails_leaves_nothing_but_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,5 +117,5 @@ def test_a_root_that_fails_leaves_nothing_but_its_log(tmp_path: Path, monkeypatc
     _debootstrap(tmp_path / "bin", 'mkdir -p "$4"; echo "E: no such suite"; exit 1')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     with pytest.raises(ClusterError, match="debootstrap failed with status 1: E: no such suite; all of it is in"):
-        debian.root_tar(tmp_path / "cache", lambda text: None)
+        debian.root_tar(tmp_path / "cache", silent)
     assert sorted(path.suffix for path in (tmp_path / "cache" / "debian").iterdir()) == ["", ".log"]

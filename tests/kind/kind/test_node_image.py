@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, silent
 from drakit_kind.images import Entry
 from drakit_kind.kind import component_images, node_files, node_image
 from drakit_kind.kind.kind_module import KindModule, kind_version
@@ -155,7 +155,7 @@ ps*name=^kind-build-*) echo unfinished ;;
 ps*) echo unfinished node-of-a-cluster ;;
 create*) echo container ;;
 esac""")
-    assert node_image.build(assets, lambda text: None, base=root) == "localhost/drakit-node:v1.37.1"
+    assert node_image.build(assets, silent, base=root) == "localhost/drakit-node:v1.37.1"
     removed = {word for call in fake.calls if call.startswith("rm ") for word in call.split()[1:]}
     assert removed == {"--force", "--volumes", "unfinished", "container"}
     (created,) = [call for call in fake.calls if call.startswith("create")]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Report, silent
 from drakit_kind.kind import driver_image, images, node_image
 from drakit_kind.kind.images import NodeImages, node_images, pod_images
 from drakit_kind.kind.nodes import Nodes
@@ -31,10 +30,6 @@ def _nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DRAKIT_BUSYBOX", raising=False)
 
 
-def _silent(text: str) -> None:
-    return
-
-
 @pytest.mark.parametrize(
     ("spec", "image", "pulled"),
     [
@@ -50,10 +45,10 @@ def test_a_registrys_images_are_pulled_as_far_as_they_are_missing(
     fake: FakeDocker, spec: ClusterSpec, image: str | None, pulled: dict[str, str]
 ) -> None:
     fake.answers(HERE)
-    assert node_images(spec, image, _silent) == NodeImages(pulled, dns=True)
+    assert node_images(spec, image, silent) == NodeImages(pulled, dns=True)
     assert [call for call in fake.calls if call.startswith("pull")] == []
     fake.answers(_pulling())
-    assert node_images(spec, image, _silent) == NodeImages(pulled, dns=True)
+    assert node_images(spec, image, silent) == NodeImages(pulled, dns=True)
     assert sorted(call for call in fake.calls if call.startswith("pull")) == sorted(
         f"pull --quiet {name}" for name in pulled.values()
     )
@@ -69,9 +64,9 @@ esac"""
 
 def test_an_image_made_here_has_no_coredns_and_a_stock_one_has(fake: FakeDocker) -> None:
     fake.answers(f"""[ "$2" != inspect ] || echo '{{"{node_image.INPUTS_LABEL}": "abc"}}'""")
-    assert not node_images(SPEC, "localhost/drakit-node:v1.37.1", _silent).dns
+    assert not node_images(SPEC, "localhost/drakit-node:v1.37.1", silent).dns
     fake.answers("""[ "$2" != inspect ] || echo '{"maintainer": "somebody"}'""")
-    assert node_images(SPEC, "kindest/node:v1.37.1", _silent).dns
+    assert node_images(SPEC, "kindest/node:v1.37.1", silent).dns
 
 
 def test_where_the_binaries_are_an_image_is_made_of_them(
@@ -80,14 +75,14 @@ def test_where_the_binaries_are_an_image_is_made_of_them(
     fake.answers(HERE)
     built: list[str] = []
 
-    def build(assets: Assets, report: Callable[[str], None]) -> str:
+    def build(assets: Assets, report: Report) -> str:
         built.append(assets.version)
         return node_image.default_name(assets.version)
 
     monkeypatch.setattr(node_image, "build", build)
     monkeypatch.setattr(images, "assets_of", lambda spec, version: assets)
-    assert node_images(SPEC, None, _silent).by_version == {"1.37.1": "localhost/drakit-node:v1.37.1"}
-    assert node_images(SPEC, "kindest/node:v1.37.1", _silent).by_version == {"1.37.1": "kindest/node:v1.37.1"}
+    assert node_images(SPEC, None, silent).by_version == {"1.37.1": "localhost/drakit-node:v1.37.1"}
+    assert node_images(SPEC, "kindest/node:v1.37.1", silent).by_version == {"1.37.1": "kindest/node:v1.37.1"}
     assert built == ["1.37.1"]
 
 
@@ -103,7 +98,7 @@ def test_without_a_registry_the_error_says_the_way_out(fake: FakeDocker, image: 
     with pytest.raises(
         ClusterError, match=r"^node image kindest/node:v1\.37\.1 is not here and cannot be pulled .*no route to host"
     ) as error:
-        node_images(SPEC, image, _silent)
+        node_images(SPEC, image, silent)
     assert str(error.value).endswith(way_out)
 
 
@@ -122,7 +117,7 @@ def no_busybox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_without_a_busybox_here_that_of_a_registry_is_taken(fake: FakeDocker, no_busybox: Path) -> None:
     fake.answers(f"""{MISSING}; [ "$1" != save ] || echo saved >"$3" """)
-    drakit, (name, archive) = pod_images(_silent)
+    drakit, (name, archive) = pod_images(silent)
     assert drakit[0] == "localhost/drakit:test"
     assert (name, archive.read_text()) == ("busybox:1.36", "saved\n")
     assert "pull --quiet busybox:1.36" in fake.calls
@@ -134,7 +129,7 @@ def test_without_any_busybox_the_error_says_both_ways_out(fake: FakeDocker, no_b
     with pytest.raises(
         ClusterError, match=r"busybox:1\.36, which test pods run, cannot be pulled .*no route.*install busybox-static"
     ):
-        list(pod_images(_silent))
+        list(pod_images(silent))
 
 
 def test_a_busybox_that_was_named_and_is_none_is_no_reason_to_take_another(
@@ -143,7 +138,7 @@ def test_a_busybox_that_was_named_and_is_none_is_no_reason_to_take_another(
     monkeypatch.setenv("DRAKIT_BUSYBOX", "/nonexistent")
     fake.answers("exit 0")
     with pytest.raises(ClusterError, match="there is none"):
-        list(pod_images(_silent))
+        list(pod_images(silent))
     assert fake.calls == []
 
 
