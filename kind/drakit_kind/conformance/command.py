@@ -16,14 +16,12 @@ from xml.etree import ElementTree
 import click
 
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError
-from drakit_kind.interrupts import end_in_order_on_signals
+from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
 from drakit_kind.readable_errors import readable_errors
 
 if TYPE_CHECKING:
     from drakit_kind.conformance.runs import Configuration, Run
 
-# As shells say it: 128 and the number of SIGINT.
-_INTERRUPTED_STATUS = 130
 _NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
 
 
@@ -244,5 +242,5 @@ def _status(runs: list[Run]) -> int:
     from drakit_kind.conformance.runs import INTERRUPTED
 
     if any(run.problem == INTERRUPTED for run in runs):
-        return _INTERRUPTED_STATUS
+        return INTERRUPTED_STATUS
     return 2 if any(run.problem for run in runs) else 0 if all(run.passed for run in runs) else 1

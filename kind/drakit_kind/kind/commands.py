@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from drakit_kind.cluster import Report
-from drakit_kind.interrupts import end_in_order_on_signals
+from drakit_kind.interrupts import continued_by_the_same_command
 from drakit_kind.readable_errors import readable_errors
+
+_KEPT = "what is cached"
 
 
 @click.group()
@@ -45,7 +44,7 @@ def node_image(version: str, image: str | None, base: Path | None) -> None:
     from drakit_kind.kind import node_image
     from drakit_kind.kubernetes.assets import find_assets
 
-    with _ending_in_order():
+    with readable_errors(), continued_by_the_same_command(_KEPT):
         node_image.build(find_assets(version), _clocked_report(), name=image, base=base)
 
 
@@ -60,21 +59,9 @@ def driver_image(local: bool | None) -> None:
     """
     from drakit_kind.kind import driver_image
 
-    with _ending_in_order():
+    with readable_errors(), continued_by_the_same_command(_KEPT):
         name, file = driver_image.archive(_clocked_report(), local=local)
     click.echo(f"{name} is in {file}; `docker load --input` and `ctr --namespace k8s.io images import` take it")
-
-
-@contextmanager
-def _ending_in_order() -> Iterator[None]:
-    """On Ctrl-C, SIGTERM and a closed terminal, what was started ends before this process does."""
-    end_in_order_on_signals()
-    try:
-        with readable_errors():
-            yield
-    except KeyboardInterrupt:
-        click.echo("stopped; what is cached so far is kept, and the same command continues from it", err=True)
-        sys.exit(130)
 
 
 def _clocked_report() -> Report:

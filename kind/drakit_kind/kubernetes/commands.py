@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.interrupts import end_in_order_on_signals
+from drakit_kind.interrupts import continued_by_the_same_command
 from drakit_kind.kubernetes import build as building
 from drakit_kind.kubernetes.assets import DIRECTORY_VARIABLE, find_assets
 from drakit_kind.kubernetes.cache import CacheEntry, cache_directory
@@ -67,13 +66,8 @@ def build(version: str, only: tuple[str, ...], cache: Path | None) -> None:
         release = pinned_release(version)
         names = [checked_name(name) for name in only] or release.names
         entry = CacheEntry.of(release, cache)
-        end_in_order_on_signals()
-        try:
-            with BuildProgress() as progress:
-                built = building.build(release, names, entry, progress)
-        except KeyboardInterrupt:
-            click.echo("stopped; what is built so far is kept, and the same command continues from it", err=True)
-            sys.exit(130)
+        with continued_by_the_same_command("what is built"), BuildProgress() as progress:
+            built = building.build(release, names, entry, progress)
     click.echo(_summary(release, entry, built))
 
 
