@@ -1,26 +1,22 @@
-"""A small process that removes a kind cluster and its directory if the process that started it cannot.
+"""A guard (see ``guards``) that removes a kind cluster and its directory if the process that started it cannot.
 
-Its standard input is a pipe from that process, into which nothing is written: the kernel closes it when the process
-ends, however it ends. Signals that reach a whole session or terminal are not for it. Killed itself, it does nothing.
+Killed itself, it does nothing.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import shutil
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
+from drakit_kind import guards
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kind.docker import remove_cluster, remove_nodes
 
 log = logging.getLogger("drakit.guard")
 
-_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 # What was asked of the daemon before everything else ended, it still does.
 _LOOKS = 3
 _PAUSE = 2.0
@@ -34,11 +30,8 @@ class Guard:
     """
 
     def __init__(self, cluster: str, directory: Path, *, network: bool) -> None:
-        command = [sys.executable, "-m", "drakit_kind.kind.guard", cluster, str(directory), str(int(network))]
-        with (directory / "guard.log").open("ab") as log_file:
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=log_file, stderr=log_file, start_new_session=True, cwd="/"
-            )
+        arguments = (cluster, str(directory), str(int(network)))
+        self._process = guards.start("drakit_kind.kind.guard", *arguments, log=directory / "guard.log")
 
     def dismiss(self) -> None:
         """The cluster is gone, or shall stay."""
@@ -66,11 +59,7 @@ def remove(cluster: str, directory: Path, *, network: bool) -> None:
 
 def main() -> None:
     """``python -m drakit_kind.kind.guard CLUSTER DIRECTORY 0|1``; 1: kind's network goes, if nobody else is in it."""
-    for number in _IGNORED:
-        signal.signal(number, signal.SIG_IGN)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname).1s %(name)s: %(message)s")
-    while os.read(0, 64):
-        pass
+    guards.wait_for_starter()
     cluster, directory, network = sys.argv[1:]
     remove(cluster, Path(directory), network=network == "1")
 

@@ -1,26 +1,19 @@
-"""A small process that undoes what a cluster's nodes did to the machine, if the cluster's process could not.
-
-Its standard input is a pipe from that process, into which nothing is written: the kernel closes it when the process
-ends, however it ends. Signals that reach a whole session or terminal are not for it.
-"""
+"""A guard (see ``guards``) that undoes what a cluster's nodes did to the machine, if the cluster's process could not."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
+from drakit_kind import guards
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes.leftovers import Journal
 
 log = logging.getLogger("drakit.guard")
 
-_IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)
 _ATTEMPTS = 3
 _TAKE_SECONDS = 60.0
 _STOP_SECONDS = 10.0
@@ -36,18 +29,7 @@ class Guard:
 
     def start(self) -> None:
         """Start it; what it prints goes to its log."""
-        descriptor = os.open(self._log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "drakit_kind.nodes.guard", str(self._journal)],
-                stdin=subprocess.PIPE,
-                stdout=descriptor,
-                stderr=descriptor,
-                cwd="/",  # it keeps no directory in use
-                start_new_session=True,
-            )
-        finally:
-            os.close(descriptor)
+        self._process = guards.start("drakit_kind.nodes.guard", str(self._journal), log=self._log)
 
     async def stop(self) -> None:
         """Tell it that there is nothing left to guard, and wait until it is gone."""
@@ -60,15 +42,6 @@ class Guard:
             await asyncio.to_thread(process.wait, _STOP_SECONDS)
         except subprocess.TimeoutExpired:
             log.warning("the guard of %s is still at work; see %s", self._journal, self._log)
-
-
-def watch(journal: Path, undo: Callable[[Path], None]) -> None:
-    """Wait until standard input ends, then undo."""
-    for number in _IGNORED:
-        signal.signal(number, signal.SIG_IGN)
-    while os.read(0, 64):
-        pass
-    undo(journal)
 
 
 def undo(path: Path) -> None:
@@ -91,8 +64,8 @@ def undo(path: Path) -> None:
 
 def main() -> None:
     """Entry point: ``python -m drakit_kind.nodes.guard JOURNAL``."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname).1s %(name)s: %(message)s")
-    watch(Path(sys.argv[1]), undo)
+    guards.wait_for_starter()
+    undo(Path(sys.argv[1]))
 
 
 if __name__ == "__main__":

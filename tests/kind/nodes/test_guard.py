@@ -67,11 +67,12 @@ def test_signals_to_the_terminal_or_the_session_are_not_for_it(tmp_path: Path) -
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         ignored = Path(f"/proc/{process.pid}/status")
         deadline = time.monotonic() + 20
-        mask = 1 << (signal.SIGTERM - 1)
-        while not int(ignored.read_text().split("SigIgn:\t")[1].split()[0], 16) & mask:
+        numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+        mask = sum(1 << (number - 1) for number in numbers)
+        while int(ignored.read_text().split("SigIgn:\t")[1].split()[0], 16) & mask != mask:
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in numbers:
             os.kill(process.pid, number)
         assert (tmp_path / "made").is_dir()
         process.communicate(timeout=20)  # closes its input
