@@ -1,4 +1,4 @@
-"""A guard (see ``guards``) that undoes what a cluster's nodes did to the machine, if the cluster's process could not."""
+"""A guard (see ``guards``) that undoes what a cluster's nodes did to the machine, if its process could not."""
 
 from __future__ import annotations
 
