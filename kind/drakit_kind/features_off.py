@@ -16,6 +16,7 @@ from drakit_kind.cluster import KUBERNETES_VERSION, minor_version
 
 # Of --feature-gates: whatever the chosen stories need.
 NEEDED = "needed"
+_GATES: pytest.StashKey[Mapping[str, bool]] = pytest.StashKey()
 
 
 def run_version(config: pytest.Config) -> str:
@@ -29,7 +30,14 @@ def run_version(config: pytest.Config) -> str:
 
 
 def run_gates(session: pytest.Session) -> Mapping[str, bool]:
-    """The gates of this run; raises ``FeatureGateError`` for a text that says none."""
+    """The gates of this run, whose tests are collected; raises ``FeatureGateError`` for a text that says none."""
+    if _GATES not in session.stash:
+        # Each test asks, and to answer may be to look at all tests.
+        session.stash[_GATES] = _gates(session)
+    return session.stash[_GATES]
+
+
+def _gates(session: pytest.Session) -> Mapping[str, bool]:
     text: str = session.config.getoption("--feature-gates")
     if text != NEEDED:
         return parse_gates(text)

@@ -228,6 +228,19 @@ def test_a_test_is_left_out_where_a_gate_that_it_needs_is_off(
     assert [reason for reason in left_out if f"needs feature gate {reason}" not in shown] == []
 
 
+@pytest.mark.parametrize("gates", ["needed", "DRAListTypeAttributes=true"])
+def test_the_gates_of_a_run_are_found_once_however_many_tests_ask(pytester: pytest.Pytester, gates: str) -> None:
+    pytester.makepyfile(
+        """
+        from drakit_kind.features_off import run_gates
+
+        def test_it(cluster_spec, request):
+            assert run_gates(request.session) is cluster_spec.gates
+        """
+    )
+    pytester.runpytest_subprocess("--feature-gates", gates, timeout=60).assert_outcomes(passed=1)
+
+
 def test_needed_gates_come_with_those_that_they_depend_on() -> None:
     assert to_turn_on(["DRAPartitionableDevicesType"], "1.37") == {
         "DRAPartitionableDevicesType": True,
