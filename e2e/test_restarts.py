@@ -65,6 +65,7 @@ def test_pods_run_on_while_their_driver_is_away_and_end_when_it_is_back(
     assert ledger(gpu.name).used() == {}
 
 
+@pytest.mark.alone
 def test_a_restarted_kubelet_wipes_the_slices_and_the_driver_brings_them_back(
     api: Api, cluster: Cluster, gpus: StartGpus, ledger: OpenLedger, node: str
 ) -> None:
@@ -98,6 +99,7 @@ def _uids(slices: list[dict[str, Any]], driver: str) -> set[str]:
     return {item["metadata"]["uid"] for item in slices if item["spec"]["driver"] == driver}
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("component", ["apiserver", "controllers", "scheduler"])
 def test_a_restarted_component_takes_up_where_it_was(
     api: Api, cluster: Cluster, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree, component: Component, node: str

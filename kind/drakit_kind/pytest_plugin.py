@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import secrets
-import shutil
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,8 @@ import pytest
 if TYPE_CHECKING:
     from drakit_kind.api import Api
     from drakit_kind.cluster import Cluster, ClusterSpec, Driver
-    from drakit_kind.home import ClusterHome
+    from drakit_kind.session_clusters import SessionClusters, StartedCluster
+    from drakit_kind.shared_cluster import SharedCluster
 
 _DEFAULT_NODES = 5
 # Each is a container with systemd, containerd and pods of its own.
@@ -98,6 +98,9 @@ def pytest_configure(config: pytest.Config) -> None:
     )
     config.addinivalue_line("markers", "needs_gates(*names): feature gates without which a test is left out")
     config.addinivalue_line("markers", "needs_containers: a story that runs commands in containers")
+    config.addinivalue_line(
+        "markers", "alone: while this test runs, no other uses the cluster, where workers of pytest-xdist share one"
+    )
     config.addinivalue_line("markers", "any_driver: a story about any DRA driver, see --subject-driver")
 
 
@@ -162,71 +165,63 @@ def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
 
 
 @pytest.fixture(scope="session")
-def start_cluster(request: pytest.FixtureRequest) -> Iterator[Callable[[ClusterSpec], Cluster]]:
+def _clusters(request: pytest.FixtureRequest) -> Iterator[SessionClusters]:
+    from drakit_kind.session_clusters import SessionClusters
+
+    with SessionClusters(request.config) as clusters:
+        yield clusters
+
+
+@pytest.fixture(scope="session")
+def start_cluster(_clusters: SessionClusters) -> Callable[[ClusterSpec], Cluster]:
     """Start clusters of one's own; all are stopped and their files removed at the end of the session.
 
     With ``--cluster kind``, a cluster that has anything real is a kind cluster.
     """
-    from drakit_kind.home import ClusterHome
-    from drakit_kind.local import LocalCluster
-
-    with contextlib.ExitStack() as stack:
-
-        def start(spec: ClusterSpec) -> Cluster:
-            home = ClusterHome.temporary()
-            stack.callback(shutil.rmtree, home.directory, ignore_errors=True)
-            in_kind = request.config.getoption("--cluster") == "kind" and spec.real
-            cluster = _kind_cluster(request.config, spec, home) if in_kind else LocalCluster(spec, home, temporary=True)
-            _start(cluster)
-            stack.callback(cluster.stop)
-            return cluster
-
-        yield start
+    return _clusters.start
 
 
-def _start(cluster: Cluster) -> None:
-    from drakit_kind.cluster import ClusterError
+@pytest.fixture(scope="session")
+def _shared(
+    request: pytest.FixtureRequest,
+    cluster_spec: ClusterSpec,
+    _clusters: SessionClusters,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> SharedCluster[StartedCluster] | None:
+    """The cluster that this worker of pytest-xdist has together with the others, if it has any."""
+    from drakit_kind.shared_cluster import SharedCluster
 
-    try:
-        cluster.start()
-    except BaseException:
-        with contextlib.suppress(ClusterError):  # what keeps it from starting may keep it from stopping
-            cluster.stop()
-        raise
-
-
-def _kind_cluster(config: pytest.Config, spec: ClusterSpec, home: ClusterHome) -> Cluster:
-    from drakit_kind.cluster import silent
-    from drakit_kind.kind.cluster import KindCluster
-
-    kind = config.getoption("--kind-bin")
-    terminal = config.pluginmanager.getplugin("terminalreporter")
-    capture = config.pluginmanager.getplugin("capturemanager")
-
-    def report(text: str) -> None:
-        with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
-            terminal.write_line(f"kind: {text}")
-
-    return KindCluster(
-        spec,
-        home,
-        kind=Path(kind).absolute() if kind else None,
-        image=config.getoption("--kind-image"),
-        report=report if terminal else silent,
+    if not cluster_spec.real or not hasattr(request.config, "workerinput"):
+        return None
+    return SharedCluster(
+        tmp_path_factory.getbasetemp().parent,  # of all workers
+        start=lambda: _clusters.start(cluster_spec),
+        home_of=lambda cluster: cluster.home,
+        join=_clusters.join,
     )
 
 
 @pytest.fixture(scope="session")
 def cluster(
-    request: pytest.FixtureRequest, cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster]
-) -> Cluster:
-    """One cluster for the whole session (for each worker of pytest-xdist), without drivers."""
+    request: pytest.FixtureRequest,
+    cluster_spec: ClusterSpec,
+    start_cluster: Callable[[ClusterSpec], Cluster],
+    _shared: SharedCluster[StartedCluster] | None,
+) -> Iterator[Cluster]:
+    """One cluster for the whole session, without drivers.
+
+    The workers of pytest-xdist share one that has components of Kubernetes; of embedded clusters each has its own.
+    """
     kubeconfig: Path | None = request.config.getoption("--cluster-kubeconfig")
     if kubeconfig is not None:
         from drakit_kind.foreign import ForeignCluster
 
-        return ForeignCluster(kubeconfig)
-    return start_cluster(cluster_spec)
+        yield ForeignCluster(kubeconfig)
+    elif _shared is not None:
+        with _shared.used() as shared:
+            yield shared
+    else:
+        yield start_cluster(cluster_spec)
 
 
 @pytest.fixture(scope="session")
@@ -248,7 +243,15 @@ def _ending_namespaces(_session_api: Api) -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def namespace(_session_api: Api, _ending_namespaces: list[str]) -> Iterator[str]:
+def _turn(request: pytest.FixtureRequest, _shared: SharedCluster[StartedCluster] | None) -> Iterator[None]:
+    """Tests of other workers use the cluster at the same time, unless one wants to be alone."""
+    alone = request.node.get_closest_marker("alone") is not None
+    with _shared.turn(alone=alone) if _shared else contextlib.nullcontext():
+        yield
+
+
+@pytest.fixture
+def namespace(_turn: None, _session_api: Api, _ending_namespaces: list[str]) -> Iterator[str]:
     """A namespace of this test alone, deleted with all that is in it."""
     from drakit_client.resources import NAMESPACES, SERVICE_ACCOUNTS
 

@@ -31,7 +31,7 @@ from drakit_kind.cluster import (
 from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.home import ClusterHome
-from drakit_kind.kind import component_images, credentials, images, workloads
+from drakit_kind.kind import component_images, credentials, driver_image, images, workloads
 from drakit_kind.kind.config import PROGRAMS, check_components, kind_config
 from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, remove_cluster
 from drakit_kind.kind.drivers import PodDriver
@@ -89,6 +89,11 @@ class KindCluster:
         return self._spec
 
     @property
+    def home(self) -> ClusterHome:
+        """Where its files are."""
+        return self._home
+
+    @property
     def kubeconfig(self) -> Path:
         """The cluster's own kubeconfig."""
         return self._home.kubeconfig
@@ -126,6 +131,17 @@ class KindCluster:
             self.stop()
             raise
         self.ready_seconds = time.monotonic() - began
+
+    def join(self) -> None:
+        """Use a cluster that another process has started in this ``home``, and that goes with that one."""
+        self._driver_image, _ = driver_image.archive(self._report)
+        self._api = Api(self.kubeconfig, patience=self._spec.patience)
+
+    def leave(self) -> None:
+        """Use it no more; it runs on."""
+        if self._api is not None:
+            self._api.close()
+            self._api = self._changes = None
 
     def _create(self, chosen: images.NodeImages) -> None:
         config = self._home.directory / "kind.yaml"
@@ -183,9 +199,7 @@ class KindCluster:
 
     def stop(self) -> None:
         """Delete the cluster; its files stay."""
-        if self._api is not None:
-            self._api.close()
-            self._api = self._changes = None
+        self.leave()
         try:
             if cluster_containers(self._name):
                 self._adapter("delete", timeout=_DELETE_SECONDS)

@@ -1,0 +1,79 @@
+"""The clusters that one test session starts, joins and stops: of which backend, where, and who is told of it."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from pathlib import Path
+
+import pytest
+
+from drakit_kind.cluster import ClusterError, ClusterSpec, Report, silent
+from drakit_kind.home import ClusterHome
+from drakit_kind.kind.cluster import KindCluster
+from drakit_kind.local import LocalCluster
+
+StartedCluster = LocalCluster | KindCluster
+
+
+class SessionClusters:
+    """All that are started are stopped, and their files removed, when this context ends."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self) -> SessionClusters:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.close()
+
+    def start(self, spec: ClusterSpec) -> StartedCluster:
+        """Start a cluster in a directory of its own; with ``--cluster kind``, what has anything real is one of kind."""
+        home = ClusterHome.temporary()
+        self._stack.callback(shutil.rmtree, home.directory, ignore_errors=True)
+        cluster = self._in_kind(spec, home) if self._is_kind(spec) else LocalCluster(spec, home, temporary=True)
+        try:
+            cluster.start()
+        except BaseException:
+            with contextlib.suppress(ClusterError):  # what keeps it from starting may keep it from stopping
+                cluster.stop()
+            raise
+        self._stack.callback(cluster.stop)
+        return cluster
+
+    def join(self, home: ClusterHome) -> StartedCluster:
+        """A cluster that another worker of this run has started, and will stop."""
+        spec = home.read_spec()
+        if spec is None:
+            raise ClusterError(f"there is no cluster in {home.directory} any more")
+        if not self._is_kind(spec):
+            return LocalCluster(spec, home)
+        cluster = self._in_kind(spec, home)
+        self._stack.callback(cluster.leave)
+        cluster.join()
+        return cluster
+
+    def _is_kind(self, spec: ClusterSpec) -> bool:
+        return self._config.getoption("--cluster") == "kind" and bool(spec.real)
+
+    def _in_kind(self, spec: ClusterSpec, home: ClusterHome) -> KindCluster:
+        kind = self._config.getoption("--kind-bin")
+        return KindCluster(
+            spec,
+            home,
+            kind=Path(kind).absolute() if kind else None,
+            image=self._config.getoption("--kind-image"),
+            report=self._report(),
+        )
+
+    def _report(self) -> Report:
+        terminal = self._config.pluginmanager.getplugin("terminalreporter")
+        capture = self._config.pluginmanager.getplugin("capturemanager")
+
+        def report(text: str) -> None:
+            with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+                terminal.write_line(f"kind: {text}")
+
+        return report if terminal else silent
