@@ -36,13 +36,15 @@ GATE = "DRAResourceSliceMixins"
 _MEMORY = "device.capacity['{driver}'].memory.compareTo(quantity('%s')) == 0"
 _CHIPS = "device.capacity['{driver}'].tpus.compareTo(quantity('%s')) == 0"
 _PROFILE = "device.attributes['{driver}'].type == 'mig' && device.attributes['{driver}'].profile == '%s'"
+# One choice for every scheduler: of GPUs in different slices, as servers of 1.34 want them, those before 1.36 take any.
+_ON_GPU_0 = _PROFILE + " && device.attributes['{driver}'].parentUUID == 'GPU-f27658d7-1427-4974-9dfe-45cc9ca77b34'"
 # layout: the devices that one claim after the other asks for, each by a selector
 CLAIMS: dict[str, list[list[str]]] = {
     "four-gpus": [["true"]] * 5,
     "four-partitions": [[_MEMORY % "10Gi"], [_MEMORY % "40Gi"], [_MEMORY % "10Gi"] * 2],
     "four-partitions-kep-5234": [[_MEMORY % "40Gi"], [_MEMORY % "10Gi"]],
     "dgx-a100-mig": [
-        [_PROFILE % "1g.5gb", _PROFILE % "2g.10gb", _PROFILE % "3g.20gb"],
+        [_ON_GPU_0 % "1g.5gb", _ON_GPU_0 % "2g.10gb", _ON_GPU_0 % "3g.20gb"],
         ["device.attributes['{driver}'].type == 'gpu'"],
         [_PROFILE % "4g.20gb"],
         [_PROFILE % "1g.5gb"],

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from drakit_client.errors import Invalid
 from drakit_client.resources import RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.cluster import Driver
@@ -32,12 +33,27 @@ def test_slices_are_stored_as_the_driver_prints_them(
     name = driver(profile, nodes=where).name
     stored = api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={name}")
     printed = _printed(profile, where, name)
+    if not _are_taken(api, _printed(profile, where, f"asked.{name}")):
+        printed = _printed(profile, where, name, "--combined")
     assert _content(stored) == _content(printed)
     assert {item["spec"]["pool"]["resourceSliceCount"] for item in stored} == {len(printed)}
 
 
-def _printed(profile: str, nodes: list[str], name: str) -> list[Object]:
+def _are_taken(api: Api, slices: list[Object]) -> bool:
+    """Whether the API server accepts counter sets in a slice of their own; servers of 1.34 do not, so it is asked."""
+    counters = next(item for item in slices if "sharedCounters" in item["spec"])
+    try:
+        stored = api.create(counters)
+    except Invalid:
+        return False
+    api.delete(RESOURCE_SLICES, stored["metadata"]["name"])
+    return True
+
+
+def _printed(profile: str, nodes: list[str], name: str, *options: str) -> list[Object]:
+    """What the command prints for this driver, which need not run."""
     command = [sys.executable, "-m", "drakit_kind", "driver", "slices", profile, "--driver-name", name, "-o", "json"]
+    command += options
     for node in nodes:
         command += ["--node", node]
     items: list[Object] = json.loads(subprocess.run(command, capture_output=True, check=True, timeout=60).stdout)[
