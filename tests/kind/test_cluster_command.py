@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 import socket
 import subprocess
-import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -18,45 +13,11 @@ import yaml
 from drakit_client.resources import CONFIG_MAPS, NODES, RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.home import ClusterHome
+from tests.kind.drakit_command import Drakit, command
 from tests.kind.waits import appears, ended
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
-
-@pytest.fixture
-def home() -> Iterator[Path]:
-    """A short directory for the state of this test's clusters."""
-    directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
-    yield directory
-    shutil.rmtree(directory)
-
-
-@pytest.fixture
-def drakit(home: Path) -> Iterator[Run]:
-    """Run the command with its state and kubeconfig below ``home``; whatever still runs in the end is taken down."""
-
-    def run(
-        *arguments: str, code: int = 0, environment: Mapping[str, str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        own = {"DRAKIT_HOME": str(home / "state"), "KUBECONFIG": str(home / "config")}
-        done = subprocess.run(
-            [sys.executable, "-m", "drakit_kind", *arguments],
-            env={**os.environ, **own, **(environment or {})},
-            capture_output=True,
-            text=True,
-            timeout=90,
-            check=False,
-        )
-        assert done.returncode == code, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        return done
-
-    yield run
-    for state in (home / "state").glob("*/cluster.json"):
-        run("cluster", "down", "--name", state.parent.name)
-
-
-def test_a_cluster_comes_up_is_looked_at_and_goes_away(drakit: Run, home: Path) -> None:
+def test_a_cluster_comes_up_is_looked_at_and_goes_away(drakit: Drakit, home: Path) -> None:
     up = drakit("cluster", "up", "--nodes", "2", "--driver", "a30@node-2").stdout
     assert re.search(r"cluster default is ready after \d+\.\d\d s: https://127\.0\.0\.1:\d+, 2 nodes", up)
     config = yaml.safe_load((home / "config").read_text())
@@ -72,7 +33,7 @@ def test_a_cluster_comes_up_is_looked_at_and_goes_away(drakit: Run, home: Path) 
     assert list((home / "state").iterdir()) == []
 
 
-def test_an_api_server_alone_has_no_nodes_and_no_scheduler(drakit: Run, home: Path) -> None:
+def test_an_api_server_alone_has_no_nodes_and_no_scheduler(drakit: Drakit, home: Path) -> None:
     drakit("cluster", "up", "--nodes", "0", "--no-scheduler", "--port", "0", "--token", "secret", "--no-tls")
     assert yaml.safe_load((home / "config").read_text())["users"][0]["user"] == {"token": "secret"}
     with Api(home / "config") as api:
@@ -81,7 +42,7 @@ def test_an_api_server_alone_has_no_nodes_and_no_scheduler(drakit: Run, home: Pa
     assert refused.stderr == "Error: this cluster runs no scheduler; it runs apiserver, controllers\n"
 
 
-def test_data_in_a_directory_of_ones_own_outlives_the_cluster(drakit: Run, home: Path) -> None:
+def test_data_in_a_directory_of_ones_own_outlives_the_cluster(drakit: Drakit, home: Path) -> None:
     options = ["--data-dir", str(home / "data")]
     drakit("cluster", "up", "--nodes", "1", "--no-driver", *options)
     with Api(home / "config") as api:
@@ -98,7 +59,7 @@ def test_data_in_a_directory_of_ones_own_outlives_the_cluster(drakit: Run, home:
     drakit("cluster", "down", *options)
 
 
-def test_nodes_that_the_next_run_does_not_have_are_gone(drakit: Run, home: Path) -> None:
+def test_nodes_that_the_next_run_does_not_have_are_gone(drakit: Drakit, home: Path) -> None:
     """Nobody would run the pods that a scheduler puts there; nodes of other origin are the user's business."""
     options = ["--no-driver", "--data-dir", str(home / "data")]
     drakit("cluster", "up", "--nodes", "3", *options)
@@ -111,7 +72,7 @@ def test_nodes_that_the_next_run_does_not_have_are_gone(drakit: Run, home: Path)
     drakit("cluster", "down", *options[1:])
 
 
-def test_two_clusters_run_side_by_side(drakit: Run, home: Path) -> None:
+def test_two_clusters_run_side_by_side(drakit: Drakit, home: Path) -> None:
     for name in ("red", "blue"):
         drakit("cluster", "up", "--name", name, "--nodes", "1", "--no-driver", "--kubeconfig", str(home / name))
     with Api(home / "red") as red, Api(home / "blue") as blue:
@@ -153,7 +114,9 @@ def test_two_clusters_run_side_by_side(drakit: Run, home: Path) -> None:
         (["cluster", "up", "--runtime-config", "api/beta=maybe"], "api/beta=maybe: the value must be true or false"),
     ],
 )
-def test_a_mistake_is_one_line_that_says_what_to_do(drakit: Run, home: Path, arguments: list[str], says: str) -> None:
+def test_a_mistake_is_one_line_that_says_what_to_do(
+    drakit: Drakit, home: Path, arguments: list[str], says: str
+) -> None:
     refused = drakit(*arguments, code=1)
     assert refused.stdout == ""
     assert refused.stderr.startswith("Error: ")
@@ -162,14 +125,14 @@ def test_a_mistake_is_one_line_that_says_what_to_do(drakit: Run, home: Path, arg
     assert not (home / "config").exists()
 
 
-def test_a_kubeconfig_that_cannot_be_added_to_is_found_before_anything_starts(drakit: Run, home: Path) -> None:
+def test_a_kubeconfig_that_cannot_be_added_to_is_found_before_anything_starts(drakit: Drakit, home: Path) -> None:
     (home / "config").write_text("- not a kubeconfig\n")
     assert "is not a kubeconfig, so nothing was added to it" in drakit("cluster", "up", code=1).stderr
     assert not (home / "state").exists()
     (home / "config").unlink()
 
 
-def test_a_port_in_use_is_one_line_and_leaves_nothing_behind(drakit: Run, home: Path) -> None:
+def test_a_port_in_use_is_one_line_and_leaves_nothing_behind(drakit: Drakit, home: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -182,13 +145,13 @@ def test_a_port_in_use_is_one_line_and_leaves_nothing_behind(drakit: Run, home: 
 
 
 @pytest.mark.parametrize("directory", ["file/data", "file/data/deeper"])
-def test_a_data_dir_that_cannot_be_made_is_one_line(drakit: Run, home: Path, directory: str) -> None:
+def test_a_data_dir_that_cannot_be_made_is_one_line(drakit: Drakit, home: Path, directory: str) -> None:
     (home / "file").write_text("not a directory")
     refused = drakit("cluster", "up", "--nodes", "0", "--data-dir", str(home / directory), code=1)
     assert refused.stderr == f"Error: {home / directory}: Not a directory\n"
 
 
-def test_a_cluster_that_cannot_be_told_to_kubectl_does_not_stay(drakit: Run, home: Path) -> None:
+def test_a_cluster_that_cannot_be_told_to_kubectl_does_not_stay(drakit: Drakit, home: Path) -> None:
     """The check before the start cannot know everything: here the name of the kubeconfig is too long."""
     name = home / ("x" * 250)
     refused = drakit("cluster", "up", "--nodes", "0", "--no-scheduler", "--kubeconfig", str(name), code=1)
@@ -197,13 +160,13 @@ def test_a_cluster_that_cannot_be_told_to_kubectl_does_not_stay(drakit: Run, hom
     assert "does not run" in drakit("cluster", "status", code=1).stderr
 
 
-def test_a_long_directory_for_temporary_files_is_no_obstacle(drakit: Run, home: Path) -> None:
+def test_a_long_directory_for_temporary_files_is_no_obstacle(drakit: Drakit, home: Path) -> None:
     directory = home / ("t" * 100)
     directory.mkdir()
     drakit("cluster", "up", "--nodes", "1", "--no-driver", environment={"TMPDIR": str(directory)})
 
 
-def test_down_ends_a_cluster_whose_kubeconfig_was_damaged_meanwhile(drakit: Run, home: Path) -> None:
+def test_down_ends_a_cluster_whose_kubeconfig_was_damaged_meanwhile(drakit: Drakit, home: Path) -> None:
     drakit("cluster", "up", "--nodes", "0", "--no-scheduler")
     (home / "config").write_text("- not a kubeconfig\n")
     ended = drakit("cluster", "down", code=1)
@@ -213,7 +176,7 @@ def test_down_ends_a_cluster_whose_kubeconfig_was_damaged_meanwhile(drakit: Run,
     assert (home / "config").read_text() == "- not a kubeconfig\n"
 
 
-def test_a_second_up_of_the_same_name_changes_nothing(drakit: Run, home: Path) -> None:
+def test_a_second_up_of_the_same_name_changes_nothing(drakit: Drakit, home: Path) -> None:
     drakit("cluster", "up", "--nodes", "1", "--no-driver")
     before = (home / "config").read_bytes()
     refused = drakit("cluster", "up", code=1)
@@ -223,22 +186,20 @@ def test_a_second_up_of_the_same_name_changes_nothing(drakit: Run, home: Path) -
 
 
 @pytest.mark.parametrize("arguments", [[], ["cluster"], ["cluster", "up"], ["driver"], ["driver", "run"], ["demo"]])
-def test_help_teaches_with_an_example(drakit: Run, arguments: list[str]) -> None:
+def test_help_teaches_with_an_example(drakit: Drakit, arguments: list[str]) -> None:
     shown = drakit(*arguments, "--help").stdout
     assert "drakit " in shown.partition("\n\n")[2]
 
 
-def test_an_up_that_is_told_to_end_leaves_no_cluster_behind(drakit: Run, home: Path) -> None:
+def test_an_up_that_is_told_to_end_leaves_no_cluster_behind(drakit: Drakit, home: Path) -> None:
     """Its cluster takes long to start: an etcd that never answers."""
     programs = home / "programs" / "1.37.1"
     programs.mkdir(parents=True)
     for name in ("etcd", "kube-apiserver", "kube-controller-manager"):
         (programs / name).write_text(f"#!/bin/sh\necho $$ >{home}/etcd.pid\nexec sleep 1000\n")
         (programs / name).chmod(0o755)
-    command = [sys.executable, "-m", "drakit_kind", "cluster", "up", "--cluster", "binaries", "--no-scheduler"]
-    command += ["--nodes", "0", "--kubernetes-dir", str(programs.parent)]
-    own = {"DRAKIT_HOME": str(home / "state"), "KUBECONFIG": str(home / "config")}
-    with subprocess.Popen(command, env={**os.environ, **own}, stderr=subprocess.PIPE, text=True) as up:
+    options = ["--cluster", "binaries", "--no-scheduler", "--nodes", "0", "--kubernetes-dir", str(programs.parent)]
+    with subprocess.Popen(command("cluster", "up", *options), stderr=subprocess.PIPE, text=True) as up:
         assert appears(home / "etcd.pid", seconds=60)
         cluster = ClusterHome(home / "state" / "default").running_pid()
         assert cluster is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,13 +18,13 @@ from drakit_kind.local import LocalCluster
 
 @pytest.fixture
 def cluster() -> Iterator[LocalCluster]:
-    directory = Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp"))
+    home = ClusterHome.temporary()
     spec = ClusterSpec(nodes=["node-1"], drivers=[DriverSpec(profile="a100-40gb", nodes=["node-1"])])
-    cluster = LocalCluster(spec, ClusterHome(directory))
+    cluster = LocalCluster(spec, home)
     cluster.start()
     yield cluster
     cluster.stop()
-    shutil.rmtree(directory)
+    shutil.rmtree(home.directory)
 
 
 def _partition(name: str) -> list[manifests.Object]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from drakit_kind.kubernetes.releases import Release
-from tests.kind.kubernetes.fake_go import Drakit, FakeGo, command, write_module
+from tests.kind.drakit_command import Drakit
+from tests.kind.kubernetes.fake_go import FakeGo, write_module
 
 
 @pytest.fixture
@@ -35,13 +35,6 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def drakit(cache: Path) -> Drakit:
+def drakit(drakit: Drakit, cache: Path) -> Drakit:
     """Run the command on the versions that are really pinned, with the cache of this test."""
-
-    def run(*arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == code, done.stdout + done.stderr
-        assert "Traceback" not in done.stderr
-        return done
-
-    return run
+    return drakit

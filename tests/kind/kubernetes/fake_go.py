@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from drakit_kind.kubernetes.releases import Release
 
@@ -113,14 +112,3 @@ def write_module(modules: Path, version: str, names: list[str], go_mod: str = GO
     (directory / "go.mod").write_text(go_mod)
     (directory / "go.sum").write_text("")
     return Release(version, directory)
-
-
-def command(*arguments: str) -> list[str]:
-    """``drakit`` as a process of its own."""
-    return [sys.executable, "-m", "drakit_kind", *arguments]
-
-
-class Drakit(Protocol):
-    """Runs ``drakit`` with these arguments and expects this exit status."""
-
-    def __call__(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]: ...

@@ -11,7 +11,8 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.kubernetes.cache import CacheEntry, cache_directory, host_platform
 from drakit_kind.kubernetes.releases import pinned_release
-from tests.kind.kubernetes.fake_go import Drakit, write_module
+from tests.kind.drakit_command import Drakit
+from tests.kind.kubernetes.fake_go import write_module
 
 _PLATFORM = "-".join(host_platform())
 

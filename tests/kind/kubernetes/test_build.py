@@ -19,7 +19,8 @@ from drakit_kind.kubernetes.build import build
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
 from drakit_kind.kubernetes.progress import BuildProgress
 from drakit_kind.kubernetes.releases import Release, pinned_release
-from tests.kind.kubernetes.fake_go import Drakit, FakeGo, command
+from tests.kind.drakit_command import Drakit, command
+from tests.kind.kubernetes.fake_go import FakeGo
 
 _SECONDS = 20.0
 _ALL = ["kube-apiserver", "kubelet", "etcd", "bridge"]
