@@ -13,6 +13,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from drakit_kind import private_files
+
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
@@ -21,18 +23,15 @@ def start(module: str, *arguments: str, log: Path) -> subprocess.Popen[bytes]:
 
     Its ``main`` begins with ``wait_for_starter``.
     """
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-    try:
+    with private_files.append_to(log) as output:
         return subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             stdin=subprocess.PIPE,
-            stdout=descriptor,
-            stderr=descriptor,
+            stdout=output,
+            stderr=output,
             cwd="/",  # it keeps no directory in use
             start_new_session=True,
         )
-    finally:
-        os.close(descriptor)
 
 
 def wait_for_starter() -> None:

@@ -1,9 +1,10 @@
-"""Files that hold a secret: nobody but the user can read them, from their first byte on."""
+"""Files that hold a secret, or may: nobody but the user can read them, from their first byte on."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import IO
 
 
 def write(path: Path, content: bytes | str) -> Path:
@@ -13,3 +14,8 @@ def write(path: Path, content: bytes | str) -> Path:
     with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)
     return scratch.replace(path)
+
+
+def append_to(path: Path) -> IO[bytes]:
+    """Open a file (0600), new or not, for what is added at its end: a log that processes print to."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")

@@ -19,7 +19,7 @@ from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
-from drakit_kind import bounds
+from drakit_kind import bounds, private_files
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import network
 from drakit_kind.spawn import log_tail
@@ -109,19 +109,16 @@ class ServerProcess:
 
     async def _spawn(self) -> asyncio.subprocess.Process:
         self.log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        descriptor = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        self._log_start = os.fstat(descriptor).st_size
-        try:
+        with private_files.append_to(self.log) as output:
+            self._log_start = output.tell()
             return await asyncio.create_subprocess_exec(
                 *tied(self._command),
                 stdin=subprocess.DEVNULL,
-                stdout=descriptor,
-                stderr=descriptor,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,  # Ctrl-C is for the supervisor, which stops its children in order
                 env=_environment() | dict(self._environment or {}),
             )
-        finally:
-            os.close(descriptor)
 
     async def _until_healthy(self, process: asyncio.subprocess.Process) -> None:
         deadline = time.monotonic() + self._start_seconds

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from drakit_client.readiness import TIED_VARIABLE
+from drakit_kind import private_files
 from drakit_kind.cluster import Report, silent
 
 _LOG_TAIL_LINES = 15
@@ -44,18 +45,15 @@ def spawn(
     seconds to do so in order.
     """
     with tempfile.TemporaryDirectory(prefix="drakit-", dir=_short()) as directory, _listener(directory) as ready:
-        descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
+        with private_files.append_to(log) as output:
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE if tied else subprocess.DEVNULL,
-                stdout=descriptor,
-                stderr=descriptor,
+                stdout=output,
+                stderr=output,
                 start_new_session=True,
                 env={**_environment(tied=tied), "NOTIFY_SOCKET": ready.getsockname()},
             )
-        finally:
-            os.close(descriptor)
         try:
             _wait_ready(ready, process, log, timeout, report)
         except BaseException:
