@@ -142,17 +142,16 @@ def machine_lock(records: Path = RECORDS) -> Iterator[None]:
 
     The lock's file and directory are removed by the last cluster, so that nothing is left of drakit.
     """
-    with _locked_file(records) as file:
+    with _locked_file(records):
         yield
         if not _journals(records):
             with suppress(OSError):
                 (records / "lock").unlink()
                 records.rmdir()
-        del file
 
 
 @contextmanager
-def _locked_file(records: Path) -> Iterator[IO[str]]:
+def _locked_file(records: Path) -> Iterator[None]:
     while True:
         records.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
@@ -163,7 +162,7 @@ def _locked_file(records: Path) -> Iterator[IO[str]]:
             fcntl.flock(file, fcntl.LOCK_EX)
             if os.fstat(file.fileno()).st_nlink == 0:
                 continue
-            yield file
+            yield
             return
 
 

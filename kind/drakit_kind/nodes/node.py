@@ -15,6 +15,7 @@ import yaml
 from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.concurrency import in_thread
+from drakit_kind.control_plane.probes import Probe
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.nodes import enter, kubelet_config
 from drakit_kind.nodes.cgroups import ControlGroup
@@ -141,14 +142,14 @@ class Node:
             self._containerd = None
         self._mounts.close()
 
-    def _process(self, program: str, command: list[str], healthy: Callable[[], object]) -> ServerProcess:
+    def _process(self, program: str, command: list[str], healthy: Probe) -> ServerProcess:
         entries = map(str, self._place.group.child(program).entries())
         inside = self._mounts.command(command)
         return ServerProcess(
             f"{program} of {self.name}",
             [sys.executable, "-I", "-S", enter.__file__, *entries, "--", *inside],
             log=self._place.log(f"{program}-{self.name}"),
-            healthy=healthy,  # type: ignore[arg-type]
+            healthy=healthy,
             environment={"PATH": search_path()},
             ended=self._ended,
             start_seconds=bounds.NODE_PROGRAM_START,
