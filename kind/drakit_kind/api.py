@@ -10,7 +10,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -83,6 +83,13 @@ class Api:
             namespace = self._in(target, obj["metadata"].get("namespace"))
             stored = self._run(self._connection.create(target, obj, namespace))
         return stored
+
+    def apply(self, *objects: Object, resources: Mapping[str, Resource] = BY_KIND) -> None:
+        """Create objects in order, or change those that are there (server-side apply). ``resources``: by their kind."""
+        for obj in objects:
+            resource, name = resources[obj["kind"]], obj["metadata"]["name"]
+            params = {"fieldManager": "drakit", "force": "true"}
+            self.patch(resource, name, obj, obj["metadata"].get("namespace"), patch_type="apply", params=params)
 
     def create_yaml(self, text: str) -> list[Object]:
         """Create every document of a YAML stream."""
@@ -250,16 +257,19 @@ class Api:
         condition: Callable[[list[Object]], bool],
         *,
         namespace: str | None = None,
+        label_selector: str = "",
         timeout: float = 30.0,
         what: str = "as expected",
     ) -> list[Object]:
-        """Watch a whole collection until ``condition(objects)`` holds; returns the objects."""
+        """Watch a collection, or what is selected of it, until ``condition(objects)`` holds; returns the objects."""
         seen: list[Object] = []
         timeout *= self._patience
 
         async def follow() -> list[Object]:
             changed = asyncio.Event()
-            reflector = Reflector(self._connection, resource, namespace=self._in(resource, namespace))
+            reflector = Reflector(
+                self._connection, resource, namespace=self._in(resource, namespace), label_selector=label_selector
+            )
             reflector.on_change(lambda _old, _new: changed.set())
             task = asyncio.create_task(reflector.run())
             try:
@@ -283,14 +293,14 @@ class Api:
 
     def wait_running(self, *pods: str, namespace: str | None = None, timeout: float = 30.0) -> list[Object]:
         """Wait until all these pods run."""
-        deadline = time.monotonic() + timeout
+        left = self._countdown(timeout)
         return [
             self.wait(
                 PODS,
                 pod,
                 lambda seen: seen.get("status", {}).get("phase") == "Running",
                 namespace=namespace,
-                timeout=max(0.1, deadline - time.monotonic()),
+                timeout=left(),
                 what="Running",
             )
             for pod in pods
@@ -300,10 +310,14 @@ class Api:
         self, resource: Resource, names: Iterable[str], *, namespace: str | None = None, timeout: float = 30.0
     ) -> None:
         """Wait until none of these objects exists."""
-        deadline = time.monotonic() + timeout
+        left = self._countdown(timeout)
         for name in names:
-            left = max(0.1, deadline - time.monotonic())
-            self._wait(resource, name, lambda seen: seen is None, namespace, timeout=left, what="gone")
+            self._wait(resource, name, lambda seen: seen is None, namespace, timeout=left(), what="gone")
+
+    def _countdown(self, timeout: float) -> Callable[[], float]:
+        """What is left for waits one after the other, each of which has patience of its own."""
+        deadline = time.monotonic() + timeout * self._patience
+        return lambda: max(0.1, deadline - time.monotonic()) / self._patience
 
     def wait_event(self, name: str, reason: str, *, containing: str = "", timeout: float = 30.0) -> str:
         """Wait for an event about an object; returns its message."""
