@@ -263,7 +263,7 @@ class KindCluster:
         return self._changes
 
     def _apply(self, objects: Sequence[Object]) -> None:
-        self._nodes.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(objects).encode())
+        self._connected.apply(*objects, resources=workloads.RESOURCES)
 
     def _program(self) -> Path:
         """The kind that was named, drakit's own build, or the one in PATH."""

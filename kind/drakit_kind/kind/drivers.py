@@ -17,7 +17,7 @@ from drakit_client.resources import (
     Resource,
 )
 from drakit_driver import profiles
-from drakit_kind.api import Api
+from drakit_kind.api import Api, WaitTimeout
 from drakit_kind.cluster import ClusterError, DriverSpec
 from drakit_kind.drivers import driver_name, times_prepared
 from drakit_kind.kind import workloads
@@ -28,8 +28,8 @@ Object = dict[str, Any]
 Apply = Callable[[Sequence[Object]], None]
 
 _WORKLOADS = (DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS)
-_START_SECONDS = 90.0
-_GONE_SECONDS = 60.0
+_WAIT_SECONDS = 20.0  # for each step; the cluster's patience multiplies it
+_READY_SECONDS = 90.0
 _PAUSE = 0.2
 _READY = re.compile(r"^ready$", re.MULTILINE)
 _KUBELET_DIR = "/var/lib/kubelet"
@@ -48,7 +48,8 @@ class PodDriver:
         self._nodes = nodes
         self._apply = apply
         self._objects = workloads.driver(spec, image)
-        self._instances = [workloads.instance_name(spec), f"{workloads.instance_name(spec)}-publisher"]
+        instance = workloads.instance_name(spec)
+        self._chosen = f"{NAME_LABEL} in ({instance}, {instance}-publisher)"
         self._ended = ""  # what pods that are gone had printed
 
     @property
@@ -59,20 +60,23 @@ class PodDriver:
     def start(self) -> None:
         """Create its objects and wait until each of its pods says that it is ready."""
         self._apply([*profiles.device_classes(self._spec.profile, self.name), *self._objects])
-        deadline = time.monotonic() + _START_SECONDS
-        while not self._ready():
-            if time.monotonic() > deadline:
-                raise ClusterError(
-                    f"driver {self.name} is not ready after {_START_SECONDS:.0f} s; {self._state()}\n{self.logs()}"
-                )
-            time.sleep(_PAUSE)
+        try:
+            for pod in self._wait(PODS, self._all_run, what="running"):
+                self._wait_ready(pod["metadata"]["name"])
+        except WaitTimeout as error:
+            raise ClusterError(f"driver {self.name} is not ready: {error}; {self._state()}\n{self.logs()}") from None
 
-    def _ready(self) -> bool:
-        pods = self._pods()
+    def _all_run(self, pods: Sequence[Object]) -> bool:
         publishers = sum(item["kind"] == "Deployment" for item in self._objects)
-        if len(pods) < len(self._spec.nodes) + publishers:
-            return False
-        return all(_task(pod) and _READY.search(self._log(pod)) for pod in pods)
+        return len(pods) == len(self._spec.nodes) + publishers and all(map(_task, pods))
+
+    def _wait_ready(self, pod: str) -> None:
+        deadline = time.monotonic() + _READY_SECONDS
+        # From the API server: a command in the node, for each look, would take longer than the driver does.
+        while not _READY.search(self._api.log(pod, namespace=NAMESPACE)):
+            if time.monotonic() > deadline:
+                raise WaitTimeout(f"pod {pod} has not said so within {_READY_SECONDS:.0f} s")
+            time.sleep(_PAUSE)
 
     def _state(self) -> str:
         pods = self._pods()
@@ -137,8 +141,12 @@ class PodDriver:
 
     def _of(self, resource: Resource) -> list[Object]:
         """What there is of this instance."""
-        chosen = f"{NAME_LABEL} in ({', '.join(self._instances)})"
-        return self._api.objects(resource, NAMESPACE, label_selector=chosen)
+        return self._api.objects(resource, NAMESPACE, label_selector=self._chosen)
+
+    def _wait(self, resource: Resource, condition: Callable[[list[Object]], bool], *, what: str) -> list[Object]:
+        return self._api.wait_all(
+            resource, condition, namespace=NAMESPACE, label_selector=self._chosen, timeout=_WAIT_SECONDS, what=what
+        )
 
     def _log(self, pod: Object) -> str:
         # From the node: the API server has none while it or the kubelet restarts, nor of a container that has ended.
@@ -158,11 +166,11 @@ class PodDriver:
             self._api.delete(resource, item["metadata"]["name"], NAMESPACE, propagation=propagation)
 
     def _wait_gone(self) -> None:
-        deadline = time.monotonic() + _GONE_SECONDS
-        while any(map(self._of, (PODS, *_WORKLOADS))):
-            if time.monotonic() > deadline:
-                raise ClusterError(f"pods of driver {self.name} are still there after {_GONE_SECONDS:.0f} s")
-            time.sleep(_PAUSE)
+        try:
+            for resource in (*_WORKLOADS, PODS):
+                self._wait(resource, lambda left: not left, what="gone")
+        except WaitTimeout as error:
+            raise ClusterError(f"driver {self.name} is not gone: {error}") from None
 
 
 def _task(pod: Object) -> str | None:

@@ -16,6 +16,7 @@ import yaml
 
 import drakit_allocator
 import drakit_driver
+from drakit_client.resources import BY_KIND, Resource
 from drakit_kind.cluster import DriverSpec
 from drakit_kind.control_plane.flags import gates_text
 from drakit_kind.drivers import driver_name, pools_of
@@ -24,6 +25,19 @@ Object = dict[str, Any]
 
 NAMESPACE = "drakit-system"
 NAME_LABEL = "app.kubernetes.io/name"
+_RBAC, _ADMISSION = "rbac.authorization.k8s.io", "admissionregistration.k8s.io"
+# Of all that the manifests have.
+RESOURCES = BY_KIND | {
+    resource.kind: resource
+    for resource in (
+        Resource(_RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False),
+        Resource(_RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False),
+        Resource(_ADMISSION, "v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False),
+        Resource(
+            _ADMISSION, "v1", "validatingadmissionpolicybindings", "ValidatingAdmissionPolicyBinding", namespaced=False
+        ),
+    )
+}
 _LAYOUT_DIRECTORY = "/etc/drakit-layout"
 _LAYOUT_FILE = "layout.yaml"
 
