@@ -8,11 +8,11 @@ GATES ?= needed
 # kindest/node:v1.37.1 takes a registry's node image instead of making one.
 KIND_IMAGE ?=
 JOBS ?= auto
-# Each worker has a cluster of its own; one more than the cores, because stories also wait. Real components are many
-# processes, and a kind cluster is one for all.
-E2E_JOBS_embedded := $(shell expr $$(nproc 2>/dev/null || echo 2) + 1)
-E2E_JOBS_binaries := $(shell nproc 2>/dev/null || echo 2)
-E2E_JOBS_kind := 1
+# Stories also wait, most of all for containers to start and to end.
+CORES := $(shell nproc 2>/dev/null || echo 2)
+E2E_JOBS_embedded := $(shell expr $(CORES) + 1)
+E2E_JOBS_binaries := $(shell expr $(CORES) \* 2)
+E2E_JOBS_kind := $(shell expr $(CORES) \* 2)
 E2E_JOBS ?= $(E2E_JOBS_$(CLUSTER))
 # Seconds that one story may take.
 E2E_TIMEOUT_embedded := 120
@@ -41,10 +41,15 @@ help:
 
 setup: $(STAMP)
 
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+# uv takes seconds where pip takes a minute; but it reads no pip.conf, which may have the only registry there is.
+install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || \
+	{ $(PIP) --upgrade 'pip>=25.1' && $(PIP) $(1); }
+
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable . --group dev
+	-$(PIP) uv
+	$(call install,--editable . --group dev)
 	@touch $@
 
 demo: setup $(if $(filter binaries,$(CLUSTER)),ready-binaries)
@@ -78,7 +83,7 @@ ready-binaries: setup
 
 # Images are made before the stories begin: it takes longer than a story may.
 ready-kind: setup $(if $(KIND_IMAGE),,ready-binaries)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[kind]'
+	$(call install,--editable '.[kind]')
 	$(if $(KIND_IMAGE),,$(BIN)/drakit kind node-image $(VERSION))
 	$(BIN)/drakit kind driver-image
 
