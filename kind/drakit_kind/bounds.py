@@ -17,7 +17,7 @@ NODE_PROGRAM_STOP = 10.0
 IMAGE_IMPORT = 60.0
 NODES_READY = 60.0
 # Control groups, interfaces and the guard, one after the other.
-PREMISES_LEAVE = 60.0
+_PREMISES_LEAVE = 60.0
 
 _OURS_START = 60.0
 _OURS_STOP = 20.0
@@ -25,7 +25,7 @@ _IMAGES = 2
 # etcd goes with the API server. Controllers, scheduler and nodes start at once, but may stop one after the other.
 _PROGRAMS: dict[Component, int] = {"apiserver": 2, "controllers": 1, "scheduler": 1}
 _NODES_START = NODE_PROGRAM_START + _IMAGES * IMAGE_IMPORT + NODE_PROGRAM_START + NODES_READY
-_NODES_STOP = 2 * NODE_PROGRAM_STOP + PREMISES_LEAVE
+_NODES_STOP = 2 * NODE_PROGRAM_STOP + _PREMISES_LEAVE
 
 
 def cluster_start(real: Collection[Component]) -> float:

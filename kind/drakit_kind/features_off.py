@@ -62,12 +62,12 @@ def why_left_out(item: pytest.Item) -> str:
     if not needed or not _uses_the_cluster(item) or item.config.getoption("--cluster-kubeconfig") is not None:
         return ""
     try:
-        return missing_gate(needed, _behaves_as(item.config), run_gates(item.session))
+        return _missing_gate(needed, _behaves_as(item.config), run_gates(item.session))
     except FeatureGateError:
         return ""  # the cluster refuses to start, and says why
 
 
-def missing_gate(needed: Iterable[str], minor: str, gates: Mapping[str, bool]) -> str:
+def _missing_gate(needed: Iterable[str], minor: str, gates: Mapping[str, bool]) -> str:
     """The first of these gates that is off in a minor version with ``gates`` set, in words; or ""."""
     on = FeatureGates(minor, gates)
     there = {gate.name for gate in on.known()}

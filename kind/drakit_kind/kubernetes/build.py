@@ -56,7 +56,7 @@ def build(release: Release, names: Sequence[str], entry: CacheEntry, progress: P
     return missing
 
 
-def link_flags(version: str) -> str:
+def _link_flags(version: str) -> str:
     """``-ldflags``: without the version in two places, emulated versions and feature gates are wrong."""
     major, minor, _ = version.split(".", 2)
     values = {"gitVersion": f"v{version}", "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
@@ -101,7 +101,7 @@ def _build_one(
     work = entry.unfinished / "work"
     work.mkdir(exist_ok=True)
     status = toolchain.run(
-        [go.executable, "build", "-o", built, "-ldflags", link_flags(release.version), release.package(name)],
+        [go.executable, "build", "-o", built, "-ldflags", _link_flags(release.version), release.package(name)],
         directory=release.directory,
         environment=toolchain.environment(_FLAGS, GOOS=goos, GOARCH=goarch, CGO_ENABLED="0", GOTMPDIR=str(work)),
         log=log,

@@ -15,7 +15,7 @@ from typing import Any
 from drakit_kind.images import PAUSE_IMAGE
 from drakit_kind.nodes.network import pod_addresses
 
-CNI_VERSION = "1.0.0"
+_CNI_VERSION = "1.0.0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,4 +112,4 @@ def network_config(bridge: str, subnet: IPv4Network, allocations: Path) -> str:
         "hairpinMode": True,
         "ipam": {"type": "host-local", "ranges": [[addresses]], "dataDir": str(allocations)},
     }
-    return json.dumps({"cniVersion": CNI_VERSION, "name": bridge, "plugins": [interface]}, indent=1)
+    return json.dumps({"cniVersion": _CNI_VERSION, "name": bridge, "plugins": [interface]}, indent=1)

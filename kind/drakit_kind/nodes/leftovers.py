@@ -96,7 +96,7 @@ class Journal:
     def undo(self, undo: Mapping[str, Undo] | None = None) -> None:
         """Undo everything, newest first, then forget it. ``ClusterError`` names all that could not be undone."""
         with machine_lock(self.path.parent):
-            how = default_undo(alone=_others(self.path) == []) if undo is None else undo
+            how = _default_undo(alone=_others(self.path) == []) if undo is None else undo
             problems = []
             for effect in reversed(self.effects()):
                 try:
@@ -195,7 +195,7 @@ def raised_settings(records: Path = RECORDS) -> dict[str, int]:
     return {effect["name"]: effect["from"] for effect in effects}
 
 
-def default_undo(*, alone: bool) -> dict[str, Undo]:
+def _default_undo(*, alone: bool) -> dict[str, Undo]:
     """How each effect is undone; ``alone``: no other cluster has nodes on this machine."""
     return {
         "cluster": _leave,

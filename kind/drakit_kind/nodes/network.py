@@ -71,7 +71,7 @@ def delete_bridge(name: str) -> None:
     if not exists(name):
         return
     deadline = time.monotonic() + _SECONDS
-    while (ports := ports_of(name)) and time.monotonic() < deadline:
+    while (ports := _ports_of(name)) and time.monotonic() < deadline:
         time.sleep(_PAUSE)
     for interface in (*ports, name):
         try:
@@ -86,7 +86,7 @@ def exists(name: str) -> bool:
     return Path("/sys/class/net", name).exists()
 
 
-def ports_of(bridge: str) -> list[str]:
+def _ports_of(bridge: str) -> list[str]:
     """The interfaces that are connected to a bridge."""
     directory = Path("/sys/class/net", bridge, "brif")
     return sorted(port.name for port in directory.iterdir()) if directory.exists() else []
