@@ -10,8 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import subprocess
-import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,19 +41,14 @@ _DEFAULTS = (
 )
 _SETTINGS = (*SETTINGS, "fs/inotify/max_user_instances", "fs/inotify/max_user_watches", "net/ipv4/ip_forward")
 _SECONDS = 10.0
-_PAUSE = 0.1
 
 
-def footprint(home: Path | None = None) -> frozenset[str]:
-    """One line for each thing.
-
-    With ``home``, a cluster's directory or one above, the processes are those of nodes and those that mention it;
-    otherwise all of drakit's, whatever they do.
-    """
+def footprint() -> frozenset[str]:
+    """One line for each thing, as ``interface drakit-4f2a61``."""
     return frozenset(
         [
-            *_processes(home),
-            *_mounts(home),
+            *_processes(),
+            *_mounts(),
             *_control_groups(),
             *_network(),
             *_packet_filter(),
@@ -64,35 +58,22 @@ def footprint(home: Path | None = None) -> frozenset[str]:
     )
 
 
-def left_behind(before: Iterable[str], home: Path | None = None, *, seconds: float = 20.0) -> list[str]:
-    """What is there and was not ``before``, once there is nothing, or after so many seconds."""
-    known, deadline = frozenset(before), time.monotonic() + seconds
-    while (more := footprint(home) - known) and time.monotonic() < deadline:
-        time.sleep(_PAUSE)
-    return sorted(more)
-
-
-def _processes(home: Path | None) -> Iterator[str]:
+def _processes() -> Iterator[str]:
     for directory in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it ended while we looked
             arguments = (directory / "cmdline").read_bytes().decode(errors="replace").split("\0")
             # One that ended and that nobody has asked for has no command line.
-            if arguments[0] and (_is_drakit(arguments, home) or _CGROUP.search((directory / "cgroup").read_text())):
+            if arguments[0] and (_is_drakit(arguments) or _CGROUP.search((directory / "cgroup").read_text())):
                 yield f"process {directory.name} {' '.join(arguments[:4])}"
 
 
-def _is_drakit(arguments: list[str], home: Path | None) -> bool:
-    pairs = itertools.pairwise(arguments)
-    modules = [name for option, name in pairs if option == "-m" and name.startswith("drakit")]
-    if home is None:
-        return bool(modules)
-    return modules == ["drakit_kind.nodes.guard"] or any(str(home) in argument for argument in arguments)
+def _is_drakit(arguments: list[str]) -> bool:
+    return any(option == "-m" and name.startswith("drakit") for option, name in itertools.pairwise(arguments))
 
 
-def _mounts(home: Path | None) -> Iterator[str]:
-    below = [*COVERED, *([home.resolve()] if home is not None else [])]
+def _mounts() -> Iterator[str]:
     for mount in mounts():
-        if any(mount.point.is_relative_to(place) for place in below):
+        if any(mount.point.is_relative_to(place) for place in COVERED):
             yield f"mount {mount.point} {mount.kind}"
 
 
