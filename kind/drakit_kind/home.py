@@ -21,9 +21,9 @@ from drakit_kind.cluster import ClusterError, ClusterSpec, checked_name
 
 # sun_path of AF_UNIX holds 108 bytes with the final NUL; the longest path is that of a driver's registration socket.
 _SOCKET_BYTES = 107
+_TYPICAL_SOCKET = "/n/node-999/plugins_registry/test-abcdef.gpu.nvidia.com-reg.sock"
 _LOCK_ATTEMPTS = 10
 _LOCK_PAUSE = 0.02  # seconds
-_TYPICAL_SOCKET = "/n/node-999/plugins_registry/test-abcdef.gpu.nvidia.com-reg.sock"
 
 
 def base_directory() -> Path:

@@ -15,6 +15,7 @@ from xml.etree import ElementTree
 
 import click
 
+from drakit_kind.backends import BACKENDS
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError
 from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
 from drakit_kind.readable_errors import readable_errors
@@ -29,7 +30,7 @@ _NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
 @click.option(
     "--cluster",
     "backend",
-    type=click.Choice(["embedded", "binaries", "kind"]),
+    type=click.Choice(BACKENDS),
     help="What to run it on.  [default: embedded]",
 )
 @click.option(

@@ -13,7 +13,7 @@ import yaml
 
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component
 from drakit_kind.control_plane.flags import Behaviour
-from drakit_kind.nodes.kubelet_config import known_gates
+from drakit_kind.nodes.kubelet_config import SYNC_FREQUENCY, known_gates
 
 Object = dict[str, Any]
 
@@ -36,8 +36,6 @@ _QUICK: Mapping[Component, Mapping[str, str]] = {
     "controllers": {"leader-elect": "false"},
     "scheduler": {"leader-elect": "false"},
 }
-# How soon a failed preparation is retried, among others; the default is a minute.
-_SYNC_FREQUENCY = "5s"
 
 
 def kind_config(spec: ClusterSpec, images: Mapping[str, str], *, dns: bool) -> Object:
@@ -95,7 +93,7 @@ def _kubelet(spec: ClusterSpec) -> Object:
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
-        "syncFrequency": _SYNC_FREQUENCY,
+        "syncFrequency": SYNC_FREQUENCY,
         **({"featureGates": dict(gates)} if gates else {}),
     }
 

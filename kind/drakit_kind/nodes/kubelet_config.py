@@ -17,6 +17,8 @@ from drakit_kind.control_plane.flags import Behaviour, gates_flag
 
 PORT = 10250
 HEALTH_PORT = 10248
+# How soon a failed preparation is retried, among others; the default is a minute.
+SYNC_FREQUENCY = "5s"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,8 +76,7 @@ def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
         "clusterDNS": [settings.address],
         "clusterDomain": "cluster.local",
         "resolvConf": "",
-        # How soon a failed preparation is retried, among others; the default is a minute.
-        "syncFrequency": "5s",
+        "syncFrequency": SYNC_FREQUENCY,
         # A full disk of a developer's machine is no reason to evict the pods of a test.
         "evictionHard": dict.fromkeys(
             ("imagefs.available", "imagefs.inodesFree", "nodefs.available", "nodefs.inodesFree"), "0%"

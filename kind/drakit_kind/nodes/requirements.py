@@ -13,6 +13,7 @@ from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.nodes import busybox, cgroups
 from drakit_kind.nodes.tools import TOOLS, run, tool
 
+# linux/capability.h: the bit of each.
 _CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_NET_ADMIN": 12, "CAP_SYS_CHROOT": 18, "CAP_MKNOD": 27}
 
 
