@@ -83,7 +83,7 @@ def _add_kind_options(group: pytest.OptionGroup, pluginmanager: pytest.PytestPlu
     if importlib.util.find_spec("pytest_kind") is not None and not pluginmanager.is_blocked("pytest-kind"):
         return
     group.addoption("--kind-bin", metavar="FILE", help="kind (default: drakit's build, or the one in PATH)")
-    group.addoption("--kind-kubectl-bin", metavar="FILE", help="kubectl (default: drakit's build, or the one in PATH)")
+    group.addoption("--kind-kubectl-bin", metavar="FILE", help="kubectl, for tests that run one; a cluster needs none")
     group.addoption(
         "--kind-image",
         metavar="IMAGE",

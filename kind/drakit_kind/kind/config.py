@@ -17,12 +17,13 @@ from drakit_kind.nodes.kubelet_config import SYNC_FREQUENCY, known_gates
 
 Object = dict[str, Any]
 
-# In kubeadm's ClusterConfiguration; the names are also those of static pods, without their prefix.
+# In kubeadm's ClusterConfiguration.
 _SECTIONS: Mapping[Component, str] = {
     "apiserver": "apiServer",
     "controllers": "controllerManager",
     "scheduler": "scheduler",
 }
+# What static pods and their containers are called, too.
 PROGRAMS: Mapping[Component, str] = {
     "apiserver": "kube-apiserver",
     "controllers": "kube-controller-manager",
