@@ -42,7 +42,9 @@ class DriverSpec:
     """One driver instance: a profile of ``drakit driver profiles`` on some nodes.
 
     ``name`` is the DRA driver name; None is the profile's own, e.g. ``gpu.nvidia.com``. Instances with names of their
-    own do not see each other's devices, which is how parallel tests share nodes.
+    own do not see each other's devices, which is how parallel tests share nodes. ``gpus`` are those of each node (None
+    is the profile's own number), ``layout`` is the file of the profile ``layout``, ``plugin_versions`` are services of
+    the kubelet's plugin API (none named: all), ``gates`` are feature gates of the driver.
     """
 
     profile: str
@@ -61,7 +63,8 @@ class ClusterSpec:
     ``version`` is what the components are (``versions`` names those that are another one), ``emulated_version`` what
     they behave like; None is each one's own. ``real`` are the components that are Kubernetes' own programs, taken from
     ``kubernetes_dir`` or from drakit's cache; the others are ours. One of ours behaves like the minor version of the
-    version it is said to be.
+    version it is said to be. ``port`` is the API server's on 127.0.0.1 (0: a free one); ``token`` (None: a random one)
+    and ``tls`` are of clusters that one process on this machine supervises.
     """
 
     name: str = "default"

@@ -44,7 +44,10 @@ async def listen(path: Path, handler: Handler) -> asyncio.Server:
 
 
 def call(path: Path, request: dict[str, Any], *, timeout: float) -> dict[str, Any]:
-    """Send one request from another process; ``ClusterError`` if it failed there or nobody listens."""
+    """Send one request from another process, and wait for the answer for ``timeout`` seconds at most.
+
+    Raises ``ClusterError`` if it failed there, or if nobody answers.
+    """
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.settimeout(timeout)
         try:

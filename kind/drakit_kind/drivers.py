@@ -65,7 +65,7 @@ class DriverProcess:
         return self._process.pid
 
     def start(self) -> None:
-        """Start it and wait until it is registered and has published."""
+        """Start it and wait until it is registered and has published; ``ClusterError`` with the log's end otherwise."""
         try:
             self._process = spawn.spawn(self._command(), log=self._log, timeout=_START_SECONDS, tied=True)
         except spawn.SpawnError as error:

@@ -40,6 +40,7 @@ def spawn(
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` in a session of its own, its output appended to ``log`` (0600), and wait until it is ready.
 
+    Raises ``SpawnError`` if it ends before it is, or is not within ``timeout`` seconds.
     ``tied``: it stops by itself when this process ends, however it ends. ``report`` gets what it says of its progress.
     On any failure, Ctrl-C included, it is ended before the exception leaves this function; it has ``end_timeout``
     seconds to do so in order.

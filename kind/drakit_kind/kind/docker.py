@@ -22,7 +22,7 @@ _NETWORK = "kind"
 
 
 def docker(*arguments: str, timeout: float = _CALL_SECONDS, stdin: IO[bytes] | bytes | None = None) -> str:
-    """Run one docker command and return what it prints; ``ClusterError`` with docker's own last line if it fails."""
+    """Run one docker command and return what it prints; see ``output``."""
     return output(["docker", *arguments], timeout=timeout, stdin=stdin)
 
 
@@ -34,9 +34,9 @@ def output(
     environment: Mapping[str, str] | None = None,
     directory: str | None = None,
 ) -> str:
-    """Run a command to its end and return its stdout.
+    """Run a command to its end, for ``timeout`` seconds at most, and return what it prints.
 
-    Its stderr, or the time it took, becomes a ``ClusterError``.
+    Raises ``ClusterError`` with its own last lines, or with the time that it took.
     """
     shown = " ".join(command[:4])
     try:

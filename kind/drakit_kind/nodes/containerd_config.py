@@ -20,7 +20,12 @@ _CNI_VERSION = "1.0.0"
 
 @dataclass(frozen=True, kw_only=True)
 class ContainerdSettings:
-    """What differs between the containerds of one machine."""
+    """What differs between the containerds of one machine.
+
+    ``directory`` has all that containerd keeps; ``plugins`` are directories of CNI plugins, ``networks`` is that of
+    their configurations, ``cdi`` that of CDI specs; ``shim`` and ``runc`` are programs; ``snapshotter`` is as of the
+    function of this name.
+    """
 
     directory: Path
     socket: Path
