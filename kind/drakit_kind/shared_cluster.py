@@ -72,7 +72,7 @@ class SharedCluster(Generic[C]):
             raise ClusterError(f"another worker could not start the cluster: {why.read_text()}")
         try:
             cluster = self._start()
-        except ClusterError as error:
+        except Exception as error:
             why.write_text(str(error))
             raise
         place.write_text(str(self._home_of(cluster).directory))

@@ -30,6 +30,8 @@ _RBAC, _ADMISSION = "rbac.authorization.k8s.io", "admissionregistration.k8s.io"
 RESOURCES = BY_KIND | {
     resource.kind: resource
     for resource in (
+        Resource(_RBAC, "v1", "roles", "Role"),
+        Resource(_RBAC, "v1", "rolebindings", "RoleBinding"),
         Resource(_RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False),
         Resource(_RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False),
         Resource(_ADMISSION, "v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False),

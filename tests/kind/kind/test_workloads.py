@@ -157,3 +157,12 @@ def test_a_wheel_has_the_manifests_where_an_installed_drakit_looks_for_them(
     assert not (tmp_path / "deploy").exists()
     assert (workloads.access(), workloads.driver(GPU, IMAGE), workloads.driver(TPU, IMAGE)) == before
     assert workloads.scheduler(IMAGE, name="mine", gates={}, emulated_version="1.37")
+
+
+def test_every_kind_of_the_manifests_has_its_place_in_the_api() -> None:
+    scheduler = workloads.scheduler(IMAGE, name="any", gates={}, emulated_version="1.37")
+    objects = [*workloads.access(), *scheduler, *workloads.driver(GPU, IMAGE), *workloads.driver(TPU, IMAGE)]
+    for item in objects:
+        resource = workloads.RESOURCES[item["kind"]]
+        assert resource.namespaced == ("namespace" in item["metadata"])
+        assert item["apiVersion"] in (f"{resource.group}/v1", "v1")
