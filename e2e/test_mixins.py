@@ -99,15 +99,21 @@ def _decisions(side: Side, layout: str, driver: str) -> list[list[str] | None]:
             host = side.cluster.spec.nodes[HOSTS[layout][index] - 1]
             where["nodeSelector"] = {"kubernetes.io/hostname": host}
         side.api.create(claim(name, *requests), pod(name, name, **where))
-        side.api.wait(PODS, name, _decided, what="bound or unschedulable")
+        # The first claim fits; a scheduler that has not seen the slices yet does not know, and tries again.
+        decided = _bound if index == 0 else _decided
+        side.api.wait(PODS, name, decided, what="bound or unschedulable")
         allocation = side.api.get(RESOURCE_CLAIMS, name).get("status", {}).get("allocation")
         decisions.append([result["device"] for result in allocation["devices"]["results"]] if allocation else None)
     return decisions
 
 
+def _bound(seen: dict[str, Any]) -> bool:
+    return bool(seen["spec"].get("nodeName"))
+
+
 def _decided(seen: dict[str, Any]) -> bool:
     conditions = seen.get("status", {}).get("conditions", [])
-    return bool(seen["spec"].get("nodeName")) or any(each.get("reason") == "Unschedulable" for each in conditions)
+    return _bound(seen) or any(each.get("reason") == "Unschedulable" for each in conditions)
 
 
 def _devices(side: Side, driver: str) -> list[dict[str, Any]]:

@@ -99,8 +99,7 @@ def _uids(slices: list[dict[str, Any]], driver: str) -> set[str]:
     return {item["metadata"]["uid"] for item in slices if item["spec"]["driver"] == driver}
 
 
-@pytest.mark.alone
-@pytest.mark.parametrize("component", ["apiserver", "controllers", "scheduler"])
+@pytest.mark.parametrize("component", [pytest.param("apiserver", marks=pytest.mark.alone), "controllers", "scheduler"])
 def test_a_restarted_component_takes_up_where_it_was(
     api: Api, cluster: Cluster, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree, component: Component, node: str
 ) -> None:
