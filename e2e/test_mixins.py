@@ -72,9 +72,9 @@ def native(cluster: Cluster, start_cluster: Callable[[ClusterSpec], Cluster]) ->
         yield Side(keeps_mixins, api)
 
 
-def _spec(layout: Path, nodes: Sequence[str], *, native: bool) -> DriverSpec:
+def _spec(layout: Path, nodes: Sequence[str], *, native: bool, name: str | None = None) -> DriverSpec:
     where = nodes[:4] if layout.name.startswith("tpu") else nodes[:1]
-    return DriverSpec(profile="layout", layout=str(layout), nodes=where, gates={GATE: native})
+    return DriverSpec(profile="layout", layout=str(layout), nodes=where, name=name, gates={GATE: native})
 
 
 def _file_for(layout: str, nodes: Sequence[str], directory: Path) -> Path:
@@ -123,7 +123,6 @@ def _devices(side: Side, driver: str) -> list[dict[str, Any]]:
     return [device for item in slices for device in mixins.applied(mixins.pool_of(item["spec"])).devices]
 
 
-@pytest.mark.xdist_group("mixins")  # a cluster of their own, once; and the layouts' driver names, one after the other
 @pytest.mark.parametrize("layout", CLAIMS)
 def test_a_layout_means_the_same_with_mixins_and_flattened(
     cluster: Cluster,
@@ -136,10 +135,10 @@ def test_a_layout_means_the_same_with_mixins_and_flattened(
 ) -> None:
     nodes(4 if layout.startswith("tpu") else 1)
     file = _file_for(layout, cluster.spec.nodes, tmp_path)
-    name = driver_name(_spec(file, cluster.spec.nodes, native=False))
+    name = f"{api.namespace}.{driver_name(_spec(file, cluster.spec.nodes, native=False))}"
     devices, decisions = {}, {}
     for which, side in {"native": native, "flattened": Side(cluster, api)}.items():
-        driver = side.cluster.driver(_spec(file, side.cluster.spec.nodes, native=which == "native"))
+        driver = side.cluster.driver(_spec(file, side.cluster.spec.nodes, native=which == "native", name=name))
         driver.start()
         try:
             devices[which] = _devices(side, name)

@@ -125,7 +125,7 @@ def _stories(configuration: Configuration) -> list[str]:
 def _at_once(configuration: Configuration, jobs: str | None) -> list[str]:
     """One at a time is in pytest's own process, which ends in order when it is interrupted; workers are ended."""
     chosen = jobs or ("1" if configuration.one_at_a_time else "auto")
-    return ["-n", "0"] if chosen == "1" else ["-n", chosen, "--dist", "loadgroup"]
+    return ["-n", "0"] if chosen == "1" else ["-n", chosen, "--dist", "worksteal"]
 
 
 def _problem(status: int, records: Sequence[Record]) -> str:
