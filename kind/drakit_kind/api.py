@@ -26,6 +26,9 @@ Condition = Callable[[Object], bool]
 
 ALL_NAMESPACES = "*"
 _CALL_SECONDS = 60.0
+_LOG_SECONDS = 10.0
+_LEAST_SECONDS = 0.1
+_PAUSE = 0.1
 
 
 class WaitTimeout(AssertionError):
@@ -151,9 +154,16 @@ class Api:
         return self._run(self._connection.request("GET", path, params=params)).decode()
 
     def environment(self, pod: str, container: str | None = None, namespace: str | None = None) -> dict[str, str]:
-        """``KEY=value`` lines of a container that prints its environment first."""
-        lines = self.log(pod, container, namespace).splitlines()
-        return dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#"))
+        """``KEY=value`` lines of a container that prints its environment first; waits until they are there."""
+        left = self._countdown(_LOG_SECONDS)
+        while True:
+            # A container runs before its first command has printed anything.
+            lines = self.log(pod, container, namespace).splitlines()
+            if variables := dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#")):
+                return variables
+            if left() <= _LEAST_SECONDS:
+                raise WaitTimeout(f"Pod {pod} has printed no environment; its log: {lines}")
+            time.sleep(_PAUSE)
 
     def events(self, name: str, namespace: str | None = None, *, reason: str = "") -> list[str]:
         """Messages of the events about an object of this name, oldest first, as ``Reason: message``."""
@@ -317,7 +327,7 @@ class Api:
     def _countdown(self, timeout: float) -> Callable[[], float]:
         """What is left for waits one after the other, each of which has patience of its own."""
         deadline = time.monotonic() + timeout * self._patience
-        return lambda: max(0.1, deadline - time.monotonic()) / self._patience
+        return lambda: max(_LEAST_SECONDS, deadline - time.monotonic()) / self._patience
 
     def wait_event(self, name: str, reason: str, *, containing: str = "", timeout: float = 30.0) -> str:
         """Wait for an event about an object; returns its message."""
