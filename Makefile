@@ -11,8 +11,8 @@ JOBS ?= auto
 # Stories also wait, most of all for containers to start and to end.
 CORES := $(shell nproc 2>/dev/null || echo 2)
 E2E_JOBS_embedded := $(shell expr $(CORES) + 1)
-E2E_JOBS_binaries := $(shell expr $(CORES) \* 2)
-E2E_JOBS_kind := $(shell expr $(CORES) \* 2)
+E2E_JOBS_binaries := $(shell expr $(CORES) \* 3)
+E2E_JOBS_kind := $(shell expr $(CORES) \* 3)
 E2E_JOBS ?= $(E2E_JOBS_$(CLUSTER))
 # Seconds that one story may take.
 E2E_TIMEOUT_embedded := 120
@@ -25,7 +25,7 @@ STAMP := $(VENV)/.installed
 # Compiling our modules at each start would take as long as starting a cluster does.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test e2e e2e-matrix e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind
+.PHONY: help setup setup-kind demo test e2e e2e-matrix e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind
 
 help:
 	@echo "make setup   create .venv with drakit (editable) and all that the tests need"
@@ -40,6 +40,13 @@ help:
 	@echo "make bench   timings, one table each"
 
 setup: $(STAMP)
+
+# The extra is only for those who use it.
+setup-kind: $(STAMP).kind
+
+$(STAMP).kind: $(STAMP)
+	$(call install,--editable '.[kind]')
+	@touch $@
 
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # uv takes seconds where pip takes a minute; but it reads no pip.conf, which may have the only registry there is.
@@ -82,8 +89,7 @@ ready-binaries: setup
 	$(if $(DRAKIT_KUBERNETES_DIR),,$(foreach version,$(sort $(NEWEST) $(VERSION)),$(BIN)/drakit kubernetes build $(version) &&) true)
 
 # Images are made before the stories begin: it takes longer than a story may.
-ready-kind: setup $(if $(KIND_IMAGE),,ready-binaries)
-	$(call install,--editable '.[kind]')
+ready-kind: setup-kind $(if $(KIND_IMAGE),,ready-binaries)
 	$(if $(KIND_IMAGE),,$(BIN)/drakit kind node-image $(VERSION))
 	$(BIN)/drakit kind driver-image
 
