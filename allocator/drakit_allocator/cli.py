@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import asyncio
 
     from drakit_allocator.scheduler import Scheduler
+    from drakit_client.connection import Connection
 
 
 @click.group()
@@ -56,22 +57,17 @@ def run(
 
 async def _run(kubeconfig: str | None, context: str | None, name: str, gates: object, leader_elect: bool) -> None:
     import asyncio
-    import os
-
-    from kubernetes.aio.config import ConfigException
 
     from drakit_allocator.scheduler import Scheduler
     from drakit_api.features import FeatureGates
-    from drakit_client.connection import Connection
+    from drakit_client.errors import ConfigurationError
     from drakit_client.readiness import told_to_stop
 
     assert isinstance(gates, FeatureGates)
     try:
-        connection = await Connection.from_kubeconfig(kubeconfig, context=context, user_agent="drakit-scheduler")
-    except ConfigException as error:
-        if kubeconfig or context or "KUBERNETES_SERVICE_HOST" not in os.environ:
-            raise click.ClickException(f"{error}; name a file with --kubeconfig") from error
-        connection = Connection.in_cluster(user_agent="drakit-scheduler")
+        connection = await _connect(kubeconfig, context)
+    except ConfigurationError as error:
+        raise click.ClickException(f"{error}; name a file with --kubeconfig") from error
     async with connection:
         process = Scheduler(connection, name=name, gates=gates, leader_election=leader_elect)
         task = asyncio.create_task(process.run())
@@ -79,6 +75,20 @@ async def _run(kubeconfig: str | None, context: str | None, name: str, gates: ob
             await _until_stopped(process, task, told_to_stop())
         except asyncio.CancelledError:
             click.echo(f"scheduled {process.counters.scheduled} pods", err=True)
+
+
+async def _connect(kubeconfig: str | None, context: str | None) -> Connection:
+    import os
+
+    from drakit_client.connection import Connection
+    from drakit_client.errors import ConfigurationError
+
+    try:
+        return await Connection.from_kubeconfig(kubeconfig, context=context, user_agent="drakit-scheduler")
+    except ConfigurationError:
+        if kubeconfig or context or "KUBERNETES_SERVICE_HOST" not in os.environ:
+            raise
+        return Connection.in_cluster(user_agent="drakit-scheduler")
 
 
 async def _until_stopped(process: Scheduler, task: asyncio.Task[None], stopping: asyncio.Event) -> None:

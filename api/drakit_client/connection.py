@@ -1,14 +1,15 @@
 """One connection to an API server: requests in, JSON objects or ``ApiError`` out.
 
-The official client loads the configuration (kubeconfig, in-cluster service account, TLS, token refresh); requests go
-through one shared aiohttp session and msgspec, because its generated models take milliseconds to build what the
-components only read once.
+Where it is and what opens it comes from a kubeconfig or a pod's service account; the official client loads what needs
+more than static credentials. Requests go through one shared aiohttp session and msgspec, because the official client's
+generated models take milliseconds to build what the components only read once.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import ssl
 import weakref
@@ -18,8 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import aiohttp
 import msgspec
+import yaml
 
-from drakit_client.errors import ApiError, api_error
+from drakit_client import kubeconfig, service_account
+from drakit_client.access import Access, TokenFile
+from drakit_client.errors import ApiError, ConfigurationError, api_error
 from drakit_client.resources import Resource
 
 if TYPE_CHECKING:
@@ -47,7 +51,8 @@ _CLOSING_TURNS = 100
 class Connection:
     """A bearer token or client certificate, one HTTP session, and the verbs of the Kubernetes API.
 
-    ``socket`` is a unix socket to connect to in place of the server's host and port.
+    ``socket`` is a unix socket to connect to in place of the server's host and port, ``server_name`` the host that the
+    server's certificate must be for, if not that of its URL.
 
     Use as ``async with``, or call ``close``. It belongs to the event loop in which the first request is made.
     """
@@ -58,8 +63,9 @@ class Connection:
         self,
         server: str,
         *,
-        token: str | None = None,
+        token: str | TokenFile | None = None,
         tls: ssl.SSLContext | None = None,
+        server_name: str | None = None,
         socket: Path | None = None,
         user_agent: str = "drakit",
         configuration: Configuration | None = None,
@@ -68,6 +74,7 @@ class Connection:
         self._socket = socket
         self._token = token
         self._tls = tls
+        self._server_name = server_name
         self._user_agent = user_agent
         self._configuration = configuration
         self._session: aiohttp.ClientSession | None = None
@@ -78,32 +85,50 @@ class Connection:
     async def from_kubeconfig(
         cls, path: str | Path | None = None, *, context: str | None = None, user_agent: str = "drakit"
     ) -> Connection:
-        """Read a kubeconfig (``$KUBECONFIG`` or ``~/.kube/config`` by default); raises ``ConfigException``."""
-        # Imported here: it takes 0.3 s that a component given a URL and a token need not pay.
-        from kubernetes.aio import config
-        from kubernetes.aio.client import Configuration
-
-        configuration = Configuration()
-        await config.load_kube_config(
-            config_file=str(path) if path else None, context=context, client_configuration=configuration
-        )
-        return cls.from_configuration(configuration, user_agent=user_agent)
+        """Read a kubeconfig (``$KUBECONFIG`` or ``~/.kube/config`` by default); raises ``ConfigurationError``."""
+        access = kubeconfig.read(path, context)
+        if access is None:
+            return await cls._from_official_client(path, context, user_agent)
+        return cls._from_access(access, user_agent)
 
     @classmethod
     def in_cluster(cls, *, user_agent: str = "drakit") -> Connection:
-        """The service account of the pod this runs in; raises ``ConfigException`` outside of one."""
+        """The service account of the pod this runs in; raises ``ConfigurationError`` outside of one."""
+        return cls._from_access(service_account.read(), user_agent)
+
+    @classmethod
+    def _from_access(cls, access: Access, user_agent: str) -> Connection:
+        return cls(
+            access.server, token=access.token, tls=access.tls, server_name=access.server_name, user_agent=user_agent
+        )
+
+    @classmethod
+    async def _from_official_client(cls, path: str | Path | None, context: str | None, user_agent: str) -> Connection:
+        # Imported here: it takes 0.4 s that most kubeconfigs need not pay.
         from kubernetes.aio import config
         from kubernetes.aio.client import Configuration
 
         configuration = Configuration()
-        config.load_incluster_config(client_configuration=configuration)
-        return cls.from_configuration(configuration, user_agent=user_agent)
+        named = os.pathsep.join(str(file) for file in kubeconfig.files(path))
+        try:
+            await config.load_kube_config(config_file=named, context=context, client_configuration=configuration)
+            return cls.from_configuration(configuration, user_agent=user_agent)
+        # The second line is what it raises when the content of a file has another shape than it should have.
+        except (
+            *(config.ConfigException, OSError, ValueError, yaml.YAMLError),
+            *(AttributeError, KeyError, TypeError),
+        ) as error:
+            raise ConfigurationError(f"{named}: {error}") from error
 
     @classmethod
     def from_configuration(cls, configuration: Configuration, *, user_agent: str = "drakit") -> Connection:
         """Any configuration of the official client."""
         return cls(
-            configuration.host, tls=_tls_context(configuration), user_agent=user_agent, configuration=configuration
+            configuration.host,
+            tls=_tls_context(configuration),
+            server_name=configuration.tls_server_name,
+            user_agent=user_agent,
+            configuration=configuration,
         )
 
     async def __aenter__(self) -> Connection:
@@ -140,10 +165,11 @@ class Connection:
 
     async def _headers(self) -> dict[str, str]:
         if self._token is not None:
-            return {"Authorization": f"Bearer {self._token}"}
+            token = self._token if isinstance(self._token, str) else self._token.current()
+            return {"Authorization": f"Bearer {token}"}
         if self._configuration is None:
             return {}
-        # Asked for at each request: exec plugins and projected service account tokens expire.
+        # Asked for at each request: the tokens of exec plugins expire.
         auth = cast("dict[str, dict[str, str]]", await self._configuration.auth_settings())
         return {entry["key"]: entry["value"] for entry in auth.values() if entry.get("in") == "header"}
 
@@ -180,7 +206,14 @@ class Connection:
             headers["Content-Type"] = content_type
         async with (
             self._turns,
-            self._open().request(method, self.server + path, data=data, params=params, headers=headers) as response,
+            self._open().request(
+                method,
+                self.server + path,
+                data=data,
+                params=params,
+                headers=headers,
+                server_hostname=self._server_name,
+            ) as response,
         ):
             raw = await response.read()
             if response.status >= 400:
@@ -293,7 +326,11 @@ class Connection:
         # The read bound is longer than the server's own, so that only a dead connection runs into it.
         timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS, sock_read=timeout_seconds + 30)
         async with self._open().get(
-            self.server + resource.path(namespace), params=params, headers=await self._headers(), timeout=timeout
+            self.server + resource.path(namespace),
+            params=params,
+            headers=await self._headers(),
+            timeout=timeout,
+            server_hostname=self._server_name,
         ) as response:
             if response.status >= 400:
                 raise _refusal(response.status, await response.read())

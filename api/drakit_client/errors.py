@@ -1,4 +1,4 @@
-"""What an API server answered when it refused a request, and how a request fails that it did not answer."""
+"""What an API server answered when it refused a request, and how one fails that it did not answer or never got."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ import aiohttp
 
 # The server is away, or went away before it answered.
 UNREACHABLE = (aiohttp.ClientError, OSError, TimeoutError)
+
+
+class ConfigurationError(Exception):
+    """A kubeconfig or a pod's service account does not say which API server, or not how to get in.
+
+    The message names the file and the field.
+    """
 
 
 class ApiError(Exception):

@@ -195,16 +195,15 @@ def _stop_once(loop: asyncio.AbstractEventLoop, stopping: asyncio.Event) -> None
 
 
 async def _connect(kubeconfig: str | None) -> Connection:
-    from kubernetes.aio.config import ConfigException
-
     from drakit_client.connection import Connection
+    from drakit_client.errors import ConfigurationError
 
     in_pod = "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ
     try:
         if kubeconfig == IN_CLUSTER or (kubeconfig is None and in_pod):
             return Connection.in_cluster(user_agent="drakit-driver")
         return await Connection.from_kubeconfig(kubeconfig, user_agent="drakit-driver")
-    except (ConfigException, OSError) as error:
+    except ConfigurationError as error:
         way_out = "give the kubeconfig of a cluster, such as `drakit cluster up` writes"
         raise click.ClickException(f"--kubeconfig: {error}; {way_out}") from None
 

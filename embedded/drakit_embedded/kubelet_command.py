@@ -126,16 +126,15 @@ async def _run(
     import os
     import secrets
 
-    from kubernetes.aio.config import ConfigException
-
     from drakit_client.connection import Connection
+    from drakit_client.errors import ConfigurationError
     from drakit_client.readiness import announce_ready, told_to_stop
     from drakit_embedded.kubelet import KubeletSimulator
     from drakit_embedded.kubelet.claims import CheckpointError
 
     try:
         connection = await Connection.from_kubeconfig(kubeconfig, context=context, user_agent="drakit-kubelet")
-    except (ConfigException, OSError) as error:
+    except ConfigurationError as error:
         raise click.ClickException(f"kubeconfig: {error}") from error
     token = os.environ.get("DRAKIT_KUBELET_TOKEN") or secrets.token_urlsafe(32)
     simulator = KubeletSimulator(
