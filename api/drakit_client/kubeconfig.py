@@ -56,7 +56,7 @@ def _expanded(file: Path) -> Path:
     try:
         return file.expanduser()
     except RuntimeError as error:
-        raise ConfigurationError(f"{file}: there is no home directory; name a kubeconfig") from error
+        raise ConfigurationError(f"{file}: there is no home directory") from error
 
 
 def read(path: str | Path | None = None, context: str | None = None) -> Access | None:

@@ -22,7 +22,7 @@ def read() -> Access:
     host, port = os.environ.get(_HOST), os.environ.get(_PORT)
     if not host or not port:
         missing = _HOST if not host else _PORT
-        raise ConfigurationError(f"${missing} is not set, so this is not a pod; name a kubeconfig")
+        raise ConfigurationError(f"${missing} is not set, so this is not a pod")
     name = "the pod's service account (automountServiceAccountToken)"
     token = TokenFile(DIRECTORY / "token", name)
     authority = DIRECTORY / "ca.crt"

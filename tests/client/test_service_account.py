@@ -58,7 +58,7 @@ def test_its_token_is_one_that_is_read_again(pod: Path) -> None:
 
 @pytest.mark.parametrize("name", ["KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"])
 def test_outside_of_a_pod_the_missing_variable_is_named(pod: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    message = rf"\${name} is not set, so this is not a pod; name a kubeconfig"
+    message = rf"\${name} is not set, so this is not a pod"
     monkeypatch.setenv(name, "")
     with pytest.raises(ConfigurationError, match=message):
         Connection.in_cluster()

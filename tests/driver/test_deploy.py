@@ -87,7 +87,7 @@ def test_containers_run_commands_that_exist_without_privileges(name: str, contai
     assert arguments[:2] == ["driver", "run"]
     # Everything on the command line is accepted: what fails is that this is no pod.
     result = CliRunner().invoke(run, arguments[2:], env={"NODE_NAME": "w2", "KUBERNETES_SERVICE_HOST": None})
-    assert "Service host/port is not set" in result.output, shlex.join(arguments)
+    assert "$KUBERNETES_SERVICE_HOST is not set" in result.output, shlex.join(arguments)
     security = container["securityContext"]
     assert security["capabilities"] == {"drop": ["ALL"]}
     assert security["allowPrivilegeEscalation"] is False

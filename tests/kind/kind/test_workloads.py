@@ -87,7 +87,7 @@ def test_the_program_accepts_its_command_line(spec: DriverSpec) -> None:
         if workload["kind"] in ("DaemonSet", "Deployment"):
             arguments = [word.replace("$(NODE_NAME)", "w2") for word in _container(workload)["args"]]
             result = CliRunner().invoke(run, arguments[2:], env={"NODE_NAME": "n1", "KUBERNETES_SERVICE_HOST": None})
-            assert "Service host/port is not set" in result.output, arguments
+            assert "$KUBERNETES_SERVICE_HOST is not set" in result.output, arguments
 
 
 def test_instances_have_names_and_pods_of_their_own() -> None:
