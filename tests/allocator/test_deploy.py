@@ -136,6 +136,9 @@ def test_the_container_runs_a_command_that_exists_without_privileges(monkeypatch
     environment = {"KUBECONFIG": "/nonexistent", "KUBERNETES_SERVICE_HOST": None}
     result = CliRunner().invoke(run, container["args"][2:], env=environment)
     assert "name a file with --kubeconfig" in result.output
+    # In a pod it is the service account that counts, and here is none.
+    result = CliRunner().invoke(run, env={"KUBECONFIG": "/nonexistent", "KUBERNETES_SERVICE_HOST": "10.96.0.1"})
+    assert "Error: $KUBERNETES_SERVICE_PORT is not set" in result.output
     security = container["securityContext"]
     assert security["capabilities"] == {"drop": ["ALL"]}
     assert security["allowPrivilegeEscalation"] is False
