@@ -119,7 +119,7 @@ async def _officially(path: Path, context: str | None = None) -> Access:
     connection = Connection.from_configuration(configuration)
     header = (await connection._headers()).get("authorization", "")
     token = header.removeprefix("Bearer ") or None
-    return Access(configuration.host, token, connection._tls, configuration.tls_server_name)
+    return Access(configuration.host, token, connection._tls, connection._server_name)
 
 
 TLS: Fields = {"server": SERVER, "certificate-authority": "{keys}/ca.crt"}
