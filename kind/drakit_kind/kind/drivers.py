@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
+from drakit_client.errors import ApiError
 from drakit_client.resources import (
     DAEMON_SETS,
     DEPLOYMENTS,
@@ -72,11 +73,17 @@ class PodDriver:
 
     def _wait_ready(self, pod: str) -> None:
         deadline = time.monotonic() + _READY_SECONDS
-        # From the API server: a command in the node, for each look, would take longer than the driver does.
-        while not _READY.search(self._api.log(pod, namespace=NAMESPACE)):
+        while not self._is_ready(pod):
             if time.monotonic() > deadline:
                 raise WaitTimeout(f"pod {pod} has not said so within {_READY_SECONDS:.0f} s")
             time.sleep(_PAUSE)
+
+    def _is_ready(self, pod: str) -> bool:
+        # From the API server: a command in the node, for each look, would take longer than the driver does.
+        try:
+            return bool(_READY.search(self._api.log(pod, namespace=NAMESPACE)))
+        except ApiError:
+            return False  # its container has ended, and is not started again yet
 
     def _state(self) -> str:
         pods = self._pods()
