@@ -3,8 +3,8 @@
 A well-kept library beats our own code, and the official client is one; but importing it takes 0.4 CPU seconds, a third
 of a driver's start, and a test session starts many components. It also writes inline keys to files in $TMPDIR, which
 stay there when the process is killed. So this takes a kubeconfig that it understands to the last field, and leaves
-every other one (exec plugins, auth providers, passwords, several files, proxies, impersonation, fields it has never
-heard of) to the official client.
+every other one (exec plugins, auth providers, passwords, several files, fields it has never heard of) to the official
+client.
 
 Source: client-go, tools/clientcmd (what is valid, which field wins) and its api/v1/types.go (the fields).
 """
@@ -43,6 +43,12 @@ _USER = {
     "tokenFile",
     "extensions",
 }
+# What no connection of ours can do; passed over, it would act as somebody else, or go where it should not.
+_IMPERSONATION = "asks for impersonation, which drakit cannot do; give the credentials of that user"
+_NOT_IN_USERS = dict.fromkeys(("as", "as-uid", "as-groups", "as-user-extra"), _IMPERSONATION)
+_NOT_IN_CLUSTERS = {
+    "proxy-url": "asks for a proxy, which drakit cannot use; name a server that can be reached directly"
+}
 _DEFAULT = "~/.kube/config"
 
 
@@ -76,11 +82,18 @@ def read(path: str | Path | None = None, context: str | None = None) -> Access |
     cluster = top.entry("clusters", "cluster", cluster_name)
     user_name = of_context.text("user")
     user = top.entry("users", "user", user_name) if user_name else _Fields(top.file, "users", {})
+    _refuse(cluster, _NOT_IN_CLUSTERS)
+    _refuse(user, _NOT_IN_USERS)
     known = ((top, _TOP), (of_context, _CONTEXT), (cluster, _CLUSTER), (user, _USER))
     # Which of two tokens wins is not the same in all clients.
     if any(fields.values.keys() - names for fields, names in known) or {"token", "tokenFile"} <= user.values.keys():
         return None
     return _access(cluster, user)
+
+
+def _refuse(fields: _Fields, what: Mapping[str, str]) -> None:
+    for field in sorted(fields.values.keys() & what.keys()):
+        raise fields.wrong(field, what[field])
 
 
 @dataclass(frozen=True)

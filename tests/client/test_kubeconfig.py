@@ -239,11 +239,8 @@ def test_without_a_path_it_is_the_file_of_the_environment_or_the_one_at_home(
         ({}, {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "plugin"}}, {}),
         ({}, {"auth-provider": {"name": "oidc"}}, {}),
         ({}, {"username": "u", "password": "p"}, {}),
-        ({}, {"token": "t", "as": "someone"}, {}),
-        ({}, {"token": "t", "as-groups": ["g"]}, {}),
         ({}, {"token": "t", "tokenFile": "/some/file"}, {}),
         ({}, {"token": "t", "of-next-year": 1}, {}),
-        ({"proxy-url": "http://proxy"}, {}, {}),
         ({"disable-compression": True}, {}, {}),
         ({}, {}, {"of-next-year": {"a": 1}}),
     ],
@@ -312,6 +309,9 @@ async def test_plugins_and_passwords_work_as_the_official_client_has_them(
 PLACE = r"users\[u\]\.user\."
 # Cluster, user, other fields, and what the message says after the file's path.
 DAMAGED: dict[str, tuple[Fields, Fields, Fields, str]] = {
+    "another user": ({}, {"token": "t", "as": "x"}, {}, f"{PLACE}as asks for impersonation, which drakit cannot do"),
+    "other groups": ({}, {"token": "t", "as-groups": ["g"]}, {}, f"{PLACE}as-groups asks for impersonation"),
+    "a proxy": ({"proxy-url": "http://p"}, {}, {}, r"clusters\[c\]\.cluster\.proxy-url asks for a proxy"),
     "no current context": ({}, {}, {"current-context": ...}, "current-context is not set; name a context"),
     "no such context": ({}, {}, {"current-context": "y"}, "contexts has no 'y'; there is x, x2"),
     "no contexts": ({}, {}, {"contexts": None}, "contexts has no 'x'; there is none"),
