@@ -50,8 +50,8 @@ def test_a_dgx_filled_at_random_is_never_over_committed(
     running = {item["metadata"]["name"] for item in api.objects(PODS) if item["status"].get("phase") == "Running"}
     assert running == held
 
-    # Those that wait go first. If one got its devices now and went while it is bound, kube-scheduler would take back the
-    # reservation alone, and leave the claim allocated for its next user (Unreserve in dynamicresources.go).
+    # Those that wait go first: of one that gets devices now and goes while it is bound, kube-scheduler takes back the
+    # reservation alone, and leaves its claim allocated for the next user (Unreserve in dynamicresources.go).
     waiting = [item["metadata"]["name"] for item in api.objects(PODS) if not _running(item)]
     for names in (waiting, sorted(running)):
         for name in names:
