@@ -41,13 +41,6 @@ help:
 
 setup: $(STAMP)
 
-# The extra is only for those who use it.
-setup-kind: $(STAMP).kind
-
-$(STAMP).kind: $(STAMP)
-	$(call install,--editable '.[kind]')
-	@touch $@
-
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # uv takes seconds where pip takes a minute; but it reads no pip.conf, which may have the only registry there is.
 install = $(BIN)/uv pip install --quiet --python $(BIN)/python $(1) || \
@@ -57,6 +50,13 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	-$(PIP) uv
 	$(call install,--editable . --group dev)
+	@touch $@
+
+# The extra is only for those who use it.
+setup-kind: $(STAMP).kind
+
+$(STAMP).kind: $(STAMP)
+	$(call install,--editable '.[kind]')
 	@touch $@
 
 demo: setup $(if $(filter binaries,$(CLUSTER)),ready-binaries)

@@ -155,13 +155,13 @@ class Api:
 
     def environment(self, pod: str, container: str | None = None, namespace: str | None = None) -> dict[str, str]:
         """``KEY=value`` lines of a container that prints its environment first; waits until they are there."""
-        left = self._countdown(_LOG_SECONDS)
+        deadline = time.monotonic() + _LOG_SECONDS * self._patience
         while True:
             # A container runs before its first command has printed anything.
             lines = self.log(pod, container, namespace).splitlines()
             if variables := dict(line.split("=", 1) for line in lines if "=" in line and not line.startswith("#")):
                 return variables
-            if left() <= _LEAST_SECONDS:
+            if time.monotonic() > deadline:
                 raise WaitTimeout(f"Pod {pod} has printed no environment; its log: {lines}")
             time.sleep(_PAUSE)
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import fcntl
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, silent
 from drakit_kind.home import ClusterHome
+from drakit_kind.kind.turns import one_at_a_time
 
 C = TypeVar("C")
 
@@ -45,7 +46,7 @@ class SharedCluster(Generic[C]):
         Leaving takes the one who started it until nobody else uses it; it is for the caller to stop it then.
         """
         with self._open("starter") as starter, self._open("users") as users:
-            with self._locked("door"):
+            with self._one_at_a_time("door"):
                 leads = _take(starter)
                 cluster = self._started() if leads else self._joined()
                 fcntl.flock(users, fcntl.LOCK_SH)
@@ -54,7 +55,7 @@ class SharedCluster(Generic[C]):
             finally:
                 if leads:
                     # Whoever comes now waits at the door, and then starts another.
-                    with self._locked("door"):
+                    with self._one_at_a_time("door"):
                         fcntl.flock(users, fcntl.LOCK_EX)
                         fcntl.flock(starter, fcntl.LOCK_UN)
 
@@ -62,7 +63,7 @@ class SharedCluster(Generic[C]):
     def turn(self, *, alone: bool) -> Iterator[None]:
         """Use it beside other tests, or ``alone``: when those before have ended, and while those after wait."""
         with self._open("room") as room:
-            with self._locked("queue"):
+            with self._one_at_a_time("queue"):
                 fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
             yield
 
@@ -84,11 +85,8 @@ class SharedCluster(Generic[C]):
     def _open(self, name: str) -> IO[str]:
         return (self._directory / name).open("w")
 
-    @contextmanager
-    def _locked(self, name: str) -> Iterator[None]:
-        with self._open(name) as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            yield
+    def _one_at_a_time(self, name: str) -> AbstractContextManager[None]:
+        return one_at_a_time(self._directory / name, silent)
 
 
 def _take(file: IO[str]) -> bool:

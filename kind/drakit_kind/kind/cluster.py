@@ -248,7 +248,7 @@ class KindCluster:
     def driver(self, spec: DriverSpec) -> Driver:
         """A driver as a DaemonSet, not created yet."""
         check_nodes(spec, self._spec)
-        return PodDriver(spec, api=self._connected, nodes=self._nodes, apply=self._apply, image=self._driver_image)
+        return PodDriver(spec, api=self._connected, nodes=self._nodes, image=self._driver_image)
 
     @property
     def _connected(self) -> Api:

@@ -26,7 +26,6 @@ from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kind.workloads import NAME_LABEL, NAMESPACE
 
 Object = dict[str, Any]
-Apply = Callable[[Sequence[Object]], None]
 
 _WORKLOADS = (DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS)
 _WAIT_SECONDS = 20.0  # for each step; the cluster's patience multiplies it
@@ -38,16 +37,12 @@ _CDI_DIR = "/var/run/cdi"
 
 
 class PodDriver:
-    """One driver instance in a kind cluster; see ``drakit_kind.cluster.Driver``.
+    """One driver instance in a kind cluster; see ``drakit_kind.cluster.Driver``. ``image`` is in all nodes."""
 
-    ``apply`` creates or changes objects; ``image`` is in all nodes.
-    """
-
-    def __init__(self, spec: DriverSpec, *, api: Api, nodes: Nodes, apply: Apply, image: str) -> None:
+    def __init__(self, spec: DriverSpec, *, api: Api, nodes: Nodes, image: str) -> None:
         self._spec = spec
         self._api = api
         self._nodes = nodes
-        self._apply = apply
         self._objects = workloads.driver(spec, image)
         instance = workloads.instance_name(spec)
         self._chosen = f"{NAME_LABEL} in ({instance}, {instance}-publisher)"
@@ -60,7 +55,8 @@ class PodDriver:
 
     def start(self) -> None:
         """Create its objects and wait until each of its pods says that it is ready."""
-        self._apply([*profiles.device_classes(self._spec.profile, self.name), *self._objects])
+        classes = profiles.device_classes(self._spec.profile, self.name)
+        self._api.apply(*classes, *self._objects, resources=workloads.RESOURCES)
         try:
             for pod in self._wait(PODS, self._all_run, what="running"):
                 self._wait_ready(pod["metadata"]["name"])

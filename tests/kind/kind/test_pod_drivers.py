@@ -32,6 +32,8 @@ class FakeApi:
             raise WaitTimeout("pods were not running")
         return [POD]
 
+    def apply(self, *_: object, **__: object) -> None: ...
+
     def log(self, _pod: str, **_: object) -> str:
         log = self.logs.pop(0) if len(self.logs) > 1 else self.logs[0]
         if isinstance(log, Exception):
@@ -48,7 +50,7 @@ class FakeApi:
 def _driver(*logs: str | Exception) -> PodDriver:
     api: Any = FakeApi(*logs)
     nodes: Any = None
-    return PodDriver(SPEC, api=api, nodes=nodes, apply=lambda objects: None, image="localhost/drakit:test")
+    return PodDriver(SPEC, api=api, nodes=nodes, image="localhost/drakit:test")
 
 
 def test_it_is_started_when_it_says_ready() -> None:
