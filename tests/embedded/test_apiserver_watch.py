@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import socket
+import struct
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
@@ -247,6 +251,21 @@ async def test_a_client_that_goes_away_leaves_nothing_behind(until: Callable[...
         await asyncio.gather(task, return_exceptions=True)
         await connection.close()
         await until(lambda: server.watching == 0, "the watch is closed")
+
+
+async def test_a_client_that_leaves_before_its_watch_begins_is_no_defect(
+    until: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Server(ServerConfig(token="t")) as server:
+        address = urlsplit(server.url)
+        for _ in range(20):
+            with socket.create_connection((address.hostname, address.port)) as client:
+                client.sendall(b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer t\r\n\r\n")
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        async with Connection(server.url, token="t") as connection:
+            await connection.list(resources.PODS)
+        await until(lambda: server.watching == 0, "the watches are closed")
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 @pytest.mark.parametrize("count", [0, 1, 7, 40])

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Mapping
 
 import msgspec
-from aiohttp import web
+from aiohttp import ClientConnectionResetError, web
 
 from drakit_embedded.apiserver import discovery, openapi, requests, statuses
 from drakit_embedded.apiserver.api import Api
@@ -49,6 +49,9 @@ class Handler:
         except web.HTTPRequestEntityTooLarge:
             refusal = statuses.too_large_body(BODY_BYTES)
             return answer(_encode(refusal.status()), refusal.code)
+        except ClientConnectionResetError:
+            # The client left before its answer began. Nobody reads this one; raised, aiohttp would log a defect.
+            return web.Response(status=400)
         except Exception as error:
             # A defect of this server; the client gets a Status all the same, and the log has the traceback.
             log.exception("%s %s", request.method, request.raw_path)
