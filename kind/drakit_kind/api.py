@@ -94,10 +94,6 @@ class Api:
             params = {"fieldManager": "drakit", "force": "true"}
             self.patch(resource, name, obj, obj["metadata"].get("namespace"), patch_type="apply", params=params)
 
-    def create_yaml(self, text: str) -> list[Object]:
-        """Create every document of a YAML stream."""
-        return [self.create(document) for document in yaml.safe_load_all(text) if document]
-
     def get(self, resource: Resource, name: str, namespace: str | None = None) -> Object:
         """Read one object; ``NotFound`` if there is none."""
         return self._run(self._connection.get(resource, name, self._in(resource, namespace)))

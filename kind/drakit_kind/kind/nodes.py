@@ -81,9 +81,9 @@ class Nodes:
         """Run a command in a node and return what it prints."""
         return exec_in(container, *command)
 
-    def kubectl(self, *arguments: str, stdin: bytes | None = None) -> str:
+    def kubectl(self, *arguments: str) -> str:
         """Run kubectl in the control plane, as administrator, and return what it prints."""
-        return exec_in(self.control_plane, *_KUBECTL, *arguments, stdin=stdin)
+        return exec_in(self.control_plane, *_KUBECTL, *arguments)
 
     def signal_task(self, container: str, task: str, signal: str) -> None:
         """Send a signal to a running container of a node, by the id that its pod's status shows."""

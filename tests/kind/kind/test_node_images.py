@@ -142,12 +142,10 @@ def test_a_busybox_that_was_named_and_is_none_is_no_reason_to_take_another(
     assert fake.calls == []
 
 
-def test_manifests_are_applied_by_the_control_planes_own_kubectl(
-    fake: FakeDocker,
-) -> None:
-    """So no kubectl is needed here."""
-    fake.answers("cat")
-    assert Nodes("drakit-story", ["a"]).kubectl("apply", "-f", "-", stdin=b"kind: Namespace") == "kind: Namespace"
+def test_a_control_planes_own_kubectl_is_asked(fake: FakeDocker) -> None:
+    """So none is needed here."""
+    fake.answers("echo ok")
+    assert Nodes("drakit-story", ["a"]).kubectl("get", "--raw", "/readyz").strip() == "ok"
     assert fake.calls == [
-        "exec --interactive drakit-story-control-plane kubectl --kubeconfig /etc/kubernetes/admin.conf apply -f -"
+        "exec drakit-story-control-plane kubectl --kubeconfig /etc/kubernetes/admin.conf get --raw /readyz"
     ]
