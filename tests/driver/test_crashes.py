@@ -159,6 +159,7 @@ async def test_claims_that_went_away_meanwhile_are_unprepared(api: Any, kubeconf
     assert not list((directory / NODE / "cdi").iterdir())
 
 
+@pytest.mark.usefixtures("signals_heard")
 async def test_cleanup_removes_slices_and_classes(api: Any, kubeconfig: Path) -> None:
     await api.put("nodes", {"metadata": {"name": NODE}})
     foreign = {"driver": "other.example.com", "nodeName": NODE, "pool": {"name": "p", "generation": 1}}

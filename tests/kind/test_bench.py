@@ -59,6 +59,7 @@ def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     assert all(name in done.stderr for name in NAMES)
 
 
+@pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize(
     ("name", "number"),
     [("scheduler", signal.SIGINT), ("apiserver", signal.SIGTERM)],

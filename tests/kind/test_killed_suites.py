@@ -23,21 +23,17 @@ def test_that_is_killed(cluster, driver):
     while True:  # signal.pause() would sleep through a signal that comes just before it
         time.sleep(0.1)
 """
-# As in a terminal: a script's background job, which this may be a part of, ignores SIGINT, and so do its children.
-_PYTEST = (
-    "import signal, sys, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    "sys.exit(pytest.main(sys.argv[1:]))"
-)
 _SECONDS = 60.0
 
 
+@pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize(
     ("number", "cluster_too"),
     [(signal.SIGKILL, False), (signal.SIGKILL, True), (signal.SIGTERM, False), (signal.SIGINT, False)],
 )
 def test_a_killed_test_run_leaves_nothing(tmp_path: Path, number: signal.Signals, cluster_too: bool) -> None:
     (tmp_path / "test_it.py").write_text(_SUITE)
-    command = [sys.executable, "-c", _PYTEST, "-s", "-q", "-p", "no:cacheprovider", "--cluster-nodes", "1"]
+    command = [sys.executable, "-m", "pytest", "-s", "-q", "-p", "no:cacheprovider", "--cluster-nodes", "1"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
         assert run.stdout is not None
         assert any("now" in line for line in run.stdout)

@@ -220,6 +220,7 @@ main()
 """
 
 
+@pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_takes_away_what_it_made_and_tells_what_it_saw(
     tmp_path: Path, number: signal.Signals

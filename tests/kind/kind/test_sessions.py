@@ -21,8 +21,7 @@ _SECONDS = 30.0
 # The shell is the child, the sleep is what it starts; both write their process ids.
 _SLOW = ["sh", "-c", 'sleep 1000 & echo $$ $! >"$0.new"; mv "$0.new" "$0"; wait']
 _RUNNER = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import sys
 from pathlib import Path
 from drakit_kind.kind.sessions import run_in_session
 run_in_session(sys.argv[2:], Path(sys.argv[1]), timeout=60)
@@ -55,6 +54,7 @@ def test_a_command_has_its_status_and_its_log(tmp_path: Path, script: str, statu
     assert (tmp_path / "log").read_text() == "done\n"
 
 
+@pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_what_a_command_has_started_ends_with_the_one_who_runs_it(tmp_path: Path, number: signal.Signals) -> None:
     command = [sys.executable, "-c", _RUNNER, str(tmp_path / "log"), *_SLOW, str(tmp_path / "pids")]
@@ -91,16 +91,15 @@ def test_builds_wait_for_each_other_and_say_so(tmp_path: Path) -> None:
     assert order == [f"waiting for another process that has {tmp_path / 'new' / 'lock'}", "first", "second"]
 
 
-# A script's background job, which this may be a part of, ignores SIGINT, and so do its children.
 _COMMAND = """
-import os, signal
-signal.signal(signal.SIGINT, signal.default_int_handler)
+import os
 os.geteuid = lambda: 0
 from drakit_kind.cli import main
 main()
 """
 
 
+@pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_debootstrap_ends_with_the_command_that_needs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals

@@ -280,6 +280,7 @@ def in_background(cache: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]
         process.communicate()
 
 
+@pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_build_ends_its_compilers_and_continues_later(
     go: FakeGo, drakit: Drakit, in_background: Callable[..., subprocess.Popen[str]], number: signal.Signals

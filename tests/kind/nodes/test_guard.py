@@ -33,6 +33,7 @@ signal.pause()
 """
 
 
+@pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "SIGINT"])
 def test_what_a_killed_process_has_done_is_undone(tmp_path: Path, how: str) -> None:
     text = SUPERVISOR.format(signal=how)
