@@ -1,0 +1,81 @@
+"""The image with driver and scheduler: the same drakit, whatever it is built from."""
+
+from __future__ import annotations
+
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from drakit_kind.cluster import silent
+from drakit_kind.images import write_layer
+from drakit_kind.kind import driver_image
+from tests.kind.kind.fake_docker import FakeDocker
+
+_TREE = Path(__file__).parents[3]
+_DOCKERFILE = _TREE / "driver" / "Dockerfile"
+# `docker save --output FILE NAME` writes a file, `docker cp - CONTAINER:/` reads one, `docker create` says an id.
+_DOCKER = """case "$1" in
+save) echo "image $4" >"$3" ;;
+cp) cat >"$(dirname "$0")/layer-$(ls "$(dirname "$0")" | wc -l).tar" ;;
+create) echo c0ffee ;;
+esac"""
+
+
+@pytest.fixture
+def docker(fake: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
+    """A daemon that has every image."""
+    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
+    fake.answers(_DOCKER)
+    return fake
+
+
+def _copied() -> set[str]:
+    lines = [line.split() for line in _DOCKERFILE.read_text().splitlines()]
+    return {source for line in lines if line[:1] == ["COPY"] and "--from=build" not in line for source in line[1:-1]}
+
+
+def test_the_dockerfile_copies_all_that_a_wheel_is_made_of() -> None:
+    """What is missing would be missing in the image without a word: a wheel is also made of what is left."""
+    project = tomllib.loads((_TREE / "pyproject.toml").read_text())
+    packed = {path.partition("/")[0] for path in project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]}
+    assert packed | {"pyproject.toml", project["project"]["readme"], "LICENSE"} == _copied()
+
+
+def test_docker_gets_what_the_dockerfile_copies_and_nothing_else() -> None:
+    """A source tree also has a virtual environment, of hundreds of megabytes."""
+    lines = (_TREE / ".dockerignore").read_text().splitlines()
+    assert lines[1] == "*"
+    assert {line.removeprefix("!") for line in lines if line.startswith("!")} == _copied()
+
+
+def test_in_a_source_tree_it_is_what_the_dockerfile_says(docker: FakeDocker) -> None:
+    name, file = driver_image.archive(silent, local=False)
+    assert f"build -f {_DOCKERFILE} -t {name} {_TREE}" in docker.calls
+    assert file.read_text() == f"image {name}\n"
+
+
+def test_an_installed_drakit_is_added_to_the_base(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver_image, "_source_tree", lambda: None)
+    dependencies = tmp_path / "dependencies.layer"
+    with dependencies.open("wb") as stream:
+        write_layer(stream, [])
+    monkeypatch.setattr(driver_image, "_dependencies", lambda report: dependencies)
+    name, file = driver_image.archive(silent, local=False)
+    assert file.read_text() == f"image {name}\n"
+    commit = next(call for call in docker.calls if call.startswith("commit"))
+    assert commit.endswith(f"c0ffee {name}")
+    assert '--change USER 65532:65532 --change ENTRYPOINT ["drakit"]' in commit
+    assert "PATH=/opt/drakit/bin:/usr/local/bin:" in commit
+    assert docker.calls[-2] == "rm --force --volumes c0ffee"
+    _, layer = sorted((tmp_path / "programs").glob("layer-*.tar"))
+    with tarfile.open(layer) as packed:
+        command = packed.extractfile("opt/drakit/bin/drakit")
+        assert command is not None
+        assert command.readline() == b"#!/usr/local/bin/python3\n"
+        assert {"drakit_kind", "drakit_api"} <= {
+            Path(name).parts[3] for name in packed.getnames() if name.count("/") > 2
+        }
