@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def apiserver() -> None:
-    """Run the embedded API server alone, without nodes, scheduler or drivers."""
+    """Run the embedded API server and its controllers, without nodes, scheduler or drivers."""
 
 
 @apiserver.command()

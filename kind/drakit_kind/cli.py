@@ -27,7 +27,7 @@ _COMMANDS = {
     "driver": ("drakit_driver.cli", "driver", "The fake DRA driver: print its slices, or run it on nodes."),
     "scheduler": ("drakit_allocator.cli", "scheduler", "Run the bundled scheduler against any API server."),
     "allocate": ("drakit_allocator.allocate_command", "allocate", "Answer allocation problems without a cluster."),
-    "apiserver": ("drakit_embedded.cli", "apiserver", "Run the embedded API server and its controllers alone."),
+    "apiserver": ("drakit_embedded.cli", "apiserver", "Run the embedded API server and its controllers."),
     "kubelet": (
         "drakit_embedded.kubelet_command",
         "kubelet",

@@ -40,7 +40,7 @@ _name = click.option(
 _data_dir = click.option(
     "--data-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep the cluster's files here, also after `down`. Default: a private directory that `down` removes.",
+    help="The --data-dir that the cluster was started with, if any.",
 )
 
 
@@ -90,7 +90,7 @@ def cluster() -> None:
     default=_DEFAULT_NODES,
     show_default=True,
     metavar="K",
-    help="Nodes, node-1 to node-K. 0 with --no-scheduler is an API server alone.",
+    help="Nodes, node-1 to node-K. 0 with --no-scheduler: API server and controllers only.",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1.  [default: a free one]")
 @click.option("--token", help="Bearer token of the API server.  [default: a random one]")
@@ -125,7 +125,11 @@ def cluster() -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Add the cluster to this file.  [default: $KUBECONFIG or ~/.kube/config]",
 )
-@_data_dir
+@click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the cluster's files here, also after `down`. Default: a private directory that `down` removes.",
+)
 @click.option("--no-scheduler", is_flag=True, help="Start no scheduler.")
 @click.option("--no-driver", is_flag=True, help="Start no driver: no devices.")
 def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options: Any) -> None:
@@ -136,7 +140,7 @@ def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options
     \b
     drakit cluster up --nodes 2 --driver a30@node-1 --driver h100-80gb@node-2
     drakit cluster up --name old --emulated-version 1.34 --feature-gates DRAPartitionableDevices=true
-    drakit cluster up --nodes 0 --no-scheduler            # an API server and controllers, nothing else
+    drakit cluster up --nodes 0 --no-scheduler            # API server and controllers, nothing else
     drakit cluster up --cluster binaries                  # Kubernetes' own programs
     drakit cluster up --real scheduler                    # only kube-scheduler is
     """
@@ -145,6 +149,7 @@ def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options
     end_in_order_on_signals()
     with readable_errors():
         home = _home(name, data_dir)
+        _refuse_layouts(options["drivers"], home)
         spec = _continued(_spec(checked_name(name), **options), home)
         path = kubeconfig_file or kubeconfig.default_path()
         running = _start_and_tell(spec, home, path)
@@ -185,6 +190,18 @@ def _spec(
         drivers=[] if no_driver else wanted,
         **fields,
     )
+
+
+def _refuse_layouts(drivers: Sequence[str], home: ClusterHome) -> None:
+    """A layout is a profile too, but its file would have no place in PROFILE[@NODE,...]."""
+    for text in drivers:
+        profile, _, chosen = text.partition("@")
+        if profile == "layout":
+            nodes = " ".join(f"--node {node}" for node in (chosen or "node-1").split(","))
+            raise ClusterError(
+                f"--driver {text}: takes no file; start the cluster with --no-driver and then "
+                f"`drakit driver run layout FILE {nodes} --kubelet-dir {home.nodes}/{{node}}`"
+            )
 
 
 def _start_and_tell(spec: ClusterSpec, home: ClusterHome, path: Path) -> LocalCluster:

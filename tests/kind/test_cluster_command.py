@@ -93,6 +93,11 @@ def test_two_clusters_run_side_by_side(drakit: Drakit, home: Path) -> None:
         (["cluster", "up", "--name", "../evil"], "cluster name '../evil': use at most 40 lower case letters"),
         (["cluster", "up", "--driver", "b200"], 'there is no profile "b200"; known are a100-40gb'),
         (
+            ["cluster", "up", "--driver", "layout@node-1,node-2"],
+            "--driver layout@node-1,node-2: takes no file; start the cluster with --no-driver and then `drakit driver "
+            "run layout FILE --node node-1 --node node-2 --kubelet-dir /",
+        ),
+        (
             ["cluster", "up", "--driver", "a30@node-9"],
             "driver a30: no node node-9; this cluster has node-1 ... node-5",
         ),
