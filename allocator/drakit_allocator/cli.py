@@ -22,7 +22,7 @@ def scheduler() -> None:
 @click.option("--kubeconfig", type=click.Path(dir_okay=False), help="Default: $KUBECONFIG, then ~/.kube/config.")
 @click.option("--context", help="Context of the kubeconfig to use.")
 @click.option("--scheduler-name", default="default-scheduler", show_default=True, help="Schedule pods that name this.")
-@click.option("--feature-gates", default="", help="A=true,B=false")
+@click.option("--feature-gates", default="", metavar="A=true,B=false", help="Gates that differ from their defaults.")
 @click.option("--emulated-version", default="1.37", show_default=True, help="Kubernetes version to behave like.")
 @click.option(
     "--leader-elect/--no-leader-elect",

@@ -201,7 +201,7 @@ class Driver:
             if len(set(values)) != len(values):
                 raise PluginError(
                     f"driver {self.name}: several nodes have the same {what.replace('_', ' ')}; "
-                    "put {node} into the directory, e.g. --kubelet-dir /tmp/nodes/{node}"
+                    "put {node} into the directory, e.g. --kubelet-dir ~/.drakit/default/n/{node}"
                 )
 
     async def _stop_plugins(self) -> None:

@@ -108,7 +108,7 @@ def run(
 
     \b
     drakit driver run dgx-a100 --node $(hostname)
-    drakit driver run a100-40gb --node a --node b --kubelet-dir '/tmp/nodes/{node}'
+    drakit driver run a100-40gb --node node-1 --node node-2 --kubelet-dir ~/.drakit/default/n/{node}
     drakit driver run tpu-v6e-4x4 --node a --node b --node c --node d --publish-only
     drakit driver run tpu-v6e-4x4 --node a --node b --node c --node d --serve b --no-publish
 

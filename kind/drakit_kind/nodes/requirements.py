@@ -25,7 +25,7 @@ def check_machine(binaries: Binaries, home: Path) -> None:
     if sys.platform != "linux":
         raise ClusterError("real nodes run on Linux only; here, use simulated ones, or a kind cluster")
     if os.geteuid() != 0:
-        raise ClusterError("real nodes need root, for mounts, control groups and interfaces; or use simulated ones")
+        raise ClusterError("real nodes need root, for mounts, cgroups and interfaces; or use simulated ones")
     problems = [*_tools(), *_rights(), *_control_groups(), *_file_system(home), *_binaries(binaries)]
     if problems:
         raise ClusterError("this machine lacks what real nodes need:" + "".join(f"\n- {each}" for each in problems))
@@ -57,13 +57,13 @@ def _rights() -> Iterable[str]:
 def _control_groups() -> Iterable[str]:
     found = cgroups.hierarchies()
     if not found:
-        yield "no control groups are mounted below /sys/fs/cgroup; mount cgroup2 there"
+        yield "no cgroups are mounted below /sys/fs/cgroup; mount cgroup2 there"
         return
     if missing := cgroups.missing(found):
-        yield f"there is no control group controller {', '.join(missing)}; is it in the kernel's option cgroup_disable?"
+        yield f"there is no cgroup controller {', '.join(missing)}; is it in the kernel's option cgroup_disable?"
     closed = [str(each.mount) for each in found if not os.access(each.mount, os.W_OK)]
     if closed:
-        yield f"control groups cannot be made in {', '.join(closed)}; in a container, use --privileged"
+        yield f"cgroups cannot be made in {', '.join(closed)}; in a container, use --privileged"
 
 
 def _file_system(home: Path) -> Iterable[str]:

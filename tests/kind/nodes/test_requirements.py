@@ -49,7 +49,7 @@ def test_all_that_is_missing_is_listed(root: None, monkeypatch: pytest.MonkeyPat
         assert f"\n- there is no `{name}` in PATH; install {package}" in said
     for name in PROGRAMS["kubelet"]:
         assert f"\n- there is no {name}; build it" in said
-    assert "\n- no control groups are mounted below /sys/fs/cgroup" in said
+    assert "\n- no cgroups are mounted below /sys/fs/cgroup" in said
 
 
 def test_tools_are_found_where_administrators_have_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
