@@ -28,7 +28,9 @@ both. Rows and stories are in [e2e/matrix](../e2e/matrix).
   is given back.
 - *not yet*: drakit's own components lack the feature, and the row must fail on them; when it passes, that is an error.
 - With a *real kubelet*, for which the run has to be root's, pods run in containers, by containerd.
+- *Seeds* are the documents that drakit comes from, by their numbers: [the list](architecture.md#seeds).
 """
+_ADDED_UP = "Minutes are those of the rows, added up; by default two run at once."
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,8 @@ def _made_by(runs: Mapping[str, Outcomes], combinations: Outcomes, today: date) 
     lines = [f"- {backend}: {summary(outcomes)}" for backend, outcomes in runs.items()]
     lines.append(f"- combinations of both: {summary(combinations)}")
     again = f'{COMMAND} ARGS="-k prioritized-list-1.36.3"'
-    return f"Made by `{COMMAND}` on {today.isoformat()}; one row alone: `{again}`.\n\n" + "\n".join(lines) + "\n"
+    made = f"Made by `{COMMAND}` on {today.isoformat()}; one row alone: `{again}`."
+    return "\n".join([made, _ADDED_UP, "", *lines, ""])
 
 
 def _alike(row: Row) -> tuple[str, str]:

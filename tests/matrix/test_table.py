@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -14,6 +15,7 @@ from e2e.matrix.rows import ROWS
 from e2e.matrix.stage import Stage
 from e2e.matrix.table import Outcome
 
+_DOCS = Path(__file__).parents[2] / "docs"
 _XML = """<testsuites><testsuite>
 <testcase name="test_row[first-1.36.3]" time="4.6"><properties><property name="kubelet" value="real" /></properties>
 </testcase>
@@ -58,12 +60,24 @@ def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     combinations = {"ours, ours, simulated, ours": Outcome("failed", 5)}
     lines = table.page(rows, runs, combinations, today=date(2026, 1, 2)).splitlines()
     assert "- embedded: 1 passed, 1 not yet, 0 min" in lines
+    assert "Minutes are those of the rows, added up; by default two run at once." in lines
     assert "## DRAThing" in lines
     assert "Phases: on → scheduler off" in lines
     assert "Source: KEP-1" in lines
     assert "| first | 1.37.1, kubelet 1.34.3 | passed, 3 s | passed, 40 s, real kubelet |" in lines
     assert "| second | 1.37.1 emulating 1.36 | not yet: nobody does it (issue 5) | not run |" in lines
     assert "| ours | ours | simulated | ours | **failed** |" in lines
+
+
+def test_each_seed_that_is_a_source_is_in_the_list_that_the_page_links() -> None:
+    page = table.page(ROWS, {}, {}, today=date(2026, 1, 2))
+    assert "(architecture.md#seeds)" in page
+    _, _, seeds = (_DOCS / "architecture.md").read_text(encoding="utf-8").partition("\n## Seeds\n")
+    named = {
+        number for row in ROWS for text in re.findall(r"seeds? ([\d, ]+)", row.source) for number in text.split(", ")
+    }
+    assert named
+    assert {number for number in named if f"| {number} |" not in seeds} == set()
 
 
 def test_rows_have_names_of_their_own_and_stay_together_by_feature() -> None:
