@@ -10,8 +10,8 @@ import os
 import select
 import signal
 import socket
+import struct
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,8 +21,8 @@ from drakit_kind import private_files
 from drakit_kind.cluster import Report, silent
 
 _LOG_TAIL_LINES = 15
-_SOCKET_DIRECTORY_BYTES = 80
 _MESSAGE_BYTES = 1024
+_SENDER = struct.Struct("3i")  # struct ucred of unix(7): process, user, group
 
 
 class SpawnError(Exception):
@@ -45,7 +45,7 @@ def spawn(
     On any failure, Ctrl-C included, it is ended before the exception leaves this function; it has ``end_timeout``
     seconds to do so in order.
     """
-    with tempfile.TemporaryDirectory(prefix="drakit-", dir=_short()) as directory, _listener(directory) as ready:
+    with _listener() as ready:
         with private_files.append_to(log) as output:
             process = subprocess.Popen(
                 command,
@@ -53,7 +53,7 @@ def spawn(
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                env={**_environment(tied=tied), "NOTIFY_SOCKET": ready.getsockname()},
+                env={**_environment(tied=tied), "NOTIFY_SOCKET": _address(ready)},
             )
         try:
             _wait_ready(ready, process, log, timeout, report)
@@ -136,15 +136,28 @@ def log_tail(log: Path, *, since: int = 0) -> str:
     return "".join(f"\n  {line}" for line in lines[first : first + _LOG_TAIL_LINES])
 
 
-def _short() -> str | None:
-    """Where temporary directories go, if a unix socket in one of them could have a name: it has 108 bytes at most."""
-    return None if len(os.fsencode(tempfile.gettempdir())) < _SOCKET_DIRECTORY_BYTES else "/tmp"  # noqa: S108
+def _listener() -> socket.socket:
+    """A socket with an abstract name: the kernel takes it back however this process ends, where a file would stay.
 
-
-def _listener(directory: str) -> socket.socket:
+    Such a name keeps nobody out, so each message comes with its sender.
+    """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    listener.bind(f"{directory}/ready")
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+    listener.bind("")
     return listener
+
+
+def _address(listener: socket.socket) -> str:
+    """As sd_notify has it: @ for the NUL with which an abstract name begins."""
+    name: bytes = listener.getsockname()
+    return "@" + name[1:].decode()
+
+
+def _heard(listener: socket.socket) -> str | None:
+    """The next message; None if it is another user's."""
+    message, about, _, _ = listener.recvmsg(_MESSAGE_BYTES, socket.CMSG_SPACE(_SENDER.size))
+    users = [_SENDER.unpack(data)[1] for _, kind, data in about if kind == socket.SCM_CREDENTIALS]
+    return message.decode(errors="replace") if users == [os.getuid()] else None
 
 
 def _wait_ready(
@@ -160,10 +173,11 @@ def _wait_ready(
         while (left := deadline - time.monotonic()) > 0:
             readable = select.select([ready.fileno(), died], [], [], left)[0]
             if ready.fileno() in readable:
-                said = ready.recv(_MESSAGE_BYTES).decode(errors="replace")
+                said = _heard(ready)
                 if said == "READY=1":
                     return
-                report(said.removeprefix("STATUS="))
+                if said is not None:
+                    report(said.removeprefix("STATUS="))
             if died in readable:
                 raise SpawnError(
                     f"ended with status {process.wait()} before it was ready; the end of {log}:{log_tail(log)}"

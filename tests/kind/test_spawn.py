@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -74,6 +75,27 @@ def test_a_tied_process_does_not_outlive_the_one_that_started_it(tmp_path: Path)
     killed = subprocess.run(_python(starter), capture_output=True, text=True, timeout=60, check=False)
     pid = int(killed.stdout)
     assert ended(pid, seconds=20)
+
+
+def test_a_starter_that_is_killed_while_it_waits_leaves_no_file(tmp_path: Path) -> None:
+    kill_starter = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
+    starter = (
+        "import sys; from pathlib import Path; from drakit_kind import spawn\n"
+        f"spawn.spawn([sys.executable, '-c', {kill_starter!r}], log=Path({str(tmp_path / 'log')!r}), timeout=20)\n"
+    )
+    temporary = tmp_path / "t"
+    temporary.mkdir()
+    subprocess.run(_python(starter), env={**os.environ, "TMPDIR": str(temporary)}, timeout=60, check=False)
+    assert {path.name for path in tmp_path.rglob("*")} == {"t", "log"}
+
+
+def test_only_processes_of_the_same_user_can_say_that_one_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = _python(_READY + "import signal; signal.pause()")
+    monkeypatch.setattr(os, "getuid", lambda: 1 + os.geteuid())  # as if the one that says so were another user's
+    with pytest.raises(spawn.SpawnError, match="not ready within"):
+        spawn.spawn(command, log=tmp_path / "log", timeout=1)
 
 
 def test_the_end_of_a_log_begins_where_a_go_program_panicked(tmp_path: Path) -> None:
