@@ -29,15 +29,18 @@ unexport PYTHONDONTWRITEBYTECODE
 
 help:
 	@echo "make setup   create .venv with drakit (editable) and all that the tests need"
+	@echo "make setup-kind  the same with what kind clusters need; make e2e CLUSTER=kind does it by itself"
 	@echo "make demo    a DGX A100 and a TPU pool in a cluster, claims running, pictures of who got what  [CLUSTER=embedded|binaries]"
 	@echo "make test    unit tests and recorded vectors            [ARGS='-k quantity']"
 	@echo "make e2e     the end-to-end suite                       [CLUSTER=embedded|binaries|kind VERSION=1.37.1 ARGS='-k tpu'"
-	@echo "                 GATES=A=true,B=false; default: needed, those that stories need and a version has off]"
+	@echo "                 GATES=A=true,B=false; default: needed, those that stories need and a version has off"
+	@echo "                 KIND_IMAGE=kindest/node:v1.37.1, of kind; without it one is made: Go and root]"
 	@echo "make e2e-matrix  gates, emulated versions and version skew, on ours and on Kubernetes'; writes docs/compatibility.md"
 	@echo "                 [ARGS='-k 1.36.3' runs some rows, ARGS='--cluster embedded' on one backend]"
 	@echo "make e2e-leftovers  that real nodes leave nothing on this machine, even if killed (root) [CLUSTER=binaries|kind]"
 	@echo "make lint    ruff, mypy --strict, import-linter"
-	@echo "make bench   timings, one table each"
+	@echo "make bench   timings, one table each                    [ARGS='startup latency']"
+	@echo "make clean   remove .venv, dist and build"
 
 setup: $(STAMP)
 
