@@ -66,6 +66,6 @@ def _rules() -> Iterator[str]:
 
 
 def _files() -> Iterator[str]:
-    """What drakit, Python's libraries and kind call temporary."""
-    for pattern in ("drakit-*", "tmp*", "pykube-*", ".pytest-kind"):
+    """What Python's libraries and kind call temporary."""
+    for pattern in ("tmp*", "pykube-*", ".pytest-kind"):
         yield from (f"file {path}" for path in Path("/tmp").glob(pattern))

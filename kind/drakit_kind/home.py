@@ -22,6 +22,8 @@ from drakit_kind.cluster import ClusterError, ClusterSpec, checked_name
 # sun_path of AF_UNIX holds 108 bytes with the final NUL; the longest path is that of a driver's registration socket.
 _SOCKET_BYTES = 107
 _TYPICAL_SOCKET = "/n/node-999/plugins_registry/test-abcdef.gpu.nvidia.com-reg.sock"
+# In the environment of all that a cluster's process starts: the cluster's directory. It tells whose they are.
+CLUSTER_VARIABLE = "DRAKIT_CLUSTER"
 _LOCK_ATTEMPTS = 10
 _LOCK_PAUSE = 0.02  # seconds
 

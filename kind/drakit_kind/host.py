@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from drakit_client.readiness import announce_ready, told_to_stop
 from drakit_kind import control
 from drakit_kind.cluster import ClusterError
 from drakit_kind.concurrency import first_of
-from drakit_kind.home import ClusterHome
+from drakit_kind.home import CLUSTER_VARIABLE, ClusterHome
 from drakit_kind.temporary import remove_after
 
 
@@ -51,6 +52,7 @@ def main() -> None:
     gc.disable()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname).1s %(name)s: %(message)s")
     home = ClusterHome(Path(sys.argv[1]))
+    os.environ[CLUSTER_VARIABLE] = str(home.directory)
     lock = home.lock()
     if lock is None:
         raise SystemExit(f"{home.directory}: this cluster is running already")

@@ -2,7 +2,9 @@
 
 Looks at the machine itself, not at what drakit has written down: what was forgotten there must not be forgotten here.
 It knows the places that kubelets, containerd and CNI are known to leave things in, and takes from shared ones, such as
-the list of processes, only what can be drakit's.
+the list of processes, only what can be drakit's. Processes are drakit's by what they are (a component of drakit), by
+where they are (a control group of a cluster), or by whom they come from: the programs of a control plane are called as
+everywhere, and the same program may be running for somebody else.
 """
 
 from __future__ import annotations
@@ -10,11 +12,13 @@ from __future__ import annotations
 import itertools
 import re
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.home import CLUSTER_VARIABLE
 from drakit_kind.nodes.cgroups import hierarchies
 from drakit_kind.nodes.leftovers import MARK, RECORDS, raised_settings
 from drakit_kind.nodes.mounts import mounts
@@ -63,12 +67,19 @@ def _processes() -> Iterator[str]:
         with suppress(OSError):  # it ended while we looked
             arguments = (directory / "cmdline").read_bytes().decode(errors="replace").split("\0")
             # One that ended and that nobody has asked for has no command line.
-            if arguments[0] and (_is_drakit(arguments) or _CGROUP.search((directory / "cgroup").read_text())):
+            if arguments[0] and (_is_drakit(arguments) or _is_of_cluster(directory)):
                 yield f"process {directory.name} {' '.join(arguments[:4])}"
 
 
 def _is_drakit(arguments: list[str]) -> bool:
     return any(option == "-m" and name.startswith("drakit") for option, name in itertools.pairwise(arguments))
+
+
+def _is_of_cluster(process: Path) -> bool:
+    if _CGROUP.search((process / "cgroup").read_text()):
+        return True
+    variables = (process / "environ").read_bytes().split(b"\0")  # none of our business where it cannot be read
+    return any(variable.startswith(f"{CLUSTER_VARIABLE}=".encode()) for variable in variables)
 
 
 def _mounts() -> Iterator[str]:
@@ -109,6 +120,8 @@ def _files() -> Iterator[str]:
             if not content or directory / MARK in content:
                 yield f"directory {directory}"
     yield from (f"directory {name}" for name in _DEFAULTS if Path(name).exists())
+    for base in {"/tmp", tempfile.gettempdir()}:  # noqa: S108  # where clusters have their directories, and the rest
+        yield from (f"file {path}" for path in Path(base).glob(f"{_OURS}*"))
 
 
 def _settings() -> Iterator[str]:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from drakit_kind.cluster import ClusterSpec
+from drakit_kind.home import CLUSTER_VARIABLE, ClusterHome
+from drakit_kind.local import LocalCluster
 from drakit_kind.nodes.footprint import footprint
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(1000)"]
@@ -17,11 +24,11 @@ Process = subprocess.Popen[bytes]
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., Process]]:
-    """``start("-m", "x")``: a process with these arguments, killed after the test."""
+    """``start("-m", "x", NAME="value")``: a process with these arguments and variables, killed after the test."""
     started: list[Process] = []
 
-    def run(*arguments: str) -> Process:
-        started.append(subprocess.Popen([*SLEEPER, *arguments]))
+    def run(*arguments: str, **variables: str) -> Process:
+        started.append(subprocess.Popen([*SLEEPER, *arguments], env={**os.environ, **variables}))
         return started[-1]
 
     yield run
@@ -30,18 +37,58 @@ def start() -> Iterator[Callable[..., Process]]:
         process.wait()
 
 
-def seen(process: Process) -> bool:
-    return any(line.startswith(f"process {process.pid} ") for line in footprint())
+def seen(pid: int) -> bool:
+    return any(line.startswith(f"process {pid} ") for line in footprint())
+
+
+def wait_seen(pid: int) -> None:
+    """For a moment after its start a process has our command line, or none."""
+    deadline = time.monotonic() + 20
+    while not seen(pid):
+        assert time.monotonic() < deadline
 
 
 def test_components_of_drakit_are_seen_without_knowing_where_they_are_until_they_end(
     start: Callable[..., Process],
 ) -> None:
     component, other = start("-m", "drakit_kind.host", "x"), start()
-    deadline = time.monotonic() + 20
-    while not seen(component):  # for a moment after its start it has our command line, or none
-        assert time.monotonic() < deadline
-    assert not seen(other)
+    wait_seen(component.pid)
+    assert not seen(other.pid)
     component.kill()
     component.wait()
-    assert not seen(component)
+    assert not seen(component.pid)
+
+
+def test_programs_of_a_cluster_are_seen_whatever_they_are_called(start: Callable[..., Process]) -> None:
+    program, other = start(**{CLUSTER_VARIABLE: "/somewhere"}), start("/somewhere", NAME=f"{CLUSTER_VARIABLE}=x")
+    wait_seen(program.pid)
+    assert not seen(other.pid)
+
+
+def test_whatever_the_process_of_a_cluster_starts_is_seen() -> None:
+    home = ClusterHome.temporary()
+    cluster = LocalCluster(ClusterSpec(nodes=[]), home, temporary=True)
+    try:
+        cluster.start()
+        started = children(home.running_pid())
+        assert started  # who removes the cluster's directory, if nothing else
+        for pid in started:
+            wait_seen(pid)
+        assert f"file {home.directory}" in footprint()
+    finally:
+        cluster.stop()
+        shutil.rmtree(home.directory)
+
+
+def children(pid: int | None) -> list[int]:
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=True)
+    return [int(line) for line in listed.stdout.split()]
+
+
+def test_temporary_directories_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "other").mkdir()
+    with tempfile.TemporaryDirectory(prefix="drakit-image-") as directory:
+        found = footprint()
+        assert f"file {directory}" in found
+        assert f"file {tmp_path}/other" not in found
