@@ -82,7 +82,8 @@ e2e-matrix: setup
 
 LEFTOVERS_ON := $(if $(filter kind,$(CLUSTER)),kind,binaries)
 e2e-leftovers: setup ready-$(LEFTOVERS_ON)
-	$(BIN)/python -m pytest e2e/machine --cluster $(LEFTOVERS_ON) -o timeout=$(E2E_TIMEOUT_$(LEFTOVERS_ON)) $(ARGS)
+	$(BIN)/python -m pytest e2e/machine --cluster $(LEFTOVERS_ON) -o timeout=$(E2E_TIMEOUT_$(LEFTOVERS_ON)) \
+		$(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)
 
 ready-embedded:
 
