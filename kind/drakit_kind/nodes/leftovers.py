@@ -13,7 +13,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -29,6 +29,7 @@ log = logging.getLogger(__name__)
 RECORDS = Path("/run/drakit")
 SYSCTL = Path("/proc/sys")
 _SUFFIX = ".journal"
+_NEW = "new"  # a journal that is being created; what a killed process has left of one is overwritten
 # In a directory of the machine that was made for a cluster: what it is and who may remove it.
 MARK = ".made-by-drakit"
 _WAIT_SECONDS = 60.0  # for another process that is undoing the same
@@ -54,11 +55,13 @@ class Journal:
     def create(cls, home: Path, records: Path = RECORDS) -> Journal:
         """A new one for the cluster whose files are in ``home``."""
         with machine_lock(records):
-            path = records / f"{secrets.token_hex(3)}{_SUFFIX}"
-            file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600), "r+b")
+            # Under a name that nobody looks for until it is locked: who took it first would wait for `machine_lock`.
+            scratch = records / _NEW
+            file = os.fdopen(os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600), "r+b")
             fcntl.flock(file, fcntl.LOCK_EX)
-            journal = cls(path, file)
+            journal = cls(records / f"{secrets.token_hex(3)}{_SUFFIX}", file)
             journal.write({"effect": "cluster", "home": str(home.absolute())})
+            scratch.rename(journal.path)
             return journal
 
     @classmethod
@@ -94,19 +97,30 @@ class Journal:
         return _effects(self.path)
 
     def undo(self, undo: Mapping[str, Undo] | None = None) -> None:
-        """Undo everything, newest first, then forget it. ``ClusterError`` names all that could not be undone."""
+        """Undo everything, newest first, then forget it. ``ClusterError`` names all that could not be undone.
+
+        What others have written down too is left to the last of them.
+        """
+        how = _UNDO if undo is None else undo
         with machine_lock(self.path.parent):
-            how = _default_undo(alone=_others(self.path) == []) if undo is None else undo
+            shared = [
+                _subject(effect)
+                for path in _journals(self.path.parent)
+                if path != self.path
+                for effect in _effects(path)
+            ]
             problems = []
             for effect in reversed(self.effects()):
                 try:
-                    how.get(effect["effect"], _unknown)(effect)
+                    if _subject(effect) not in shared:
+                        how.get(effect["effect"], _unknown)(effect)
                 except (ClusterError, OSError) as error:
                     problems.append(str(error))
             if problems:
                 raise ClusterError(
-                    "not everything that this cluster's nodes did to the machine could be undone; "
-                    "`drakit cluster down` tries again:" + "".join(f"\n  {problem}" for problem in problems)
+                    f"not everything that the nodes of the cluster in {_home(self.path)} did to the machine could be "
+                    f"undone ({self.path}); `drakit cluster down` of it and the next cluster with real nodes try again:"
+                    + "".join(f"\n  {problem}" for problem in problems)
                 )
             self.path.unlink()
             self.close()
@@ -120,6 +134,7 @@ def undo_dead(home: Path | None = None, records: Path = RECORDS) -> list[str]:
     """Undo what clusters left that ended without doing so; the identities of those that were found.
 
     With ``home`` only that of the cluster whose files are there, and it is waited for if its guard is at it already.
+    Raises ``ClusterError`` if that cannot be undone; of other clusters it is a warning.
     """
     undone = []
     for path in _journals(records):
@@ -131,6 +146,10 @@ def undo_dead(home: Path | None = None, records: Path = RECORDS) -> list[str]:
                 journal.undo()
                 undone.append(journal.identity)
                 log.info("undid what the nodes of an earlier cluster %s had left", journal.identity)
+            except ClusterError as error:
+                if home is not None:
+                    raise
+                log.warning("%s", error)
             finally:
                 journal.close()
     return undone
@@ -146,6 +165,7 @@ def machine_lock(records: Path = RECORDS) -> Iterator[None]:
         yield
         if not _journals(records):
             with suppress(OSError):
+                (records / _NEW).unlink(missing_ok=True)
                 (records / "lock").unlink()
                 records.rmdir()
 
@@ -195,23 +215,8 @@ def raised_settings(records: Path = RECORDS) -> dict[str, int]:
     return {effect["name"]: effect["from"] for effect in effects}
 
 
-def _default_undo(*, alone: bool) -> dict[str, Undo]:
-    """How each effect is undone; ``alone``: no other cluster has nodes on this machine."""
-    return {
-        "cluster": _leave,
-        "cgroup": _undo_cgroup,
-        "bridge": lambda effect: network.delete_bridge(effect["name"]),
-        "directory": _undo_directory if alone else _leave,
-        "setting": _undo_setting if alone else _leave,
-    }
-
-
 def _unknown(effect: Effect) -> None:
     raise ClusterError(f"another version of drakit has to undo {effect}")
-
-
-def _leave(effect: Effect) -> None:
-    """Nothing to do, or not yet."""
 
 
 def _undo_cgroup(effect: Effect) -> None:
@@ -235,6 +240,20 @@ def _undo_setting(effect: Effect) -> None:
         file.write_text(str(effect["from"]))
 
 
+_UNDO: Mapping[str, Undo] = {
+    "cluster": lambda _: None,
+    "cgroup": _undo_cgroup,
+    "bridge": lambda effect: network.delete_bridge(effect["name"]),
+    "directory": _undo_directory,
+    "setting": _undo_setting,
+}
+
+
+def _subject(effect: Effect) -> tuple[str, str | None]:
+    """What of the machine it is about."""
+    return effect["effect"], effect.get("path", effect.get("name"))
+
+
 def _journals(records: Path) -> list[Path]:
     try:
         return sorted(path for path in records.iterdir() if path.name.endswith(_SUFFIX))
@@ -248,10 +267,6 @@ def _effects(path: Path) -> list[Effect]:
     except FileNotFoundError:  # undone meanwhile
         return []
     return [msgspec.json.decode(line) for line in lines[:-1]]
-
-
-def _others(mine: Path) -> Sequence[Path]:
-    return [path for path in _journals(mine.parent) if path != mine]
 
 
 def _home(path: Path) -> Path | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,7 +59,7 @@ def test_effects_are_undone_newest_first_and_then_forgotten(records: Path) -> No
 
 def test_what_cannot_be_undone_keeps_the_journal_and_stops_nothing_else(records: Path) -> None:
     machine, written = Machine("processes"), journal(records, "network", "processes")
-    with pytest.raises(ClusterError, match=r"(?s)could be undone; .*processes is in use"):
+    with pytest.raises(ClusterError, match=r"(?s)cluster in .*/home did .*could be undone .*processes is in use"):
         written.undo(machine.how())
     written.close()
     again = Journal.take(written.path)
@@ -121,6 +123,46 @@ def test_only_dead_clusters_are_undone(records: Path, tmp_path: Path) -> None:
     assert not records.exists()
 
 
+def test_what_another_cluster_left_and_cannot_be_undone_stops_no_new_one(
+    records: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    dead = Journal.create(tmp_path / "dead", records)
+    dead.write({"effect": "firewall", "name": "x"})
+    dead.close()
+    assert leftovers.undo_dead(records=records) == []
+    assert f"cluster in {tmp_path / 'dead'}" in caplog.text
+    assert str(dead.path) in caplog.text
+    with pytest.raises(ClusterError, match="firewall"):
+        leftovers.undo_dead(tmp_path / "dead", records)
+
+
+def test_nobody_can_take_a_journal_before_its_cluster_has_it(records: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who did would wait for the lock of the machine, and the cluster, which has that, for the journal."""
+    lock = fcntl.flock
+    taken: list[Journal] = []
+
+    def locked(file: Any, operation: int) -> None:
+        if operation == fcntl.LOCK_EX:
+            taken.extend(filter(None, map(Journal.take, records.glob("*.journal"))))
+        assert taken == []
+        lock(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", locked)
+    cluster = journal(records)
+    assert Journal.take(cluster.path) is None
+    cluster.undo()
+
+
+def test_nothing_is_left_of_a_cluster_that_was_killed_while_it_began(records: Path) -> None:
+    records.mkdir()
+    (records / "new").write_text('{"effect":')
+    cluster = journal(records)
+    assert [each["effect"] for each in cluster.effects()] == ["cluster"]
+    (records / "new").touch()
+    cluster.undo()
+    assert not records.exists()
+
+
 def test_nothing_is_left_of_a_machine_without_records(records: Path) -> None:
     assert leftovers.undo_dead(records=records) == []
     assert not records.exists()
@@ -150,6 +192,16 @@ def test_a_setting_comes_back_with_the_last_cluster_that_wanted_it(records: Path
     clusters[0].undo()
     assert settings.read_text() == "8192"
     clusters[1].undo()
+    assert settings.read_text() == "128"
+
+
+def test_a_setting_comes_back_although_another_cluster_is_about_to_raise_it(records: Path, settings: Path) -> None:
+    ending, beginning = (Journal.create(records.parent / name, records) for name in ("one", "two"))
+    leftovers.raise_setting(ending, "instances", 8192)
+    ending.undo()
+    leftovers.raise_setting(beginning, "instances", 8192)
+    assert settings.read_text() == "8192"
+    beginning.undo()
     assert settings.read_text() == "128"
 
 
