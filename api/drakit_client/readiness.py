@@ -25,6 +25,11 @@ def announce_progress(text: str) -> None:
     _notify(os.environ.get("NOTIFY_SOCKET", ""), f"STATUS={text}")
 
 
+def announce_failure(text: str) -> None:
+    """Tell whoever waits for ``announce_ready`` why that will not come (``ERROR=``, which systemd does not know)."""
+    _notify(os.environ.get("NOTIFY_SOCKET", ""), f"ERROR={text}")
+
+
 def _notify(address: str, message: str) -> None:
     if not address:
         return

@@ -12,17 +12,21 @@ import os
 import sys
 from pathlib import Path
 
-from drakit_client.readiness import announce_ready, told_to_stop
+from drakit_client.readiness import announce_failure, announce_ready, told_to_stop
 from drakit_kind import control
 from drakit_kind.cluster import ClusterError
 from drakit_kind.concurrency import first_of
 from drakit_kind.home import CLUSTER_VARIABLE, ClusterHome
+from drakit_kind.spawn import restore_authorities
 from drakit_kind.temporary import remove_after
+
+log = logging.getLogger("drakit")
 
 
 async def _serve(home: ClusterHome) -> None:
     from drakit_kind.components import Components
 
+    restore_authorities()
     spec = home.read_spec()
     if spec is None:
         raise ClusterError(f"{home.spec_file} does not exist; start clusters with `drakit cluster up`")
@@ -59,7 +63,12 @@ def main() -> None:
     with lock:
         if len(sys.argv) > 2:
             remove_after(home.directory, starter=int(sys.argv[2]))
-        asyncio.run(_serve(home))
+        try:
+            asyncio.run(_serve(home))
+        except ClusterError as error:
+            log.error("%s", error)
+            announce_failure(str(error))
+            raise SystemExit(1) from None
 
 
 if __name__ == "__main__":

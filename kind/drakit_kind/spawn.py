@@ -21,12 +21,14 @@ from drakit_kind import private_files
 from drakit_kind.cluster import Report, silent
 
 _LOG_TAIL_LINES = 15
-_MESSAGE_BYTES = 1024
+_MESSAGE_BYTES = 65536
+_AUTHORITIES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+_KEPT = "DRAKIT_KEPT_"
 _SENDER = struct.Struct("3i")  # struct ucred of unix(7): process, user, group
 
 
 class SpawnError(Exception):
-    """The process ended, or the time ran out, before it was ready; the message ends with its last log lines."""
+    """The process ended, or the time ran out, before it was ready; the message has its reason or last log lines."""
 
 
 def spawn(
@@ -67,10 +69,20 @@ def _environment(*, tied: bool) -> dict[str, str]:
     """Ours, without the machine's certificate authorities.
 
     aiohttp reads all of them when it is imported, which takes a tenth of a cluster's start. What is started here talks
-    to its own API server only, and trusts the one authority that its kubeconfig has.
+    to its own API server only, and trusts the one authority that its kubeconfig has. See ``restore_authorities``.
     """
-    authorities = {"SSL_CERT_FILE": os.devnull, "SSL_CERT_DIR": os.devnull}
-    return {**os.environ, **authorities, **({TIED_VARIABLE: "1"} if tied else {})}
+    kept = {_KEPT + name: os.environ[name] for name in _AUTHORITIES if name in os.environ}
+    without = dict.fromkeys(_AUTHORITIES, os.devnull)
+    return {**os.environ, **kept, **without, **({TIED_VARIABLE: "1"} if tied else {})}
+
+
+def restore_authorities() -> None:
+    """In a process that was started here, once aiohttp is imported: programs that it starts get the user's own."""
+    for name in _AUTHORITIES:
+        if os.environ.get(name) == os.devnull:
+            del os.environ[name]
+        if _KEPT + name in os.environ:
+            os.environ[name] = os.environ.pop(_KEPT + name)
 
 
 def end(process: subprocess.Popen[bytes], *, timeout: float) -> None:
@@ -176,9 +188,11 @@ def _wait_ready(
                 said = _heard(ready)
                 if said == "READY=1":
                     return
+                if said is not None and said.startswith("ERROR="):
+                    raise SpawnError(said.removeprefix("ERROR="))
                 if said is not None:
                     report(said.removeprefix("STATUS="))
-            if died in readable:
+            elif died in readable:
                 raise SpawnError(
                     f"ended with status {process.wait()} before it was ready; the end of {log}:{log_tail(log)}"
                 )

@@ -118,3 +118,14 @@ def test_what_a_process_says_of_its_progress_is_passed_on(tmp_path: Path) -> Non
     process = spawn.spawn([sys.executable, "-c", program], log=tmp_path / "log", timeout=30, report=heard.append)
     spawn.kill(process)
     assert heard == ["etcd started", "kube-apiserver started"]
+
+
+def test_a_process_that_says_why_it_fails_is_taken_at_its_word(tmp_path: Path) -> None:
+    program = (
+        "from drakit_client import readiness\n"
+        "readiness.announce_progress('etcd started')\n"
+        "readiness.announce_failure('kube-apiserver ended:' + 40 * '\\n  x')"
+    )
+    with pytest.raises(spawn.SpawnError) as failed:
+        spawn.spawn([sys.executable, "-c", program], log=tmp_path / "log", timeout=30)
+    assert str(failed.value) == "kube-apiserver ended:" + 40 * "\n  x"
