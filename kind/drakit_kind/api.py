@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import yaml
 
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import ApiError, Expired, NotFound
+from drakit_client.errors import UNREACHABLE, ApiError, Expired, NotFound
 from drakit_client.reflector import Reflector
 from drakit_client.resources import BY_KIND, EVENTS, PODS, Resource
 
@@ -52,11 +52,18 @@ class Api:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="drakit-api", daemon=True)
         self._thread.start()
-        self._connection = self._run(Connection.from_kubeconfig(kubeconfig, user_agent="drakit-api"))
+        try:
+            self._connection = self._run(Connection.from_kubeconfig(kubeconfig, user_agent="drakit-api"))
+        except BaseException:
+            self._end_thread()
+            raise
 
     def close(self) -> None:
         """Close the connection and end the thread."""
         self._run(self._connection.close())
+        self._end_thread()
+
+    def _end_thread(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()
@@ -235,7 +242,7 @@ class Api:
                 ):
                     if event["type"] != "BOOKMARK":
                         yield None if event["type"] == "DELETED" else event["object"]
-            except (Expired, OSError, asyncio.IncompleteReadError):
+            except (Expired, *UNREACHABLE):
                 await asyncio.sleep(0.05)
             except ApiError as error:
                 if error.code < 500:
@@ -264,6 +271,7 @@ class Api:
         *,
         namespace: str | None = None,
         label_selector: str = "",
+        field_selector: str = "",
         timeout: float = 30.0,
         what: str = "as expected",
     ) -> list[Object]:
@@ -274,7 +282,11 @@ class Api:
         async def follow() -> list[Object]:
             changed = asyncio.Event()
             reflector = Reflector(
-                self._connection, resource, namespace=self._in(resource, namespace), label_selector=label_selector
+                self._connection,
+                resource,
+                namespace=self._in(resource, namespace),
+                label_selector=label_selector,
+                field_selector=field_selector,
             )
             reflector.on_change(lambda _old, _new: changed.set())
             task = asyncio.create_task(reflector.run())
@@ -327,26 +339,23 @@ class Api:
 
     def wait_event(self, name: str, reason: str, *, containing: str = "", timeout: float = 30.0) -> str:
         """Wait for an event about an object; returns its message."""
-        timeout *= self._patience
 
-        async def follow() -> str:
-            async with asyncio.timeout(timeout):
-                selector = f"involvedObject.name={name},reason={reason}"
-                while True:
-                    listed = await self._connection.list(EVENTS, self.namespace, field_selector=selector)
-                    for event in listed["items"] or []:
-                        message: str = event.get("message", "")
-                        if containing in message:
-                            return message
-                    await asyncio.sleep(0.02)
+        def messages(events: list[Object]) -> list[str]:
+            return [text for event in events if containing in (text := event.get("message", ""))]
 
         try:
-            return self._run(follow(), timeout + _CALL_SECONDS)
-        except TimeoutError:
-            seen = "\n".join(self.events(name)) or "none"
+            found = self.wait_all(
+                EVENTS,
+                lambda events: bool(messages(events)),
+                field_selector=f"involvedObject.name={name},reason={reason}",
+                timeout=timeout,
+            )
+        except WaitTimeout:
+            bound, seen = timeout * self._patience, "\n".join(self.events(name)) or "none"
             raise WaitTimeout(
-                f"no event {reason} containing {containing!r} about {name} after {timeout:.0f} s; events:\n{seen}"
+                f"no event {reason} containing {containing!r} about {name} after {bound:.0f} s; events:\n{seen}"
             ) from None
+        return messages(found)[0]
 
 
 def _said(event: Object) -> str:

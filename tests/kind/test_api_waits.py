@@ -1,15 +1,22 @@
-"""Bounds of waits are stretched by the cluster's patience, also where one bound is for several waits."""
+"""Bounds of waits are stretched by the cluster's patience, also where one bound is for several waits.
+
+Waits go on while an API server is restarted.
+"""
 
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
-from drakit_client.resources import PODS
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError, ConfigurationError
+from drakit_client.resources import EVENTS, PODS
 from drakit_kind.api import Api, WaitTimeout
 
 PATIENCE = 4.0
@@ -66,3 +73,55 @@ def test_a_pod_that_prints_no_environment_is_named(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("drakit_kind.api._LOG_SECONDS", 0.05)
     with pytest.raises(WaitTimeout, match=r"Pod quiet has printed no environment; its log: \['hello'\]"):
         api.environment("quiet")
+
+
+EVENT = {"metadata": {"name": "a", "namespace": "default", "resourceVersion": "1"}, "reason": "R", "message": "said"}
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        pytest.param(lambda api: api.wait(EVENTS, "a"), id="wait"),
+        pytest.param(lambda api: api.wait_all(EVENTS, bool), id="wait_all"),
+        pytest.param(lambda api: api.wait_event("pod", "R", containing="sa"), id="wait_event"),
+    ],
+)
+@pytest.mark.parametrize(
+    "away",
+    [
+        aiohttp.ServerDisconnectedError(),
+        aiohttp.ClientPayloadError(),
+        ConnectionRefusedError(),
+        TimeoutError(),
+        ApiError(503, {}),
+    ],
+    ids=repr,
+)
+def test_waits_go_on_while_the_api_server_is_away(
+    monkeypatch: pytest.MonkeyPatch, api: Api, away: Exception, wait: Waits
+) -> None:
+    answers = iter([away, {"metadata": {"resourceVersion": "1"}, "items": [EVENT]}])
+
+    async def listed(*_: Any, **__: Any) -> Any:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(Connection, "list", listed)
+    assert wait(api) in (EVENT, [{"kind": "Event", "apiVersion": "v1", **EVENT}], "said")
+
+
+def test_an_event_that_does_not_come_is_told_with_those_that_did(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:
+    async def listed(*_: Any, **__: Any) -> Any:
+        return {"metadata": {"resourceVersion": "1"}, "items": [EVENT]}
+
+    monkeypatch.setattr(Connection, "list", listed)
+    with pytest.raises(WaitTimeout, match=r"no event R containing 'else' about pod after 0 s; events:\nR: said"):
+        api.wait_event("pod", "R", containing="else", timeout=0.05)
+
+
+def test_an_api_without_a_kubeconfig_leaves_no_thread(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError):
+        Api(tmp_path / "none")
+    assert "drakit-api" not in {thread.name for thread in threading.enumerate()}

@@ -11,10 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import aiohttp
-
 from drakit_client.connection import Connection
-from drakit_client.errors import ApiError
+from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import NODES
 from drakit_kind import bounds, images
 from drakit_kind.cluster import ClusterError
@@ -158,7 +156,7 @@ def _images(binaries: Binaries, directory: Path) -> list[Path]:
 async def _node(connection: Connection, name: str) -> Mapping[str, Any] | None:
     try:
         return await connection.get(NODES, name)
-    except (ApiError, aiohttp.ClientError, TimeoutError):
+    except REQUEST_FAILURES:
         return None  # not registered yet, or the API server is just being restarted
 
 
