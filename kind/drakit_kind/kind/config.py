@@ -13,7 +13,7 @@ import yaml
 
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component
 from drakit_kind.control_plane.flags import Behaviour
-from drakit_kind.nodes.kubelet_config import SYNC_FREQUENCY, known_gates
+from drakit_kind.nodes.kubelet_config import SYNC_FREQUENCY, settable_gates
 
 Object = dict[str, Any]
 
@@ -87,10 +87,10 @@ def _patches(spec: ClusterSpec, *, dns: bool) -> list[Object]:
 
 
 def _kubelet(spec: ClusterSpec) -> Object:
-    """One configuration for all kubelets, so it has the gates that the oldest of them knows."""
+    """One configuration for all kubelets, so it has the gates that each of them can be told."""
     gates: Mapping[str, bool] = spec.gates
     for version in {spec.version, spec.version_of("kubelet")}:
-        gates, _ = known_gates(version, gates)
+        gates, _ = settable_gates(Behaviour(version=version, emulated_version=spec.emulated_version, gates=gates))
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",

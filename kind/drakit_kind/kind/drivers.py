@@ -119,7 +119,7 @@ class PodDriver:
 
     def cdi_files(self, node: str) -> list[str]:
         """The CDI specs of its claims on a node."""
-        listed = self._nodes.run(self._nodes.container(node), "find", _CDI_DIR, "-maxdepth", "1", "-type", "f")
+        listed = self._nodes.search(self._nodes.container(node), _CDI_DIR, "-maxdepth", "1", "-type", "f")
         names = [path.rpartition("/")[2] for path in listed.split()]
         return sorted(name for name in names if self.name in name)
 

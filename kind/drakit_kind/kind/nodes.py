@@ -81,6 +81,11 @@ class Nodes:
         """Run a command in a node and return what it prints."""
         return exec_in(container, *command)
 
+    def search(self, container: str, directory: str, *tests: str) -> str:
+        """What ``find`` prints in a node. What the kubelet removes while it looks is passed over."""
+        # Status 1 is for directories that are gone when they are opened, -ignore_readdir_race or not.
+        return self.run(container, "sh", "-c", 'find "$@" || test $? = 1', "find", directory, *tests)
+
     def kubectl(self, *arguments: str) -> str:
         """Run kubectl in the control plane, as administrator, and return what it prints."""
         return exec_in(self.control_plane, *_KUBECTL, *arguments)
@@ -123,8 +128,7 @@ class Nodes:
         return self._logs(container, f"*_{pod}_*/*/*.log")
 
     def _logs(self, container: str, pattern: str) -> str:
-        # One command, as the kubelet removes logs at any moment: what is gone by then is passed over.
-        found = self.run(container, "find", "/var/log/pods", "-path", pattern, "-exec", "cat", "{}", ";")
+        found = self.search(container, "/var/log/pods", "-path", pattern, "-exec", "cat", "{}", ";")
         return _LOG_PREFIX.sub("", found)
 
     def journal(self, container: str, unit: str) -> str:

@@ -25,7 +25,7 @@ from drakit_kind.kind import component_images, static_pods
 from drakit_kind.kind.config import PROGRAMS, component_flags
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kubernetes.assets import assets_of
-from drakit_kind.nodes.kubelet_config import known_gates
+from drakit_kind.nodes.kubelet_config import settable_gates
 
 Object = dict[str, Any]
 
@@ -54,13 +54,18 @@ class Restarts:
     def restart(self, component: Component, behaviour: Behaviour) -> None:
         """Restart it, and wait until it works. Raises ``ClusterError`` with the end of its log."""
         before = self._now[component]
-        change = self._restart_kubelets if component == "kubelet" else self._restart_static_pod
         try:
-            change(component, behaviour)
+            self._change(component, behaviour)
         except ClusterError:
-            change(component, before)
+            self._change(component, before)
             raise
         self._now[component] = behaviour
+
+    def _change(self, component: Component, behaviour: Behaviour) -> None:
+        if component == "kubelet":
+            in_parallel(lambda node: self._restart_kubelet(node, behaviour), self._spec.nodes)
+        else:
+            self._restart_static_pod(component, behaviour)
 
     def remove(self, component: Component) -> None:
         """Take a component of the control plane out of the cluster, and wait until it is gone."""
@@ -72,7 +77,7 @@ class Restarts:
         node, program = self._nodes.control_plane, PROGRAMS[component]
         path, aside = f"{static_pods.MANIFESTS}/{program}.yaml", f"{_ASIDE}/{program}.yaml"
         self._load(component, behaviour.version)
-        if path in self._nodes.run(node, "find", static_pods.MANIFESTS, "-name", f"{program}.yaml").split():
+        if path in self._nodes.search(node, static_pods.MANIFESTS, "-name", f"{program}.yaml").split():
             self._nodes.run(node, "mv", path, aside)
         # A pod that takes another one's place waits for the kubelet's next look at it, ten seconds later.
         self._wait(program, lambda: not self._directories(program), log=lambda: self._nodes.component_log(program))
@@ -94,7 +99,7 @@ class Restarts:
     def _directories(self, program: str) -> list[str]:
         """The kubelet's directories of a static pod: there from its start until nothing of it is left."""
         pattern = f"{_PODS}/*/containers/{program}"
-        return self._nodes.run(self._nodes.control_plane, "find", _PODS, "-maxdepth", "3", "-path", pattern).split()
+        return self._nodes.search(self._nodes.control_plane, _PODS, "-maxdepth", "3", "-path", pattern).split()
 
     def _load(self, component: Component, version: str) -> None:
         """Bring the image of another version into the node; without its binary, the node will pull it."""
@@ -122,12 +127,9 @@ class Restarts:
     def _pod(self, program: str) -> str:
         return f"{program}-{self._nodes.control_plane}"
 
-    def _restart_kubelets(self, component: Component, behaviour: Behaviour) -> None:
-        in_parallel(lambda node: self._restart_kubelet(node, behaviour), self._spec.nodes)
-
     def _restart_kubelet(self, node: str, behaviour: Behaviour) -> None:
         container = self._nodes.container(node)
-        gates, _ = known_gates(behaviour.version, behaviour.gates)
+        gates, _ = settable_gates(behaviour)
         config = self._nodes.read_yaml(container, _KUBELET_CONFIG)
         new = _with_gates(config, gates)
         if new != config:
@@ -167,7 +169,7 @@ class Restarts:
         """How often the present static pod's container has ended; its logs are numbered from 0."""
         uids = {_uid(path) for path in self._directories(program)}
         pattern = f"/var/log/pods/*/{program}/*.log"
-        logs = self._nodes.run(self._nodes.control_plane, "find", "/var/log/pods", "-path", pattern).split()
+        logs = self._nodes.search(self._nodes.control_plane, "/var/log/pods", "-path", pattern).split()
         numbers = [PurePosixPath(path).stem for path in logs if path.split("/")[4].rpartition("_")[2] in uids]
         return max(map(int, numbers), default=0)
 

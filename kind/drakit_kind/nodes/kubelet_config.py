@@ -113,7 +113,7 @@ def settable_gates(behaviour: Behaviour) -> tuple[dict[str, bool], list[str]]:
     """
     gates_flag(behaviour.gates)
     own = minor_version(behaviour.version)
-    known, out = known_gates(behaviour.version, behaviour.gates)
+    known, out = _known_gates(behaviour.version, behaviour.gates)
     if behaviour.minor != own:
         fixed = {gate.name: gate.spec.default for gate in FeatureGates(own).known() if gate.spec.locked}
         locked = [name for name, on in known.items() if fixed.get(name, on) != on]
@@ -121,7 +121,7 @@ def settable_gates(behaviour: Behaviour) -> tuple[dict[str, bool], list[str]]:
     return known, out
 
 
-def known_gates(version: str, gates: Mapping[str, bool]) -> tuple[dict[str, bool], list[str]]:
+def _known_gates(version: str, gates: Mapping[str, bool]) -> tuple[dict[str, bool], list[str]]:
     """The gates that a kubelet of this version knows, and the names of the DRA gates that it does not.
 
     It ends at its start if it is told of a gate that a later version brought ("unrecognized feature gate").

@@ -114,8 +114,8 @@ class Machines:
     def _kubelet_fails(self, node: str) -> bool:
         return BROKEN in self.read_yaml(node, KUBELET_CONFIG).get("featureGates", {})
 
-    def _find(self, container: str, directory: str, *arguments: str) -> str:
-        pattern = arguments[-1]
+    def search(self, container: str, directory: str, *tests: str) -> str:
+        pattern = tests[-1]
         if directory == MANIFESTS:
             return " ".join(path for path in self.files[container] if path == f"{MANIFESTS}/{pattern}")
         program = pattern.split("/")[-1] if directory == _PODS else pattern.split("/")[-2]

@@ -54,6 +54,12 @@ def test_gates_go_to_each_component_by_itself() -> None:
     assert kubelet["apiVersion"] == "kubelet.config.k8s.io/v1beta1"
 
 
+def test_a_gate_that_is_locked_in_the_kubelets_own_version_is_for_the_control_plane_that_emulates_another() -> None:
+    config = _config(replace(SPEC, emulated_version="1.34", gates={"DRAPrioritizedList": False}))
+    assert _flags(config, "apiServer")["feature-gates"] == "DRAPrioritizedList=false"
+    assert "featureGates" not in _patch(config, "KubeletConfiguration")
+
+
 def test_an_emulated_version_is_for_the_control_plane_only() -> None:
     config = _config(replace(SPEC, emulated_version="1.36"))
     for section in ("apiServer", "controllerManager", "scheduler"):

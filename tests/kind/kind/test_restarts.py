@@ -121,6 +121,14 @@ def test_kubelets_of_all_nodes_become_another_version_and_what_they_were(machine
     assert {path for _, path in machines.written[written:]} == {KUBELET_CONFIG}
 
 
+def test_kubelets_are_not_told_of_gates_that_are_locked_in_their_own_version(
+    machines: Machines, changes: Restarts
+) -> None:
+    gates = {"DRAPrioritizedList": False, "DRADeviceTaints": False}
+    changes.restart("kubelet", Behaviour(version=NEW, emulated_version="1.34", gates=gates))
+    assert machines.read_yaml("a", KUBELET_CONFIG)["featureGates"] == {"DRADeviceTaints": False}
+
+
 def test_a_kubelet_that_does_not_come_back_is_put_back_as_it_was(machines: Machines, changes: Restarts) -> None:
     with pytest.raises(
         ClusterError, match=r"restart of the kubelet of [ab]: it ended 2 times; the end of its log:\n  kubelet of"

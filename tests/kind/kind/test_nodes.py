@@ -1,0 +1,31 @@
+"""Looking for files in a node while its kubelet removes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.kind.nodes import Nodes
+from tests.kind.kind.fake_docker import FakeDocker
+
+# What follows `docker exec CONTAINER` is run here, with a find that ends like this.
+_EXEC = """find() { printf '1 stdout F a line\\n'; echo 'find: /var/log/pods/x: No such file' >&2; return %d; }
+shift 4
+eval "$1"
+"""
+
+
+def test_a_directory_that_goes_while_it_is_read_is_passed_over(fake: FakeDocker) -> None:
+    fake.answers(_EXEC % 1)
+    nodes = Nodes("story", [])
+    assert nodes.pod_log("node", "pod") == "a line\n"
+    assert fake.calls[0].endswith(" find /var/log/pods -path *_pod_*/*/*.log -exec cat {} ;")
+
+
+def test_a_node_that_is_gone_is_no_empty_log(fake: FakeDocker) -> None:
+    fake.answers("echo 'no such container' >&2; exit 1")
+    with pytest.raises(ClusterError, match="no such container"):
+        Nodes("story", []).pod_log("node", "pod")
+    fake.answers(_EXEC % 127)
+    with pytest.raises(ClusterError, match="No such file"):
+        Nodes("story", []).pod_log("node", "pod")
