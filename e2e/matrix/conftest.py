@@ -17,11 +17,16 @@ from e2e.matrix.stage import Stage
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark rows with what they show; those that cannot be run here, or that must fail here, with the reason."""
+    """Mark rows with what they show; those that cannot be run here, or that must fail here, with the reason.
+
+    What else a row says goes with its reports.
+    """
     real = real_components(config.getoption("--cluster"), config.getoption("--real"))
     for item in items:
         row = getattr(item, "callspec", None) and item.callspec.params.get("row")  # type: ignore[attr-defined]
         if isinstance(row, Row):
+            phases = " → ".join(phase.name for phase in row.phases)
+            item.user_properties += [("versions", row.all_versions), ("phases", phases)]
             for mark in _marks(row, real):
                 item.add_marker(mark)
 

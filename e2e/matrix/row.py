@@ -76,6 +76,18 @@ class Row:
         """What a component is in the first phase."""
         return self.versions.get(component, self.version)
 
+    @property
+    def all_versions(self) -> str:
+        """Of all components in all phases: ``1.37.1 emulating 1.36``, ``1.36.3 with 1.37.1``, ``1.34.3 to 1.37.1``."""
+        first, *others = sorted(
+            {self.version_of(component) for component in COMPONENTS}
+            | {change.version for phase in self.phases for change in phase.changes if change.version}
+        )
+        if len(others) > 1:
+            return f"{first} to {others[-1]}"
+        emulated = f" emulating {self.emulated_version}" if self.emulated_version else ""
+        return first + "".join(f" with {other}" for other in others) + emulated
+
 
 def play(row: Row, stage: Stage) -> None:
     """Tell the row's story on a cluster that was started as the row says."""
