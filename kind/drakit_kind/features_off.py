@@ -25,8 +25,13 @@ def run_version(config: pytest.Config) -> str:
     if version := option("--kubernetes-version"):
         return str(version)
     image = option("--kind-image") if option("--cluster") == "kind" else None
-    tagged = re.search(r":v(\d+\.\d+\.\d+)", image or "")
-    return tagged[1] if tagged else KUBERNETES_VERSION
+    return tagged_version(image or "") or KUBERNETES_VERSION
+
+
+def tagged_version(image: str) -> str | None:
+    """The Kubernetes version that the tag of a node image of kind says: ``1.36.3`` of ``kindest/node:v1.36.3``."""
+    tagged = re.search(r":v(\d+\.\d+\.\d+)", image)
+    return tagged[1] if tagged else None
 
 
 def run_gates(session: pytest.Session) -> Mapping[str, bool]:

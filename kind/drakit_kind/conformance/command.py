@@ -6,9 +6,9 @@ import contextlib
 import importlib.util
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -70,14 +70,16 @@ _NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
 @click.option(
     "--matrix",
     is_flag=True,
-    help="Also tell the stories in which gates are switched and versions changed while pods run, a column of its own. "
-    "Each says its own versions and gates; with --cluster binaries they take half an hour.",
+    help="Also tell the stories in which gates are switched and versions changed while pods run, a column for each "
+    "version. Each says its own versions and gates; with --cluster binaries that is 40 minutes of rows, two at once.",
 )
 @click.option(
     "--jobs",
+    type=click.IntRange(min=1),
     metavar="N",
-    help="Stories at a time, each with a cluster of its own.  [default: one for each core; one alone in kind, and for "
-    "drivers that are judged, as stories would take each other's devices]",
+    help="Stories at a time.  [default: embedded, one more than there are cores; binaries and kind, which have one "
+    "cluster for all, three for each core; --matrix, two; a judged driver, one, as stories would take each other's "
+    "devices]",
 )
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
 def conformance(
@@ -88,14 +90,17 @@ def conformance(
     kubeconfig: Path | None,
     output: Path,
     matrix: bool,
-    jobs: str | None,
+    jobs: int | None,
     pytest_options: tuple[str, ...],
 ) -> None:
     """Run the end-to-end suite and write JUnit XML and one HTML page: capability by version and gates.
 
-    Without --driver and --kubeconfig it runs on clusters that it starts. With them it leaves the cluster as it is,
-    but for namespaces of its own, and runs the stories that hold for any driver: its pools are sound, its devices can
-    be allocated, shared, used by pods and given back.
+    Without --driver and --kubeconfig it runs on clusters that it starts.
+
+    With them it starts nothing and runs the stories that hold for any driver: its pools are sound, its devices can be
+    allocated, shared, used by pods and given back. They make and remove namespaces and DeviceClasses, hold up to 12
+    claims at a time in pods of the image busybox:1.36, and delete one ResourceSlice of the driver, which has to publish
+    it again. Nothing else in the cluster is changed.
 
     Exit status: 0 all passed, 1 something failed, 2 it could not be run or every story was left out, 130 interrupted.
     After Ctrl-C the suite has a minute to take away what it made, and what was seen until then is written.
@@ -107,6 +112,7 @@ def conformance(
     drakit conformance --feature-gates '' --feature-gates DRAConsumableCapacity=false
     drakit conformance --driver gpu.example.com                  # somebody else's, in the current context
     drakit conformance -- -k tpu                                 # options of pytest after --
+    drakit conformance --cluster kind -- --kind-image kindest/node:v1.36.3
     """
     end_in_order_on_signals()
     with _not_run(), readable_errors():
@@ -115,7 +121,7 @@ def conformance(
             _refuse_own(backend, versions, gates, matrix, jobs)
             configurations = _foreign(drivers, kubeconfig)
         else:
-            configurations = _own(backend, versions, gates, matrix)
+            configurations = _own(backend, versions, gates, matrix, pytest_options)
         runs = _run_all(configurations, output, jobs, pytest_options)
     _write(output, runs)
     judged = _judged(runs)
@@ -146,25 +152,32 @@ def _require_pytest() -> None:
 
 
 def _refuse_own(
-    backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...], matrix: bool, jobs: str | None
+    backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...], matrix: bool, jobs: int | None
 ) -> None:
     if backend or versions or gates or matrix:
         raise ClusterError(
             "--cluster, --kubernetes-version, --feature-gates and --matrix are for clusters that are started here; "
             "--driver and --kubeconfig judge one that runs"
         )
-    if jobs not in (None, "1"):
+    if jobs not in (None, 1):
         raise ClusterError(f"--jobs {jobs}: a driver is judged by one story at a time; they would take its devices")
 
 
-def _own(backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...], matrix: bool) -> list[Configuration]:
+def _own(
+    backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...], matrix: bool, options: Sequence[str]
+) -> list[Configuration]:
     from drakit_api.features import parse_gates
     from drakit_kind.conformance.runs import Configuration
     from drakit_kind.features_off import NEEDED
 
     backend = backend or "embedded"
     if matrix and backend == "kind":
-        raise ClusterError("--matrix: in kind, components cannot be changed one by one; use binaries or embedded")
+        raise ClusterError(
+            "--matrix: each of its rows is told in a cluster of its own; one in kind takes half a minute and more to "
+            "create, and a node image of its version. --cluster binaries tells them with the same programs"
+        )
+    if backend == "kind":
+        versions = _of_image(options, versions)
     for text in gates:
         if text != NEEDED:
             parse_gates(text)
@@ -173,6 +186,24 @@ def _own(backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...],
         for version, text in product(versions or (KUBERNETES_VERSION,), gates or ("",))
     ]
     return [*configurations, *([Configuration(backend=backend, matrix=True)] if matrix else [])]
+
+
+def _of_image(options: Sequence[str], versions: tuple[str, ...]) -> tuple[str, ...]:
+    """The versions to run: of a node image that the user names, as its tag says."""
+    from drakit_kind.features_off import tagged_version
+
+    given = [
+        option.partition("=")[2] or following
+        for option, following in pairwise([*options, ""])
+        if option.partition("=")[0] == "--kind-image"
+    ]
+    image = given[-1] if given else ""
+    tagged = tagged_version(image)
+    if tagged is None:
+        return versions
+    if others := [version for version in versions if version != tagged]:
+        raise ClusterError(f"--kubernetes-version {others[0]}: {image} is {tagged}; one run for each image")
+    return (tagged,)
 
 
 def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configuration]:
@@ -197,7 +228,7 @@ def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configur
 
 
 def _run_all(
-    configurations: list[Configuration], output: Path, jobs: str | None, options: tuple[str, ...]
+    configurations: list[Configuration], output: Path, jobs: int | None, options: tuple[str, ...]
 ) -> list[Run]:
     from drakit_kind.conformance.runs import INTERRUPTED, run
 
@@ -218,17 +249,13 @@ def _judged(runs: list[Run]) -> list[Run]:
 
 
 def _write(output: Path, runs: list[Run]) -> None:
-    from drakit_kind.conformance import page
+    from drakit_kind.conformance import junit, page
 
     command = shlex.join(["drakit", *sys.argv[1:]])
     page.write(output / "index.html", _judged(runs), title="DRA conformance", command=command, when=datetime.now(UTC))
-    merged = ElementTree.Element("testsuites", name="drakit conformance")
-    for number, _ in enumerate(runs, start=1):
-        part = output / f"run-{number}" / "junit.xml"
-        if part.exists():
-            # Written by pytest a moment ago, in a directory of ours.
-            merged.extend(ElementTree.parse(part).getroot())  # noqa: S314
-    ElementTree.ElementTree(merged).write(output / "junit.xml", encoding="utf-8", xml_declaration=True)
+    files = [output / f"run-{number}" / "junit.xml" for number, _ in enumerate(runs, start=1)]
+    merged = ElementTree.ElementTree(junit.merge(runs, files))
+    merged.write(output / "junit.xml", encoding="utf-8", xml_declaration=True)
 
 
 def _tell(run: Run) -> None:

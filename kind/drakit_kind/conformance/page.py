@@ -43,6 +43,14 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Column:
+    """One configuration: a run, or those stories of it that have a cluster of these ``versions``."""
+
+    versions: str
+    records: list[Record]
+
+
+@dataclass(frozen=True)
 class Row:
     """One capability with the seed or KEP that it comes from and the gates that it needs."""
 
@@ -57,7 +65,9 @@ def write(file: Path, runs: Sequence[Run], *, title: str, command: str, when: da
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
     environment.filters["breakable"] = _breakable
     template = environment.from_string(_TEMPLATE.read_text())
-    file.write_text(template.render(runs=runs, rows=rows(runs), names=NAMES, title=title, command=command, when=when))
+    heads = [[column.versions for column in columns(run)] for run in runs]
+    shown = {"runs": runs, "heads": heads, "deep": any(map(any, heads)), "rows": rows(runs), "names": NAMES}
+    file.write_text(template.render(shown, title=title, command=command, when=when))
 
 
 def _breakable(text: str) -> Markup:
@@ -65,20 +75,32 @@ def _breakable(text: str) -> Markup:
     return Markup("<wbr>").join(_PARTS.split(text))
 
 
+def columns(run: Run) -> list[Column]:
+    """One; or where stories say what their own cluster is, one for each of these."""
+    return [
+        Column(versions, [record for record in run.records if record.versions == versions])
+        for versions in sorted({record.versions for record in run.records}) or [""]
+    ]
+
+
 def rows(runs: Sequence[Run]) -> list[Row]:
-    """Capabilities by name, with a cell for each run."""
+    """Capabilities by name, with a cell for each column."""
     every = [record for run in runs for record in run.records]
     return [_row(name, runs) for name in sorted({record.capability for record in every})]
 
 
 def _row(capability: str, runs: Sequence[Run]) -> Row:
-    of_run = [[record for record in run.records if record.capability == capability] for run in runs]
-    every = [record for records in of_run for record in records]
+    of_column = [
+        [record for record in column.records if record.capability == capability]
+        for run in runs
+        for column in columns(run)
+    ]
+    every = [record for records in of_column for record in records]
     return Row(
         capability,
         sorted({record.source for record in every if record.source}),
         sorted({gate for record in every for gate in record.gates}),
-        [_cell(records) for records in of_run],
+        [_cell(records) for records in of_column],
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from drakit_kind.conformance.records import Outcome, Record
+from drakit_kind.conformance.records import STORY, Outcome, Record
 from drakit_kind.features_off import needed_gates
 
 _UNSORTED = "other"
@@ -33,6 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each story's reports, and its JUnit entry, what its markers say; a conftest.py may have added some."""
     for item in items:
+        item.user_properties.append((STORY, item.nodeid))
         marker = item.get_closest_marker("capability")
         if marker is not None:
             name, source = _described(*marker.args, **marker.kwargs)
@@ -72,6 +73,8 @@ def _record(report: pytest.TestReport) -> Record:
         gates=[gate for gate in said.get("gates", "").split(",") if gate],
         outcome=outcome,
         seconds=report.duration,
+        versions=said.get("versions", ""),
+        phases=said.get("phases", ""),
         reason=_reason(report) if outcome == "skipped" else "",
         details=report.longreprtext if outcome == "failed" else "",
         evidence=[(title, text) for title, text in report.sections if text.strip()] if outcome == "failed" else [],

@@ -10,11 +10,17 @@ import msgspec
 Outcome = Literal["passed", "failed", "skipped"]
 # What users read: where a story is left out, pytest says that it is skipped.
 NAMES: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped": "left out"}
+# The property of a story's JUnit entry that says which record is the story's.
+STORY = "story"
 _BADNESS: dict[Outcome, int] = {"skipped": 0, "passed": 1, "failed": 2}
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One story. ``reason`` is why it was skipped; ``details`` and ``evidence`` (titled texts) are of a failure."""
+    """One story. ``reason`` is why it was skipped; ``details`` and ``evidence`` (titled texts) are of a failure.
+
+    ``versions`` and ``phases`` are of a story that says itself what it runs on, as rows of the matrix do: e.g. "1.36.3
+    with 1.37.1", and what is changed while it runs.
+    """
 
     test: str
     capability: str
@@ -22,6 +28,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     outcome: Outcome
     seconds: float
     gates: list[str] = []
+    versions: str = ""
+    phases: str = ""
     reason: str = ""
     details: str = ""
     evidence: list[tuple[str, str]] = []

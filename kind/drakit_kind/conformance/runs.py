@@ -20,6 +20,8 @@ _HERE = Path(__file__).parent
 _DONE = (0, 1, 5)
 # A suite that a terminal or a CI system gives up shall still take its namespaces with it.
 _TEARDOWN_SECONDS = 60.0
+# The first story waits for the cluster, and that for its images to be in all nodes.
+_KIND_STORY_SECONDS = 900
 
 NO_STORY = "no story was run"
 INTERRUPTED = "interrupted"
@@ -51,9 +53,16 @@ class Configuration:
         return f"{self.backend} {self.version} {gates}".strip()
 
     @property
-    def one_at_a_time(self) -> bool:
-        """Whether stories would be in each other's way: they share one driver, or the machine has no room for more."""
-        return self.kubeconfig is not None or self.backend == "kind" or (self.matrix and self.backend != "embedded")
+    def at_once(self) -> int:
+        """How many stories are told at a time where nobody says it."""
+        if self.kubeconfig is not None:
+            return 1  # They share one driver, and would take each other's devices.
+        if self.matrix:
+            return 2  # Each starts and restarts the components of a cluster of its own, which takes a core.
+        cores = len(os.sched_getaffinity(0))
+        if self.backend == "embedded":
+            return cores + 1  # Each worker has a cluster of its own, and waits now and then.
+        return 3 * cores  # They share one cluster, and wait most of the time for containers to start and to end.
 
     def options(self) -> list[str]:
         """Options of pytest."""
@@ -61,6 +70,8 @@ class Configuration:
             judged = ["--subject-driver", self.driver] if self.driver else []
             return ["-m", "any_driver", "--cluster-kubeconfig", str(self.kubeconfig), *judged]
         options = ["--cluster", self.backend]
+        if self.backend == "kind":
+            options += ["-o", f"timeout={_KIND_STORY_SECONDS}"]
         if not self.matrix:
             options += ["--kubernetes-version", self.version, "--feature-gates", self.gates]
         return options
@@ -92,7 +103,7 @@ def suite() -> Path:
     return tree if tree.is_dir() else _HERE / "suite" / "e2e"
 
 
-def run(configuration: Configuration, directory: Path, *, jobs: str | None = None, extra: Sequence[str] = ()) -> Run:
+def run(configuration: Configuration, directory: Path, *, jobs: int | None = None, extra: Sequence[str] = ()) -> Run:
     """Run the suite, its progress on our own output; files of the run go to ``directory``.
 
     ``jobs`` stories at a time; None is what the configuration allows. A run that is interrupted is given time to take
@@ -105,6 +116,7 @@ def run(configuration: Configuration, directory: Path, *, jobs: str | None = Non
         old.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", *_stories(configuration), "-o", f"cache_dir={directory / 'cache'}", "-q"]
     command += ["-p", "drakit_kind.conformance.recorder", "--record", str(record)]
+    command += ["-p", "drakit_kind.conformance.workers"]
     command += ["--junit-xml", str(junit), "-o", "junit_suite_name=" + configuration.label]
     command += [*_at_once(configuration, jobs), *configuration.options(), *extra]
     try:
@@ -122,10 +134,10 @@ def _stories(configuration: Configuration) -> list[str]:
     return [str(chosen), "-c", str(_HERE / "pytest.ini"), "--rootdir", str(suite()), *path]
 
 
-def _at_once(configuration: Configuration, jobs: str | None) -> list[str]:
-    """One at a time is in pytest's own process, which ends in order when it is interrupted; workers are ended."""
-    chosen = jobs or ("1" if configuration.one_at_a_time else "auto")
-    return ["-n", "0"] if chosen == "1" else ["-n", chosen, "--dist", "worksteal"]
+def _at_once(configuration: Configuration, jobs: int | None) -> list[str]:
+    chosen = jobs or configuration.at_once
+    # One at a time needs no other process than pytest's own.
+    return ["-n", "0"] if chosen == 1 else ["-n", str(chosen), "--dist", "worksteal"]
 
 
 def _problem(status: int, records: Sequence[Record]) -> str:
@@ -151,7 +163,8 @@ def _ended(command: Sequence[str]) -> int:
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     print("interrupted: the suite takes away what it made; once more ends it at once", file=sys.stderr, flush=True)
-    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGINT)  # its workers too, as a terminal does
     try:
         process.wait(_TEARDOWN_SECONDS)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):

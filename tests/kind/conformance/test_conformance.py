@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,9 +16,11 @@ from xml.etree import ElementTree
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
-from drakit_kind.conformance import page, runs
-from drakit_kind.conformance.records import Record, read
+from drakit_kind.backends import BACKENDS
+from drakit_kind.conformance import junit, page, runs
+from drakit_kind.conformance.records import Outcome, Record, read
 from drakit_kind.conformance.runs import Configuration, Run
+from e2e.matrix.__main__ import main as matrix
 
 _SUITE = """
 import pytest
@@ -91,6 +95,45 @@ def test_the_page_shows_failures_with_their_evidence_and_escapes_it(tmp_path: Pa
     assert "embedded 1.37.1 A=false" in text
 
 
+def _recorded(capability: str, outcome: Outcome, versions: str) -> Record:
+    return Record(
+        test=f"test_row[{versions}]",
+        capability=capability,
+        source="KEP",
+        outcome=outcome,
+        seconds=1,
+        versions=versions,
+        phases="on → off",
+    )
+
+
+def test_a_page_tells_versions_of_the_matrix_apart(tmp_path: Path) -> None:
+    """What failed on an older version is not hidden in the sum of all."""
+    matrix = [
+        _recorded("partitions", "passed", "1.37.1"),
+        _recorded("partitions", "failed", "1.34.3"),
+        _recorded("skew", "passed", "1.36.3 with 1.37.1"),
+    ]
+    seen = [Run(Configuration(), [_recorded("partitions", "passed", "")]), Run(Configuration(matrix=True), matrix)]
+    file = tmp_path / "index.html"
+    page.write(file, seen, title="DRA", command="drakit", when=datetime(2026, 1, 2, tzinfo=UTC))
+    cells = _cells(file.read_text())
+    assert cells[:4] == [
+        ["capability", "embedded 1.37.1", "embedded, gates and versions changed", "from", "gates"],
+        ["1.34.3", "1.36.3 with 1.37.1", "1.37.1"],
+        ["partitions", "1 of 1", "0 of 1", "", "1 of 1", "KEP", ""],
+        ["skew", "", "", "1 of 1", "", "KEP", ""],
+    ]
+    assert ["partitions", "row [1.34.3]on → off", "failed", "1.0 s"] in cells
+
+
+def _cells(page: str) -> list[list[str]]:
+    """The texts of each line of the page's tables."""
+    lines = re.findall(r"<tr.*?</tr>", page, re.DOTALL)
+    texts = [re.findall(r"<t[hd].*?</t[hd]>", line, re.DOTALL) for line in lines]
+    return [[re.sub(r"<[^>]*>", "", text).strip() for text in line] for line in texts]
+
+
 @pytest.mark.parametrize(
     ("records", "problem", "passed"),
     [(["passed"], "", True), (["passed", "skipped"], "", True), (["failed"], "", False), ([], "", False),
@@ -112,6 +155,14 @@ def test_stories_that_pass_end_with_status_0_and_leave_both_files(tmp_path: Path
     # Nothing goes where drakit is installed.
     assert (tmp_path / "conformance" / "run-1" / "cache").is_dir()
     assert not (runs.suite() / "conformance").exists()
+
+
+@pytest.mark.parametrize("options", [["--kind-image", "kindest/node:v1.36.3"], ["--kind-image=kindest/node:v1.36.3"]])
+def test_a_run_in_kind_is_of_the_version_of_its_node_image(tmp_path: Path, options: list[str]) -> None:
+    """Whatever else pytest is told after ``--``, this one decides what the columns are called."""
+    ended = _conformance("--cluster", "kind", "--jobs", "1", "--", *options, "-k", "no_such_story", home=tmp_path)
+    assert "kind 1.36.3: no story was run" in ended.stdout
+    assert "kind 1.37.1" not in ended.stdout
 
 
 def test_a_feature_that_is_off_is_not_judged(tmp_path: Path) -> None:
@@ -144,6 +195,42 @@ def test_the_matrix_is_a_run_of_its_own_when_asked_for(
         (record,) = read(tmp_path / "conformance" / "run-2" / "records.jsonl")
         assert (record.capability, record.title) == ("DRAResourceSliceMixins", "row [mixins-flattened-1.37.1]")
         assert record.source == "KEP-4815's alpha text (seed 004), KEP-5234"
+        assert (record.versions, record.phases) == ("1.37.1", "first → slices wiped")
+        text = (tmp_path / "conformance" / "index.html").read_text()
+        assert "<th>1.37.1</th>" in text
+        assert "first → slices wiped" in text
+
+
+def test_failures_bring_their_events_and_logs_into_the_junit_xml(tmp_path: Path) -> None:
+    """Of an xml that some CI shows, and that any parser takes: logs have colours."""
+    (tmp_path / "conftest.py").write_text(_EVIDENCE)
+    (tmp_path / "test_it.py").write_text(_SUITE)
+    command = [sys.executable, "-m", "pytest", "-o", "junit_family=xunit1", "--junit-xml", "junit.xml"]
+    command += ["-p", "drakit_kind.conformance.recorder", "--record", "out.jsonl", "-n", "2"]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=110, check=False)
+    run = Run(Configuration(), read(tmp_path / "out.jsonl"))
+    written = ElementTree.tostring(junit.merge([run, run], [tmp_path / "junit.xml", tmp_path / "none.xml"]))
+    cases = {case.get("name"): case.findtext("system-out") for case in ElementTree.fromstring(written).iter("testcase")}
+    assert cases == {
+        "test_what_holds": None,
+        "test_what_cannot_be_seen_here": None,
+        "test_what_does_not_hold[a<b]": (
+            "---- pods, claims and events ----\nevent of user: #x1B[31mFailedScheduling\n\n"
+            "---- Captured stdout call ----\nseen <here>\n"
+        ),
+    }
+
+
+_EVIDENCE = """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.failed:
+        report.sections.insert(0, ("pods, claims and events", "event of user: \\x1b[31mFailedScheduling"))
+    return report
+"""
 
 
 def test_a_story_with_two_failures_is_one_failure_with_all_that_was_seen(tmp_path: Path) -> None:
@@ -194,7 +281,7 @@ import pytest
 @pytest.fixture
 def namespace():
     yield
-    time.sleep(1)
+    time.sleep({ends_after})
     pathlib.Path("deleted").touch()
 
 @pytest.mark.capability("sharing", source="KEP-4381")
@@ -203,33 +290,41 @@ def test_before():
 
 @pytest.mark.capability("sharing", source="KEP-4381")
 def test_in_which_it_is_interrupted(namespace):
-    os.kill(os.getppid(), {number})
+    while not pathlib.Path("conformance/run-1/records.jsonl").read_text():
+        time.sleep(0.01)
+    os.kill(int(os.environ["INTERRUPTED"]), {number})
     signal.pause()
 """
 
 
 # The command with another suite, whose directory is the first argument.
 _OTHER_SUITE = """
-import pathlib, sys
+import os, pathlib, sys
 from drakit_kind.cli import main
 from drakit_kind.conformance import runs
 
+os.environ["INTERRUPTED"] = str(os.getpid())
 suite = pathlib.Path(sys.argv.pop(1))
 runs.suite = lambda: suite
 main()
 """
 
 
+# By itself, pytest-xdist interrupts what its workers are still doing after five seconds.
 @pytest.mark.usefixtures("signals_heard")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("number", "jobs", "ends_after"),
+    [(signal.SIGINT, 1, 1), (signal.SIGTERM, 1, 1), (signal.SIGHUP, 1, 1), (signal.SIGINT, 2, 6)],
+)
 def test_an_interrupted_run_takes_away_what_it_made_and_tells_what_it_saw(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, number: signal.Signals, jobs: int, ends_after: int
 ) -> None:
     """Whoever interrupts it: Ctrl-C, or a CI system that ends the job."""
     suite = tmp_path / "e2e"
     suite.mkdir()
-    (suite / "test_it.py").write_text(_INTERRUPTED.replace("{number}", str(int(number))))
-    command = [sys.executable, "-c", _OTHER_SUITE, str(suite), "conformance", "--jobs", "1"]
+    story = _INTERRUPTED.replace("{number}", str(int(number))).replace("{ends_after}", str(ends_after))
+    (suite / "test_it.py").write_text(story)
+    command = [sys.executable, "-c", _OTHER_SUITE, str(suite), "conformance", "--jobs", str(jobs)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False, cwd=tmp_path)
     assert (tmp_path / "deleted").exists(), ended.stdout + ended.stderr
     assert ended.returncode == 130
@@ -249,23 +344,38 @@ def test_what_an_earlier_run_left_is_not_taken_for_this_one(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("configuration", "jobs", "workers"),
     [
-        (Configuration(), None, "auto"),
-        (Configuration(), "3", "3"),
-        (Configuration(backend="kind"), None, "0"),
+        (Configuration(), None, "3"),
+        (Configuration(), 5, "5"),
+        (Configuration(backend="binaries"), None, "6"),
+        (Configuration(backend="kind"), None, "6"),
+        (Configuration(backend="kind"), 1, "0"),
         (Configuration(kubeconfig=Path("config"), driver="gpu.example.com"), None, "0"),
-        (Configuration(matrix=True), None, "auto"),
-        (Configuration(backend="binaries", matrix=True), None, "0"),
+        (Configuration(matrix=True), None, "2"),
+        (Configuration(backend="binaries", matrix=True), None, "2"),
     ],
 )
-def test_stories_that_share_a_driver_are_told_one_after_the_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configuration: Configuration, jobs: str | None, workers: str
+def test_as_many_stories_at_a_time_as_do_not_disturb_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configuration: Configuration, jobs: int | None, workers: str
 ) -> None:
+    """Here on two cores."""
+
     def started(command: Sequence[str]) -> int:
         assert command[command.index("-n") + 1] == workers
         return 5
 
     monkeypatch.setattr(runs, "_ended", started)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
     assert runs.run(configuration, tmp_path / "run-1", jobs=jobs).problem == runs.NO_STORY
+
+
+def test_conformance_tells_as_many_at_a_time_as_make() -> None:
+    makefile = (runs.suite().parent / "Makefile").read_text()
+    of_make = re.findall(r"^E2E_JOBS_(\w+) := \$\(shell expr \$\(CORES\) \\?(.) (\d+)\)$", makefile, re.MULTILINE)
+    cores = len(os.sched_getaffinity(0))
+    count = {backend: cores + int(n) if sign == "+" else cores * int(n) for backend, sign, n in of_make}
+    assert count == {backend: Configuration(backend=backend).at_once for backend in BACKENDS}
+    (rows,) = (option for option in matrix.params if option.name == "jobs")
+    assert rows.default == str(Configuration(matrix=True).at_once)
 
 
 def test_a_wheel_has_the_suite_where_an_installed_drakit_looks_for_it(
@@ -293,7 +403,12 @@ def test_a_wheel_has_the_suite_where_an_installed_drakit_looks_for_it(
     [
         (["--driver", "a.example.com", "--cluster", "embedded"], "--driver and --kubeconfig judge one that runs"),
         (["--kubeconfig", "/dev/null", "--jobs", "4"], "a driver is judged by one story at a time"),
-        (["--cluster", "kind", "--matrix"], "in kind, components cannot be changed one by one"),
+        (["--cluster", "kind", "--matrix"], "--cluster binaries tells them with the same programs"),
+        (
+            ["--cluster", "kind", "--kubernetes-version", "1.37.1", "--", "--kind-image", "kindest/node:v1.36.3"],
+            "--kubernetes-version 1.37.1: kindest/node:v1.36.3 is 1.36.3; one run for each image",
+        ),
+        (["--jobs", "0"], "0 is not in the range x>=1"),
         (["--", "-k", "no_such_story"], "no story was run"),
         (["--feature-gates", "DRAPartitionableDevices"], "missing bool value for DRAPartitionableDevices"),
     ],
