@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from drakit_kind.cluster import Component
+from drakit_kind.cluster import COMPONENTS, Component
 
 PROGRAM_START = 60.0
 PROGRAM_STOP = 20.0
@@ -16,16 +16,22 @@ NODE_PROGRAM_START = 90.0
 NODE_PROGRAM_STOP = 10.0
 IMAGE_IMPORT = 60.0
 NODES_READY = 60.0
+# For another process that undoes what an earlier cluster has left.
+UNDO_WAIT = 60.0
+# Downloading the package, once, and unpacking it.
+BUSYBOX_STEP = 120.0
 # Control groups, interfaces and the guard, one after the other.
-_PREMISES_LEAVE = 60.0
+PREMISES_LEAVE = 60.0
 
 _OURS_START = 60.0
 _OURS_STOP = 20.0
 _IMAGES = 2
 # etcd goes with the API server. Controllers, scheduler and nodes start at once, but may stop one after the other.
 _PROGRAMS: dict[Component, int] = {"apiserver": 2, "controllers": 1, "scheduler": 1}
-_NODES_START = NODE_PROGRAM_START + _IMAGES * IMAGE_IMPORT + NODE_PROGRAM_START + NODES_READY
-_NODES_STOP = 2 * NODE_PROGRAM_STOP + _PREMISES_LEAVE
+# An earlier cluster in the same place, and another that was killed with all that watched over it.
+_UNDO_OTHERS = UNDO_WAIT + 2 * PREMISES_LEAVE
+_NODES_START = _UNDO_OTHERS + 2 * BUSYBOX_STEP + 2 * NODE_PROGRAM_START + _IMAGES * IMAGE_IMPORT + NODES_READY
+_NODES_STOP = 2 * NODE_PROGRAM_STOP + PREMISES_LEAVE
 
 
 def cluster_start(real: Collection[Component]) -> float:
@@ -41,11 +47,13 @@ def cluster_stop(real: Collection[Component]) -> float:
 
 
 def restart(component: Component, real: Collection[Component]) -> float:
-    """For one component to stop and start, and if it does not, to start again as it was."""
+    """For one component to stop and start, and if it does not, to start again as it was; and before it another one."""
+    return 2 * _restart_once(component, real) + 2 * max(_restart_once(other, real) for other in COMPONENTS)
+
+
+def _restart_once(component: Component, real: Collection[Component]) -> float:
     if component not in real:
-        once = _OURS_STOP + _OURS_START
-    elif component == "kubelet":
-        once = NODE_PROGRAM_STOP + NODE_PROGRAM_START + NODES_READY
-    else:
-        once = PROGRAM_STOP + PROGRAM_START
-    return 2 * once
+        return _OURS_STOP + _OURS_START
+    if component == "kubelet":
+        return NODE_PROGRAM_STOP + NODE_PROGRAM_START + NODES_READY
+    return PROGRAM_STOP + PROGRAM_START

@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import platform
 import re
 import subprocess
 import tarfile
@@ -24,13 +23,13 @@ from typing import IO, Any
 import msgspec
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.kubernetes.cache import host_platform
 from drakit_kind.manifests import IMAGE
 
 # What kind's nodes and containerd 2.4 are configured with; any name would do that both sides agree on.
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10"
 
 _NAME = re.compile(r"(?P<repository>[a-z0-9]([a-z0-9._:/-]*[a-z0-9])?):(?P<tag>[\w][\w.-]{0,127})")
-_ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 _EPOCH = "1970-01-01T00:00:00Z"
 _PAUSE_USER = "65535:65535"
 _LIST_SECONDS = 10
@@ -68,24 +67,6 @@ class Image:
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
-def write_archive(
-    file: Path,
-    names: Sequence[str],
-    layers: Sequence[Layer],
-    *,
-    entrypoint: Sequence[str] = (),
-    command: Sequence[str] = (),
-    env: Mapping[str, str] | None = None,
-    user: str = "",
-    working_directory: str = "",
-    stop_signal: str = "",
-    labels: Mapping[str, str] | None = None,
-) -> str:
-    """Write one image; see ``Image`` and ``write_images``. Returns its ID."""
-    image = Image(names, layers, entrypoint, command, env or {}, user, working_directory, stop_signal, labels or {})
-    return write_images(file, [image])[0]
-
-
 def write_images(file: Path, images: Sequence[Image]) -> list[str]:
     """Write images to one archive, all of it or nothing.
 
@@ -99,7 +80,7 @@ def write_images(file: Path, images: Sequence[Image]) -> list[str]:
         layers: dict[str, IO[bytes]] = {}
         for image in images:
             repositories = [_split(name) for name in image.names]
-            opened = [stack.enter_context(_open_layer(layer)) for layer in image.layers]
+            opened = [stack.enter_context(_open_layer(layer, file.parent)) for layer in image.layers]
             digests = [_digest(stream) for stream in opened]
             config = _config(image, digests)
             identity = hashlib.sha256(config).hexdigest()
@@ -126,7 +107,7 @@ def _config(image: Image, digests: Sequence[str]) -> bytes:
     }
     return _json(
         {
-            "architecture": _ARCHITECTURES.get(platform.machine(), platform.machine()),
+            "architecture": host_platform()[1],
             "os": "linux",
             "created": _EPOCH,
             "config": {name: value for name, value in settings.items() if value},
@@ -146,13 +127,13 @@ def busybox_archive(file: Path, binary: Path, *, name: str = IMAGE) -> str:
     applets = sorted({name for name in listed.stdout.decode().split() if "/" not in name} - {"busybox"})
     entries = [Entry(path="bin/busybox", contents=binary), Entry(path="tmp", mode=0o1777)]
     entries += [Entry(path=f"bin/{applet}", link="busybox") for applet in applets]
-    return write_archive(file, [name], [entries], command=["sh"], env={"PATH": "/bin"})
+    return write_images(file, [Image([name], [entries], command=["sh"], env={"PATH": "/bin"})])[0]
 
 
 def pause_archive(file: Path, binary: Path, *, name: str = PAUSE_IMAGE) -> str:
     """The image of pod sandboxes, around a static binary that waits for ever."""
     entries = [Entry(path="pause", contents=binary)]
-    return write_archive(file, [name], [entries], entrypoint=["/pause"], user=_PAUSE_USER)
+    return write_images(file, [Image([name], [entries], entrypoint=["/pause"], user=_PAUSE_USER)])[0]
 
 
 def write_layer(stream: IO[bytes], entries: Iterable[Entry]) -> None:
@@ -193,15 +174,15 @@ def _inside(path: str) -> str:
 
 
 @contextmanager
-def _open_layer(layer: Layer) -> Iterator[IO[bytes]]:
-    """The layer as an open tar file."""
+def _open_layer(layer: Layer, scratch: Path) -> Iterator[IO[bytes]]:
+    """The layer as an open tar file, perhaps of hundreds of megabytes; in ``scratch``, as /tmp may be memory."""
     if isinstance(layer, Path):
         with layer.open("rb") as stream:
             yield stream
     else:
-        with tempfile.TemporaryFile() as scratch:
-            write_layer(scratch, layer)
-            yield scratch
+        with tempfile.TemporaryFile(dir=scratch) as stream:
+            write_layer(stream, layer)
+            yield stream
 
 
 def _digest(stream: IO[bytes]) -> str:

@@ -15,7 +15,7 @@ from typing import IO, Generic, TypeVar
 
 from drakit_kind.cluster import ClusterError, silent
 from drakit_kind.home import ClusterHome
-from drakit_kind.kind.turns import one_at_a_time
+from drakit_kind.turns import one_at_a_time
 
 C = TypeVar("C")
 

@@ -15,14 +15,16 @@ def test_a_real_cluster_may_take_what_its_parts_may_take() -> None:
     server = 2 * bounds.PROGRAM_START  # etcd first
     assert bounds.cluster_start(CONTROL_PLANE) > server + bounds.PROGRAM_START
     node = 2 * bounds.NODE_PROGRAM_START + 2 * bounds.IMAGE_IMPORT + bounds.NODES_READY
-    assert bounds.cluster_start(EVERYTHING) > server + node
+    undoing = bounds.UNDO_WAIT + 2 * bounds.PREMISES_LEAVE
+    assert bounds.cluster_start(EVERYTHING) > undoing + 2 * bounds.BUSYBOX_STEP + server + node
     assert bounds.cluster_stop(EVERYTHING) > 4 * bounds.PROGRAM_STOP + 2 * bounds.NODE_PROGRAM_STOP
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
-def test_a_restart_may_take_as_long_as_failing_and_going_back(component: Component) -> None:
+def test_a_restart_may_take_as_long_as_failing_and_going_back_after_another_one(component: Component) -> None:
     start = bounds.NODE_PROGRAM_START if component == "kubelet" else bounds.PROGRAM_START
-    assert bounds.restart(component, EVERYTHING) > 2 * start
+    kubelets = 2 * (bounds.NODE_PROGRAM_START + bounds.NODES_READY)
+    assert bounds.restart(component, EVERYTHING) > 2 * start + kubelets
 
 
 def test_an_embedded_cluster_that_hangs_is_given_up_after_a_minute() -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.images import Entry, Image, busybox_archive, pause_archive, write_archive, write_images
+from drakit_kind.images import Entry, Image, busybox_archive, pause_archive, write_images
 
 
 def _documents(archive: Path) -> dict[str, bytes]:
@@ -42,7 +42,7 @@ def _binary(path: Path, text: str = "#!/bin/sh\nprintf 'sh\\n[\\nenv\\nbusybox\\
 def test_an_archive_has_what_docker_load_containerd_and_kind_look_for(tmp_path: Path) -> None:
     archive = tmp_path / "image.tar"
     layers = [[Entry(path="a", contents=b"first")], [Entry(path="b", contents=b"second")]]
-    identity = write_archive(archive, ["registry.k8s.io/tool:v1", "tool:v1.0"], layers, command=["/a"])
+    (identity,) = write_images(archive, [Image(["registry.k8s.io/tool:v1", "tool:v1.0"], layers, command=["/a"])])
 
     documents = _documents(archive)
     assert next(iter(documents)) == "repositories"
@@ -68,7 +68,7 @@ def test_the_same_contents_give_the_same_image_whenever_and_wherever_they_lie(tm
         os.utime(source, (when, when))
         entries = [Entry(path="bin/tool", contents=source), Entry(path="etc/x", contents=b"")]
         archive = tmp_path / f"{index}.tar"
-        write_archive(archive, ["tool:1"], [entries if index else list(reversed(entries))])
+        write_images(archive, [Image(["tool:1"], [entries if index else list(reversed(entries))])])
         archives.append(archive.read_bytes())
     assert archives[0] == archives[1]
 
@@ -77,7 +77,7 @@ def test_a_finished_tar_is_a_layer_as_it_is(tmp_path: Path) -> None:
     layer = tmp_path / "root.tar"
     with tarfile.open(layer, "w") as tar:
         tar.add(__file__, "etc/story")
-    write_archive(tmp_path / "image.tar", ["base:1"], [layer])
+    write_images(tmp_path / "image.tar", [Image(["base:1"], [layer])])
     assert f"{hashlib.sha256(layer.read_bytes()).hexdigest()}/layer.tar" in _documents(tmp_path / "image.tar")
 
 
@@ -87,7 +87,7 @@ def test_entries_keep_their_modes_and_bring_the_directories_above_them(tmp_path:
         Entry(path="tmp", mode=0o1777),
         Entry(path="usr/bin", link="local/bin"),
     ]
-    write_archive(tmp_path / "image.tar", ["tool:1"], [entries])
+    write_images(tmp_path / "image.tar", [Image(["tool:1"], [entries])])
     layer = _layer(tmp_path / "image.tar")
     assert list(layer) == ["tmp", "usr", "usr/bin", "usr/local", "usr/local/bin", "usr/local/bin/tool"]
     assert {name: member.mode for name, member in layer.items() if not member.issym()} == {
@@ -98,8 +98,7 @@ def test_entries_keep_their_modes_and_bring_the_directories_above_them(tmp_path:
 
 
 def test_settings_of_containers(tmp_path: Path) -> None:
-    write_archive(
-        tmp_path / "image.tar",
+    image = Image(
         ["tool:1"],
         [[Entry(path="a")]],
         entrypoint=["/tool"],
@@ -109,6 +108,7 @@ def test_settings_of_containers(tmp_path: Path) -> None:
         stop_signal="SIGRTMIN+3",
         labels={"built.from": "abc"},
     )
+    write_images(tmp_path / "image.tar", [image])
     assert _config(tmp_path / "image.tar")["config"] == {
         "Entrypoint": ["/tool"],
         "Env": ["PATH=/bin"],
@@ -137,22 +137,22 @@ def test_pause_runs_as_nobody(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["busybox", "busybox:", ":1", "Busybox:1", "busybox:1/2", "../x:1 y", "a b:1"])
 def test_a_name_without_repository_and_tag_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ClusterError, match="must be like repository:tag"):
-        write_archive(tmp_path / "image.tar", [name], [[Entry(path="a")]])
+        write_images(tmp_path / "image.tar", [Image([name], [[Entry(path="a")]])])
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("path", ["", "/", "..", "a/../../b", "//a"])
 def test_a_path_outside_of_the_image_is_refused(tmp_path: Path, path: str) -> None:
     with pytest.raises(ClusterError, match="is no path inside of an image"):
-        write_archive(tmp_path / "image.tar", ["tool:1"], [[Entry(path=path)]])
+        write_images(tmp_path / "image.tar", [Image(["tool:1"], [[Entry(path=path)]])])
 
 
 def test_an_archive_that_fails_leaves_the_earlier_one(tmp_path: Path) -> None:
     archive = tmp_path / "image.tar"
-    write_archive(archive, ["tool:1"], [[Entry(path="a", contents=b"1")]])
+    write_images(archive, [Image(["tool:1"], [[Entry(path="a", contents=b"1")]])])
     before = archive.read_bytes()
     with pytest.raises(FileNotFoundError):
-        write_archive(archive, ["tool:1"], [[Entry(path="a", contents=tmp_path / "missing")]])
+        write_images(archive, [Image(["tool:1"], [[Entry(path="a", contents=tmp_path / "missing")]])])
     assert archive.read_bytes() == before
     assert list(tmp_path.iterdir()) == [archive]
 
@@ -177,12 +177,10 @@ def test_several_images_in_one_archive_share_their_layers(tmp_path: Path) -> Non
 
 def test_archives_that_are_written_at_once_are_all_whole(tmp_path: Path) -> None:
     archive = tmp_path / "image.tar"
-    write_archive(archive, ["tool:1"], [[Entry(path="a", contents=b"1" * 1000)]])
+    image = Image(["tool:1"], [[Entry(path="a", contents=b"1" * 1000)]])
+    write_images(archive, [image])
     whole = archive.read_bytes()
-    at_once = [
-        threading.Thread(target=write_archive, args=(archive, ["tool:1"], [[Entry(path="a", contents=b"1" * 1000)]]))
-        for _ in range(8)
-    ]
+    at_once = [threading.Thread(target=write_images, args=(archive, [image])) for _ in range(8)]
     for thread in at_once:
         thread.start()
     for thread in at_once:

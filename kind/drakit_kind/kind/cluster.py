@@ -32,7 +32,7 @@ from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind import component_images, credentials, driver_image, images, workloads
-from drakit_kind.kind.config import PROGRAMS, check_components, kind_config
+from drakit_kind.kind.config import MAIN_PROGRAMS, check_components, kind_config
 from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, remove_cluster
 from drakit_kind.kind.drivers import PodDriver
 from drakit_kind.kind.guard import Guard
@@ -235,7 +235,7 @@ class KindCluster:
                 (node, self._nodes.journal(self._nodes.container(node), "kubelet")) for node in self._spec.nodes
             )
             return "\n".join(f"== kubelet of {node}\n{text}" for node, text in journals)
-        log = self._nodes.component_log(PROGRAMS[component])
+        log = self._nodes.component_log(MAIN_PROGRAMS[component])
         if component == "scheduler" and self._spec.scheduler:
             log += f"\n== drakit's scheduler\n{self._scheduler_log()}"
         return log

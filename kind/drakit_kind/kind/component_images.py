@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.images import Entry, Image, write_archive, write_images
+from drakit_kind.command_output import output
+from drakit_kind.images import Entry, Image, write_images
 from drakit_kind.kind.debian import PackageFiles
-from drakit_kind.kind.docker import output
 from drakit_kind.kind.kind_module import KindModule
 from drakit_kind.kubernetes.assets import Assets
 
@@ -65,7 +65,7 @@ def image_name(component: str, version: str) -> str:
 def write_component(file: Path, component: str, assets: Assets, *, name: str | None = None) -> None:
     """The archive of one component of the control plane."""
     entries = [Entry(path=f"usr/local/bin/{component}", contents=assets.path(component))]
-    write_archive(file, [name or image_name(component, assets.version)], [_BASE, entries])
+    write_images(file, [Image([name or image_name(component, assets.version)], [_BASE, entries])])
 
 
 def _names(assets: Assets) -> Mapping[str, str]:

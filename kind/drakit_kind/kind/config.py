@@ -24,7 +24,7 @@ _SECTIONS: Mapping[Component, str] = {
     "scheduler": "scheduler",
 }
 # What static pods and their containers are called, too.
-PROGRAMS: Mapping[Component, str] = {
+MAIN_PROGRAMS: Mapping[Component, str] = {
     "apiserver": "kube-apiserver",
     "controllers": "kube-controller-manager",
     "scheduler": "kube-scheduler",

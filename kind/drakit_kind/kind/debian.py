@@ -20,9 +20,9 @@ from typing import IO
 import msgspec
 
 from drakit_kind.cluster import ClusterError, Report
-from drakit_kind.kind.docker import output
+from drakit_kind.command_output import output
 from drakit_kind.kind.sessions import run_in_session
-from drakit_kind.kind.turns import one_at_a_time
+from drakit_kind.turns import one_at_a_time
 
 # systemd of a newer Debian refuses hosts with cgroup v1.
 SUITE = "bookworm"

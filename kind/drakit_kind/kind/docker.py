@@ -6,13 +6,13 @@ the one that matters; a library with an opinion of its own could reach another.
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.command_output import output
 
 _CALL_SECONDS = 60.0
 _LOAD_SECONDS = 300.0
@@ -24,44 +24,6 @@ _NETWORK = "kind"
 def docker(*arguments: str, timeout: float = _CALL_SECONDS, stdin: IO[bytes] | bytes | None = None) -> str:
     """Run one docker command and return what it prints; see ``output``."""
     return output(["docker", *arguments], timeout=timeout, stdin=stdin)
-
-
-def output(
-    command: Sequence[str],
-    *,
-    timeout: float,
-    stdin: IO[bytes] | bytes | None = None,
-    environment: Mapping[str, str] | None = None,
-    directory: str | None = None,
-) -> str:
-    """Run a command to its end, for ``timeout`` seconds at most, and return what it prints.
-
-    Raises ``ClusterError`` with its own last lines, or with the time that it took.
-    """
-    shown = " ".join(command[:4])
-    try:
-        done = subprocess.run(
-            list(command),
-            input=stdin if isinstance(stdin, bytes) else None,
-            stdin=None if isinstance(stdin, bytes) else stdin or subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout,
-            env=environment,
-            cwd=directory,
-            check=False,
-        )
-    except FileNotFoundError:
-        raise ClusterError(f"there is no {command[0]!r} in PATH; install it") from None
-    except subprocess.TimeoutExpired:
-        raise ClusterError(f"`{shown} ...` did not end within {timeout:.0f} s") from None
-    if done.returncode:
-        text = (done.stderr or done.stdout or b"").decode(errors="replace").strip()
-        raise ClusterError(f"`{shown} ...` failed with status {done.returncode}: {_last_lines(text)}")
-    return done.stdout.decode(errors="replace")
-
-
-def _last_lines(text: str) -> str:
-    return " / ".join(text.splitlines()[-3:]) or "it printed nothing"
 
 
 def check_daemon() -> None:

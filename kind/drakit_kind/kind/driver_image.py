@@ -13,21 +13,22 @@ import os
 import py_compile
 import re
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 
 import msgspec
 
 from drakit_kind.cluster import ClusterError, Report
+from drakit_kind.command_output import output
 from drakit_kind.images import Entry, Image, Layer, write_images, write_layer
 from drakit_kind.kind import debian
 from drakit_kind.kind.debian import PackageFiles
-from drakit_kind.kind.docker import check_daemon, docker, image_labels, output
-from drakit_kind.kind.turns import one_at_a_time
+from drakit_kind.kind.docker import check_daemon, docker, image_labels
 from drakit_kind.kubernetes.cache import cache_directory
+from drakit_kind.turns import one_at_a_time, scratch_directory
 
 _REPOSITORY = "localhost/drakit"
 _BASE = "python:3.11-slim"
@@ -53,20 +54,23 @@ _PLATFORMS = ("manylinux2014", *(f"manylinux_2_{minor}" for minor in range(17, 3
 def archive(report: Report, *, local: bool | None = None) -> tuple[str, Path]:
     """The image's name, and the docker archive with it, made now if it was not made from the same before.
 
-    ``local``: from a Debian root instead of a registry's image; None tries the registry first. Raises ``ClusterError``
-    where neither is to be had.
+    ``local``: from a Debian root instead of a registry's image; None takes the one that is there, else tries the
+    registry first. Raises ``ClusterError`` where neither is to be had.
     """
-    name = f"{_REPOSITORY}:{metadata.version('drakit')}-{_inputs()[:12]}"
+    tag = f"{metadata.version('drakit')}-{_inputs()[:12]}"
+    name = f"{_REPOSITORY}:{tag}"
     directory = cache_directory() / "kind"
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    file = directory / f"drakit-{name.rpartition(':')[2]}.tar"
     with one_at_a_time(directory / "driver-image.lock", report):
+        files = {False: directory / f"drakit-{tag}-registry.tar", True: directory / f"drakit-{tag}-debian.tar"}
+        if local is None:
+            local = next((each for each, made in files.items() if made.exists()), None)
+        if local is None:
+            local = not _has_base(report)
+        file = files[local]
         if not file.exists():
-            if local is None:
-                local = not _has_base(report)
-            with tempfile.TemporaryDirectory(prefix="driver-image-", dir=directory) as scratch:
-                (_build_local if local else _build_from_registry)(name, Path(scratch) / "image.tar", report)
-                (Path(scratch) / "image.tar").rename(file)
+            with scratch_directory(directory, "driver-image-") as scratch:
+                (_build_local if local else _build_from_registry)(name, scratch / "image.tar", report)
+                (scratch / "image.tar").rename(file)
         file.touch()
         _forget_others(file)
     return name, file
@@ -83,12 +87,14 @@ def _forget_others(file: Path) -> None:
 
 
 def _inputs() -> str:
-    """What the image depends on: every file of ours, and the version of everything else."""
+    """What the image depends on: every file of ours, the Dockerfile too, and the version of everything else."""
     summary = hashlib.sha256()
     for package in _PACKAGES:
         for path, file in _files_of(package):
             summary.update(f"{path}\0".encode())
             summary.update(hashlib.sha256(file.read_bytes()).digest())
+    if (source := _source_tree()) is not None:
+        summary.update((source / "driver" / "Dockerfile").read_bytes())
     summary.update("\n".join(_requirements()).encode())
     return summary.hexdigest()
 
@@ -140,6 +146,8 @@ def _build_from_registry(name: str, file: Path, report: Report) -> None:
     else:
         _add_to_base(name, file.parent, report)
     docker("save", "--output", str(file), name, timeout=_COPY_SECONDS)
+    with suppress(ClusterError):  # somebody runs it
+        docker("rmi", name)  # each change of the source would leave one
 
 
 def _source_tree() -> Path | None:
@@ -154,7 +162,7 @@ def _add_to_base(name: str, scratch: Path, report: Report) -> None:
         layer = scratch / "drakit.layer"
         with layer.open("wb") as stream:
             write_layer(stream, _drakit_entries("/usr/local/bin/python3", scratch))
-        for each in (_dependencies(report), layer):
+        for each in (_dependencies(report, scratch), layer):
             with each.open("rb") as stream:
                 docker("cp", "-", f"{container}:/", stdin=stream, timeout=_COPY_SECONDS)
         environment = " ".join(f"{key}={value}" for key, value in _environment("/usr/local/bin").items())
@@ -171,7 +179,7 @@ def _build_local(name: str, file: Path, report: Report) -> None:
     with python.open("wb") as stream:
         PackageFiles(root).write_layer(stream, _DEBIAN_PACKAGES)
     entries = [*_drakit_entries("/usr/bin/python3", file.parent), Entry(path="tmp", mode=0o1777)]
-    layers: list[Layer] = [python, _dependencies(report), entries]
+    layers: list[Layer] = [python, _dependencies(report, file.parent), entries]
     write_images(file, [Image([name], layers, entrypoint=_ENTRYPOINT, env=_environment("/usr/bin"), user=_USER)])
 
 
@@ -225,20 +233,18 @@ def _copy_metadata(library: Path) -> None:
     (directory / "METADATA").write_text(distribution.read_text("METADATA") or "")
 
 
-def _dependencies(report: Report) -> Path:
+def _dependencies(report: Report, scratch: Path) -> Path:
     """The layer with all that drakit needs, made once for these versions."""
     requirements = _requirements()
     recipe = msgspec.json.encode([_PYTHON, sys.version_info[:2] == _PYTHON, _NOT_COMPILED.pattern, requirements])
     file = cache_directory() / "kind" / f"dependencies-{hashlib.sha256(recipe).hexdigest()[:12]}.layer"
     if not file.exists():
         report(f"installing {len(requirements)} packages that drakit needs into the image, once, with pip")
-        with tempfile.TemporaryDirectory(prefix="dependencies-", dir=file.parent) as scratch:
-            library = Path(scratch) / "lib"
-            _pip_install(library, requirements)
-            part = Path(scratch) / "layer"
-            with part.open("wb") as stream:
-                write_layer(stream, _compiled_entries(library))
-            part.rename(file)
+        library, part = scratch / "lib", scratch / "dependencies.layer"
+        _pip_install(library, requirements)
+        with part.open("wb") as stream:
+            write_layer(stream, _compiled_entries(library))
+        part.rename(file)
     return file
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,8 +88,6 @@ def _save(image: str, file: Path, report: Report, *, otherwise: str) -> None:
         if image_labels(image) is None:
             report(f"pulling {image}")
             docker("pull", "--quiet", image, timeout=_PULL_SECONDS)
-        with tempfile.TemporaryDirectory(prefix="busybox-", dir=file.parent) as scratch:
-            docker("save", "--output", f"{scratch}/image.tar", image)
-            Path(scratch, "image.tar").rename(file)
+        docker("save", "--output", str(file), image)  # which renames when it is done
     except ClusterError as error:
         raise ClusterError(f"{image}, which test pods run, cannot be pulled ({error}); instead, {otherwise}") from None

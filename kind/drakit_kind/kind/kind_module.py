@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.command_output import output
 from drakit_kind.images import Entry
-from drakit_kind.kind.docker import output
 from drakit_kind.kubernetes.toolchain import environment, find_go
 
 _VERSION_SECONDS = 30.0
@@ -75,6 +75,6 @@ def kind_module(version: str) -> KindModule:
         [str(go.executable), "mod", "download", "-json", f"sigs.k8s.io/kind@{version}"],
         timeout=_DOWNLOAD_SECONDS,
         environment=environment([]),
-        directory="/",  # outside of any other module
+        directory=Path("/"),  # outside of any other module
     )
     return KindModule(version, Path(msgspec.json.decode(printed)["Dir"]))

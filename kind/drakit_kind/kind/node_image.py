@@ -9,22 +9,21 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import shutil
 import tarfile
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from drakit_kind import images
 from drakit_kind.cluster import ClusterError, Report
+from drakit_kind.command_output import output
 from drakit_kind.images import Entry, Image, write_images, write_layer
 from drakit_kind.kind import component_images, debian, node_files
-from drakit_kind.kind.docker import check_daemon, docker, image_labels, load, output, remove_containers
+from drakit_kind.kind.docker import check_daemon, docker, image_labels, load, remove_containers
 from drakit_kind.kind.kind_module import KindModule, kind_module, kind_version
-from drakit_kind.kind.turns import one_at_a_time
 from drakit_kind.kubernetes.assets import Assets
 from drakit_kind.kubernetes.cache import cache_directory
+from drakit_kind.turns import one_at_a_time, scratch_directory
 
 # A registry name that no one else can own: kind tries to pull what it builds from.
 _REPOSITORY = "localhost/drakit-node"
@@ -63,12 +62,13 @@ def build(assets: Assets, report: Report, *, name: str | None = None, base: Path
     root = base or debian.root_tar(cache_directory(), report)
     inputs = _digest([root, *binaries, *_recipe()], module.version)
     name = name or default_name(assets.version)
-    with one_at_a_time(cache_directory() / "kind" / "node-image.lock", report):
+    directory = cache_directory() / "kind"
+    with one_at_a_time(directory / "node-image.lock", report):
         if (image_labels(name) or {}).get(INPUTS_LABEL) == inputs:
             report(f"{name} is there already, made from the same")
             return name
         base_name = f"{_REPOSITORY}-base:{inputs[:12]}"
-        with _scratch() as scratch, _only_while_building(base_name):
+        with scratch_directory(directory, "node-image-") as scratch, _only_while_building(base_name):
             report("base image: Debian with systemd, containerd and kind's own files")
             _load_base(base_name, root, module, assets, scratch, inputs)
             report("component images: kube-apiserver and the others, as kubeadm expects them")
@@ -77,6 +77,8 @@ def build(assets: Assets, report: Report, *, name: str | None = None, base: Path
             report("kind build node-image")
             _kind_build(assets.path("kind"), server, base_name, scratch)
             _replace_manifests(f"{base_name}-built", name)
+        # What had this name before is about a gigabyte. What a container is made from stays until the next build.
+        docker("image", "prune", "--force", "--filter", f"label={INPUTS_LABEL}", timeout=_COPY_SECONDS)
     report(f"{name} is ready")
     return name
 
@@ -93,16 +95,6 @@ def _digest(files: list[Path], *texts: str) -> str:
         with path.open("rb") as file:
             summary.update(hashlib.file_digest(file, "sha256").digest())
     return summary.hexdigest()
-
-
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """Beside the cache, which has room for a gigabyte when /tmp may not; that of a killed build goes, too."""
-    directory = cache_directory() / "kind"
-    for left in directory.glob("node-image-*"):
-        shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(prefix="node-image-", dir=directory) as scratch:
-        yield Path(scratch)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from drakit_kind.cluster import ClusterError, ClusterSpec, Component
 from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.kind import component_images, static_pods
-from drakit_kind.kind.config import PROGRAMS, component_flags
+from drakit_kind.kind.config import MAIN_PROGRAMS, component_flags
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kubernetes.assets import assets_of
 from drakit_kind.nodes.kubelet_config import settable_gates
@@ -48,8 +48,8 @@ class Restarts:
         self._spec = spec
         self._nodes = nodes
         self._api = api
-        self._now: dict[Component, Behaviour] = {each: Behaviour.of(spec, each) for each in PROGRAMS}
-        self._loaded = {(component, self._now[component].version) for component in PROGRAMS}
+        self._now: dict[Component, Behaviour] = {each: Behaviour.of(spec, each) for each in MAIN_PROGRAMS}
+        self._loaded = {(component, self._now[component].version) for component in MAIN_PROGRAMS}
 
     def restart(self, component: Component, behaviour: Behaviour) -> None:
         """Restart it, and wait until it works. Raises ``ClusterError`` with the end of its log."""
@@ -69,12 +69,12 @@ class Restarts:
 
     def remove(self, component: Component) -> None:
         """Take a component of the control plane out of the cluster, and wait until it is gone."""
-        program = PROGRAMS[component]
+        program = MAIN_PROGRAMS[component]
         self._nodes.run(self._nodes.control_plane, "rm", f"{static_pods.MANIFESTS}/{program}.yaml")
         self._api.wait_gone(PODS, [self._pod(program)], namespace="kube-system", timeout=_READY_SECONDS)
 
     def _restart_static_pod(self, component: Component, behaviour: Behaviour) -> None:
-        node, program = self._nodes.control_plane, PROGRAMS[component]
+        node, program = self._nodes.control_plane, MAIN_PROGRAMS[component]
         path, aside = f"{static_pods.MANIFESTS}/{program}.yaml", f"{_ASIDE}/{program}.yaml"
         self._load(component, behaviour.version)
         if path in self._nodes.search(node, static_pods.MANIFESTS, "-name", f"{program}.yaml").split():
@@ -103,7 +103,7 @@ class Restarts:
 
     def _load(self, component: Component, version: str) -> None:
         """Bring the image of another version into the node; without its binary, the node will pull it."""
-        program = PROGRAMS[component]
+        program = MAIN_PROGRAMS[component]
         if (component, version) in self._loaded or assets_of(self._spec, version).find(program) is None:
             return
         with tempfile.TemporaryDirectory(prefix="drakit-component-") as directory:

@@ -9,18 +9,18 @@ import logging
 import os
 import shutil
 import struct
-import subprocess
 import tempfile
 from pathlib import Path
 
+from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
+from drakit_kind.command_output import output
 from drakit_kind.kubernetes.cache import cache_directory
 
 log = logging.getLogger(__name__)
 
 VARIABLE = "DRAKIT_BUSYBOX"
 _PACKAGE = "busybox-static"
-_DOWNLOAD_SECONDS = 120.0
 _PT_INTERP = 3  # elf.h: the program header that names a dynamic loader
 
 
@@ -69,9 +69,13 @@ def _download(target: Path) -> None:
         directory = Path(name)
         # apt downloads as a user of its own, who is to write here.
         directory.chmod(0o755)
-        _run([apt, "download", "-o", "APT::Sandbox::User=root", _PACKAGE], directory)
-        for archive in directory.glob("*.deb"):
-            _run([dpkg, "-x", str(archive), "unpacked"], directory)
+        try:
+            download = [apt, "download", "-o", "APT::Sandbox::User=root", _PACKAGE]
+            output(download, timeout=bounds.BUSYBOX_STEP, directory=directory)
+            for archive in directory.glob("*.deb"):
+                output([dpkg, "-x", str(archive), "unpacked"], timeout=bounds.BUSYBOX_STEP, directory=directory)
+        except ClusterError as error:
+            raise ClusterError(_remedy(str(error))) from None
         found = [path for path in directory.glob("unpacked/**/busybox") if is_static(path)]
         if not found:
             raise ClusterError(_remedy(f"{_PACKAGE} does not contain one"))
@@ -79,17 +83,6 @@ def _download(target: Path) -> None:
         scratch = target.with_name(f"busybox.{os.getpid()}")
         shutil.copy(found[0], scratch)
         scratch.replace(target)
-
-
-def _run(command: list[str], directory: Path) -> None:
-    try:
-        done = subprocess.run(
-            command, cwd=directory, capture_output=True, text=True, timeout=_DOWNLOAD_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ClusterError(_remedy(str(error))) from error
-    if done.returncode:
-        raise ClusterError(_remedy(f"`{' '.join(command)}` says: {(done.stderr or done.stdout).strip()}"))
 
 
 def _remedy(problem: str) -> str:

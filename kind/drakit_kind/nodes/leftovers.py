@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import msgspec
 
+from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import network
 from drakit_kind.nodes.cgroups import ControlGroup, hierarchies
@@ -32,7 +33,6 @@ _SUFFIX = ".journal"
 _NEW = "new"  # a journal that is being created; what a killed process has left of one is overwritten
 # In a directory of the machine that was made for a cluster: what it is and who may remove it.
 MARK = ".made-by-drakit"
-_WAIT_SECONDS = 60.0  # for another process that is undoing the same
 _PAUSE = 0.05
 
 Effect = dict[str, Any]
@@ -140,7 +140,7 @@ def undo_dead(home: Path | None = None, records: Path = RECORDS) -> list[str]:
     for path in _journals(records):
         if home is not None and _home(path) != home.absolute():
             continue
-        journal = Journal.take(path, seconds=_WAIT_SECONDS if home is not None else 0.0)
+        journal = Journal.take(path, seconds=bounds.UNDO_WAIT if home is not None else 0.0)
         if journal is not None:
             try:
                 journal.undo()

@@ -39,7 +39,7 @@ def free_subnet(used: Iterable[IPv4Network]) -> IPv4Network:
 def used_networks() -> list[IPv4Network]:
     """What this machine's addresses and routes cover, the default route aside."""
     listed = run("ip", "-json", "-4", "route", "show", "table", "all")
-    routes = msgspec.json.decode(listed or b"[]")
+    routes = msgspec.json.decode(listed or "[]")
     return [IPv4Network(route["dst"], strict=False) for route in routes if route.get("dst", "default") != "default"]
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.command_output import output
 
 # Each with the Debian package that has it.
 TOOLS = {
@@ -37,13 +37,6 @@ def search_path() -> str:
     return os.pathsep.join([*given, *(path for path in _SBIN if path not in given)])
 
 
-def run(name: str, *arguments: str) -> bytes:
+def run(name: str, *arguments: str) -> str:
     """What a tool prints; raises ``ClusterError`` with what it complains about."""
-    try:
-        done = subprocess.run([tool(name), *arguments], capture_output=True, timeout=_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise ClusterError(f"`{name} {' '.join(arguments)}` failed: {error}") from error
-    if done.returncode:
-        complaint = done.stderr.decode(errors="replace").strip()
-        raise ClusterError(f"`{name} {' '.join(arguments)}` failed: {complaint}")
-    return done.stdout
+    return output([tool(name), *arguments], timeout=_SECONDS)

@@ -160,6 +160,7 @@ esac""")
     assert removed == {"--force", "--volumes", "unfinished", "container"}
     (created,) = [call for call in fake.calls if call.startswith("create")]
     assert created.startswith("create --name kind-build-drakit-")
+    assert fake.calls[-1] == "image prune --force --filter label=drakit.inputs"
     # What a killed build has left is gone before the same names are taken again.
     order = [call.split()[0] for call in fake.calls]
     assert order.index("rm") < order.index("load")

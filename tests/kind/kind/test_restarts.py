@@ -10,7 +10,7 @@ import pytest
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.kind import restarts
-from drakit_kind.kind.config import PROGRAMS
+from drakit_kind.kind.config import MAIN_PROGRAMS
 from drakit_kind.kind.restarts import Restarts
 from drakit_kind.kubernetes.assets import Assets
 from tests.kind.kind.machines import BROKEN, CONTROL_PLANE, KUBELET, KUBELET_CONFIG, Machines
@@ -24,7 +24,7 @@ OLD, NEW = "1.36.3", "1.37.1"
 def _binaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two versions; each one's kubelet contains its version and nothing else."""
     for version in (OLD, NEW):
-        for program in PROGRAMS.values():
+        for program in MAIN_PROGRAMS.values():
             (tmp_path / version).mkdir(exist_ok=True)
             (tmp_path / version / program).write_text(version)
             (tmp_path / version / program).chmod(0o755)
@@ -34,7 +34,7 @@ def _binaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def machines() -> Machines:
-    return Machines(SPEC.nodes, NEW, [PROGRAMS[each] for each in _STATIC_PODS])
+    return Machines(SPEC.nodes, NEW, [MAIN_PROGRAMS[each] for each in _STATIC_PODS])
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def _container(machines: Machines, program: str) -> dict[str, Any]:
 def test_a_component_comes_back_as_another_version_with_other_gates(
     machines: Machines, changes: Restarts, component: Component
 ) -> None:
-    program = PROGRAMS[component]
+    program = MAIN_PROGRAMS[component]
     changes.restart(component, Behaviour(version=OLD, gates={"DRADeviceTaints": False}))
     container = _container(machines, program)
     assert container["image"] == f"registry.k8s.io/{program}:v{OLD}"

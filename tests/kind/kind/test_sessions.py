@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.kind.sessions import run_in_session
-from drakit_kind.kind.turns import one_at_a_time
+from drakit_kind.turns import one_at_a_time
 
 _SECONDS = 30.0
 # The shell is the child, the sleep is what it starts; both write their process ids.

@@ -39,7 +39,7 @@ def test_networks_in_use_are_those_of_all_routes_but_the_default(monkeypatch: py
         {"dst": "192.0.2.0/24", "dev": "eth0", "protocol": "kernel"},
         {"type": "local", "dst": "192.0.2.2", "dev": "eth0", "table": "local"},
     ]
-    monkeypatch.setattr(network, "run", lambda *arguments: msgspec.json.encode(routes))
+    monkeypatch.setattr(network, "run", lambda *arguments: msgspec.json.encode(routes).decode())
     assert network.used_networks() == [IPv4Network("192.0.2.0/24"), IPv4Network("192.0.2.2/32")]
 
 
@@ -53,9 +53,9 @@ def test_nodes_and_pods_share_a_network_without_meeting() -> None:
 def test_a_bridge_has_an_address_for_each_node_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     commands: list[str] = []
 
-    def run(*arguments: str) -> bytes:
+    def run(*arguments: str) -> str:
         commands.append(" ".join(arguments))
-        return b""
+        return ""
 
     monkeypatch.setattr(network, "run", run)
     network.create_bridge("drakit-1", FIRST, ["10.213.0.1", "10.213.0.2"])

@@ -63,5 +63,5 @@ def test_tools_are_found_where_administrators_have_them(monkeypatch: pytest.Monk
 
 
 def test_what_a_tool_complains_about_is_passed_on() -> None:
-    with pytest.raises(ClusterError, match=r"`cat /none` failed: .*No such file"):
+    with pytest.raises(ClusterError, match=r"`\S*/cat /none` failed with status 1: .*No such file"):
         tools.run("cat", "/none")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import fcntl
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,3 +23,15 @@ def one_at_a_time(lock: Path, report: Report) -> Iterator[None]:
             report(f"waiting for another process that has {lock}")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+@contextmanager
+def scratch_directory(parent: Path, prefix: str) -> Iterator[Path]:
+    """A directory for what is being made by who has the turn; what a killed one has left of such goes, too.
+
+    Beside where it will be kept: /tmp may have no room for a gigabyte.
+    """
+    for left in parent.glob(f"{prefix}*/"):
+        shutil.rmtree(left)
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=parent) as scratch:
+        yield Path(scratch)
