@@ -74,13 +74,6 @@ class ServerProcess:
         self._watch: asyncio.Task[None] | None = None
         self._log_start = 0  # bytes that earlier runs have left in the log
 
-    @property
-    def pid(self) -> int:
-        """The running process; raises ``ClusterError`` if there is none."""
-        if self._process is None or self.state is not State.RUNNING:
-            raise ClusterError(f"{self.name} is {self.state.value}")
-        return self._process.pid
-
     async def start(self) -> None:
         """Start it and wait until it is healthy.
 
@@ -102,10 +95,6 @@ class ServerProcess:
     async def stop(self) -> None:
         """Ask it to end (SIGTERM), insist when the time is up (SIGKILL); nothing happens if it does not run."""
         await self._end(signal.SIGTERM)
-
-    async def kill(self) -> None:
-        """End it at once, as a crash does."""
-        await self._end(signal.SIGKILL)
 
     async def _spawn(self) -> asyncio.subprocess.Process:
         self.log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -152,10 +141,10 @@ class ServerProcess:
             self._ended(problem)
 
     async def _end(self, first: signal.Signals) -> None:
-        process, self._process = self._process, None
         if self._watch is not None:
             self._watch.cancel()
             self._watch = None
+        process = self._process
         if process is None:
             return
         self.state = State.STOPPING
@@ -167,6 +156,7 @@ class ServerProcess:
                     await process.wait()
                     break
             log.warning("%s did not end within %.0f s of %s", self.name, self._stop_seconds, number.name)
+        self._process = None  # only now: who is cancelled while it ends can be called again
         self.state = State.STOPPED
 
     def _end_of_log(self) -> str:

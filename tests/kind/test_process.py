@@ -28,9 +28,15 @@ def server(tmp_path: Path, program: str, **options: object) -> ServerProcess:
     command = [
         sys.executable,
         "-c",
-        f"import pathlib, signal, sys, time\nup = pathlib.Path('{tmp_path}/up')\n{program}",
+        f"import os, pathlib, signal, sys, time\nup = pathlib.Path('{tmp_path}/up')\n"
+        f"pathlib.Path('{tmp_path}/pid').write_text(str(os.getpid()))\n{program}",
     ]
     return ServerProcess("thing", command, log=tmp_path / "logs" / "thing.log", healthy=healthy, **options)  # type: ignore[arg-type]
+
+
+def pid(tmp_path: Path) -> int:
+    """Of the program that ``server`` has started last."""
+    return int((tmp_path / "pid").read_text())
 
 
 SERVES = "up.touch(); signal.pause()"
@@ -40,12 +46,10 @@ STUBBORN = "signal.signal(signal.SIGTERM, signal.SIG_IGN); up.touch(); signal.pa
 async def test_a_component_is_running_once_it_is_healthy_and_gone_once_it_is_stopped(tmp_path: Path) -> None:
     thing = server(tmp_path, SERVES)
     await thing.start()
-    pid = thing.pid
+    assert Path(f"/proc/{pid(tmp_path)}").exists()
     await thing.stop()
     assert thing.state is State.STOPPED
-    assert not Path(f"/proc/{pid}").exists()
-    with pytest.raises(ClusterError, match="thing is stopped"):
-        _ = thing.pid
+    assert not Path(f"/proc/{pid(tmp_path)}").exists()
 
 
 @pytest.mark.parametrize(
@@ -85,7 +89,7 @@ async def test_a_component_that_ends_by_itself_is_reported_with_its_last_words(t
         tmp_path, f"signal.signal(signal.SIGUSR1, lambda *_: sys.exit('disk full'))\n{SERVES}", ended=ended.set_result
     )
     await thing.start()
-    os.kill(thing.pid, signal.SIGUSR1)
+    os.kill(pid(tmp_path), signal.SIGUSR1)
     async with asyncio.timeout(_BOUND):
         assert "thing ended by itself with status 1" in await ended
     assert "disk full" in ended.result()
@@ -104,7 +108,7 @@ async def test_readiness_of_a_component_is_not_announced_as_that_of_the_cluster(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-    thing = server(tmp_path, f"import os; print('told', os.environ.get('NOTIFY_SOCKET'), flush=True); {SERVES}")
+    thing = server(tmp_path, f"print('told', os.environ.get('NOTIFY_SOCKET'), flush=True); {SERVES}")
     await thing.start()
     await thing.stop()
     assert thing.log.read_text() == "told None\n"
@@ -114,7 +118,7 @@ async def test_addresses_of_this_machine_are_reached_without_the_users_proxy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_PROXY", "example.com")
-    thing = server(tmp_path, f"import os; print(os.environ['NO_PROXY'], os.environ['no_proxy'], flush=True); {SERVES}")
+    thing = server(tmp_path, f"print(os.environ['NO_PROXY'], os.environ['no_proxy'], flush=True); {SERVES}")
     await thing.start()
     await thing.stop()
     direct = ",".join(["example.com", "localhost", "127.0.0.1", *network.CANDIDATES])
@@ -124,20 +128,31 @@ async def test_addresses_of_this_machine_are_reached_without_the_users_proxy(
 async def test_a_component_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     thing = server(tmp_path, STUBBORN, stop_seconds=0.2)
     await thing.start()
-    pid = thing.pid
     await thing.stop()
-    assert not Path(f"/proc/{pid}").exists()
+    assert not Path(f"/proc/{pid(tmp_path)}").exists()
+
+
+async def test_a_stop_that_is_cancelled_can_be_asked_for_again(tmp_path: Path) -> None:
+    """Whoever ends a restart has to stop what was being stopped, before that on which it depends."""
+    thing = server(tmp_path, STUBBORN, stop_seconds=_BOUND)
+    await thing.start()
+    stop = asyncio.create_task(thing.stop())
+    await _until(lambda: thing.state is State.STOPPING)
+    stop.cancel()
+    await asyncio.gather(stop, return_exceptions=True)
+    assert Path(f"/proc/{pid(tmp_path)}").exists()
+    thing._stop_seconds = 0.2
+    await thing.stop()
+    assert not Path(f"/proc/{pid(tmp_path)}").exists()
 
 
 async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path) -> None:
-    thing = server(
-        tmp_path, f"pathlib.Path('{tmp_path}/pid').write_text(str(__import__('os').getpid())); signal.pause()"
-    )
+    thing = server(tmp_path, "signal.pause()")
     start = asyncio.create_task(thing.start())
-    await _until((tmp_path / "pid").exists)
+    await _until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").stat().st_size > 0)
     start.cancel()
     await asyncio.gather(start, return_exceptions=True)
-    assert not Path(f"/proc/{(tmp_path / 'pid').read_text()}").exists()
+    assert not Path(f"/proc/{pid(tmp_path)}").exists()
 
 
 _SUPERVISOR = """
@@ -148,9 +163,9 @@ from drakit_kind.process import ServerProcess
 
 async def main():
     async def healthy(): return True
-    thing = ServerProcess("thing", ["/bin/sleep", "1000"], log=Path(sys.argv[1]), healthy=healthy)
-    await thing.start()
-    print(thing.pid, flush=True)
+    program = ["/bin/sh", "-c", "echo $$; exec sleep 1000"]
+    await ServerProcess("thing", program, log=Path(sys.argv[1]), healthy=healthy).start()
+    print("started", flush=True)
     await asyncio.Event().wait()
 
 asyncio.run(main())
@@ -162,10 +177,11 @@ async def test_a_component_ends_with_a_supervisor_that_is_killed(tmp_path: Path)
         sys.executable, "-c", _SUPERVISOR, str(tmp_path / "log"), stdout=subprocess.PIPE
     )
     assert supervisor.stdout is not None
-    pid = int(await supervisor.stdout.readline())
+    assert await supervisor.stdout.readline()
+    await _until(lambda: (tmp_path / "log").read_text().endswith("\n"))
     supervisor.kill()
     await supervisor.wait()
-    await _until(lambda: not _runs(pid))
+    await _until(lambda: not _runs(int((tmp_path / "log").read_text())))
 
 
 def _runs(pid: int) -> bool:

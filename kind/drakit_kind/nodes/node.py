@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -198,9 +199,13 @@ class Node:
         try:
             async with asyncio.timeout(bounds.IMAGE_IMPORT):
                 output, _ = await process.communicate()
-        except BaseException:
-            process.kill()
+        except TimeoutError:
+            raise ClusterError(
+                f"containerd of {self.name} does not take {image} within {bounds.IMAGE_IMPORT:.0f} s"
+            ) from None
+        finally:
+            with suppress(ProcessLookupError):
+                process.kill()
             await process.wait()
-            raise
         if process.returncode:
             raise ClusterError(f"containerd of {self.name} does not take {image}: {output.decode().strip()}")
