@@ -18,6 +18,7 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes.tools import run
 
 _PREFIX = 20
+_WIDEST = 8  # a network in use; what is wider is a way to everywhere
 # The addresses 1 to 255 of the subnet are nodes, the others pods.
 MOST_NODES = 255
 # Private networks (RFC 1918) where they are rarely used, then the one for benchmarks (RFC 2544).
@@ -33,14 +34,20 @@ def free_subnet(used: Iterable[IPv4Network]) -> IPv4Network:
         for subnet in candidate.subnets(new_prefix=_PREFIX):
             if not any(subnet.overlaps(other) for other in taken):
                 return subnet
-    raise ClusterError(f"no private network is free for nodes: {', '.join(CANDIDATES)} are all in use")
+    candidates = [IPv4Network(candidate) for candidate in CANDIDATES]
+    in_the_way = [str(other) for other in taken if any(other.overlaps(candidate) for candidate in candidates)]
+    raise ClusterError(
+        f"no private network is free for nodes: this machine has {', '.join(in_the_way)}; take one of these routes away "
+        f"(`ip route show table all`), so that a part of {', '.join(CANDIDATES)} is free, or use simulated nodes"
+    )
 
 
 def used_networks() -> list[IPv4Network]:
-    """What this machine's addresses and routes cover, the default route aside."""
+    """What this machine's addresses and routes cover, aside from default routes and halves of such, as VPNs have."""
     listed = run("ip", "-json", "-4", "route", "show", "table", "all")
     routes = msgspec.json.decode(listed or "[]")
-    return [IPv4Network(route["dst"], strict=False) for route in routes if route.get("dst", "default") != "default"]
+    networks = (IPv4Network(route["dst"], strict=False) for route in routes if route.get("dst", "default") != "default")
+    return [each for each in networks if each.prefixlen >= _WIDEST]
 
 
 def node_address(subnet: IPv4Network, index: int) -> str:

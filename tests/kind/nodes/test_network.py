@@ -29,13 +29,20 @@ def test_a_cluster_gets_the_first_network_that_nobody_uses(used: list[str], free
 
 
 def test_a_machine_that_uses_all_of_them_is_told() -> None:
-    with pytest.raises(ClusterError, match=r"no private network is free for nodes: 10\.213"):
-        network.free_subnet([IPv4Network("0.0.0.0/1"), IPv4Network("128.0.0.0/1")])
+    used = ["192.0.2.0/24", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "198.18.0.0/15"]
+    with pytest.raises(
+        ClusterError,
+        match=r"free for nodes: this machine has 10\.0\.0\.0/8, 172\.16\.\S+ 192\.168\.\S+ 198\.18\..*away",
+    ):
+        network.free_subnet(map(IPv4Network, used))
 
 
-def test_networks_in_use_are_those_of_all_routes_but_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_networks_in_use_are_those_of_all_routes_but_the_default_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     routes = [
         {"dst": "default", "gateway": "192.0.2.1", "dev": "eth0"},
+        # As OpenVPN and others go before the default route without replacing it.
+        {"dst": "0.0.0.0/1", "via": "10.8.0.1", "dev": "tun0"},
+        {"dst": "128.0.0.0/1", "via": "10.8.0.1", "dev": "tun0"},
         {"dst": "192.0.2.0/24", "dev": "eth0", "protocol": "kernel"},
         {"type": "local", "dst": "192.0.2.2", "dev": "eth0", "table": "local"},
     ]
