@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import tarfile
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,13 @@ def test_the_same_contents_give_the_same_image_whenever_and_wherever_they_lie(tm
         write_images(archive, [Image(["tool:1"], [entries if index else list(reversed(entries))])])
         archives.append(archive.read_bytes())
     assert archives[0] == archives[1]
+
+
+def test_layers_lie_beside_the_archive_and_not_in_tmp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are hundreds of megabytes, and /tmp may be memory."""
+    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    write_images(tmp_path / "image.tar", [Image(["tool:1"], [[Entry(path="a", contents=b"1")]])])
+    assert [path.name for path in tmp_path.iterdir()] == ["image.tar"]
 
 
 def test_a_finished_tar_is_a_layer_as_it_is(tmp_path: Path) -> None:
