@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,31 @@ from e2e.ledger import results
 Object = dict[str, Any]
 # (pool, device)
 DeviceId = tuple[str, str]
+
+
+def by_pool(slices: Iterable[Object]) -> dict[str, list[Object]]:
+    """Slices of one driver by the names of their pools."""
+    pools: dict[str, list[Object]] = {}
+    for item in slices:
+        pools.setdefault(item["spec"]["pool"]["name"], []).append(item)
+    return pools
+
+
+def newest(slices: Sequence[Object]) -> list[Object]:
+    """Those of a pool that count: while a driver updates it, there may be others of an older generation (KEP-4381)."""
+    generation = max(item["spec"]["pool"]["generation"] for item in slices)
+    return [item for item in slices if item["spec"]["pool"]["generation"] == generation]
+
+
+def is_complete(slices: Sequence[Object]) -> bool:
+    """Whether a pool has as many slices of its newest generation as these say."""
+    now = newest(slices)
+    return {item["spec"]["pool"]["resourceSliceCount"] for item in now} == {len(now)}
+
+
+def device_names(slices: Iterable[Object]) -> list[str]:
+    """Names of the devices of some slices."""
+    return [device["name"] for item in slices for device in item["spec"].get("devices") or []]
 
 
 @dataclass(frozen=True)
@@ -37,16 +62,18 @@ class Subject:
         """A template of such claims."""
         return manifests.claim_template(name, manifests.request("any", self.device_class))
 
+    @property
+    def own(self) -> str:
+        """The field selector of its slices."""
+        return f"spec.driver={self.name}"
+
     def slices(self) -> list[Object]:
-        """What it publishes now."""
-        return self.api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={self.name}")
+        """All that it publishes now."""
+        return self.api.objects(RESOURCE_SLICES, field_selector=self.own)
 
     def pools(self) -> Mapping[str, list[Object]]:
-        """Its slices by pool."""
-        pools: dict[str, list[Object]] = {}
-        for item in self.slices():
-            pools.setdefault(item["spec"]["pool"]["name"], []).append(item)
-        return pools
+        """Its slices by pool: those that count."""
+        return {name: newest(slices) for name, slices in by_pool(self.slices()).items()}
 
     def devices(self) -> dict[DeviceId, Object]:
         """All its devices."""
@@ -58,11 +85,14 @@ class Subject:
         }
 
     def held(self) -> dict[DeviceId, list[str]]:
-        """Its allocated devices with the claims, ``namespace/name``, of the whole cluster that have them."""
+        """Its allocated devices with the claims, ``namespace/name``, of the whole cluster that have them.
+
+        Who has admin access to a device takes it from nobody (KEP-5018).
+        """
         holders: dict[DeviceId, list[str]] = {}
         for claim in self.api.objects(RESOURCE_CLAIMS, ALL_NAMESPACES):
             for result in results(claim):
-                if result["driver"] == self.name:
+                if result["driver"] == self.name and not result.get("adminAccess"):
                     metadata = claim["metadata"]
                     device = (result["pool"], result["device"])
                     holders.setdefault(device, []).append(f"{metadata['namespace']}/{metadata['name']}")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -13,6 +17,7 @@ from drakit_client.resources import DEVICE_CLASSES, NAMESPACES, RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, Driver
 from drakit_kind.conformance.records import Record, read
+from e2e.subject import Subject, is_complete
 
 _STORIES = 10
 
@@ -28,18 +33,33 @@ def _judge(
     return read(directory / "run-1" / "records.jsonl"), (directory / "index.html").read_text(), ended
 
 
+def _publish(api: Api, driver: str, name: str, *, generation: int = 1, count: int = 1) -> None:
+    """One slice of pool node-1, with one device."""
+    pool = {"name": "node-1", "generation": generation, "resourceSliceCount": count}
+    spec = {"driver": driver, "nodeName": "node-1", "pool": pool, "devices": [{"name": "device-0"}]}
+    api.create(
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name}, "spec": spec},
+    )
+
+
 @pytest.fixture
 def incomplete(api: Api) -> Iterator[str]:
     """The name of a driver that has published one of two slices and prepares nothing."""
-    name = f"{api.namespace}.example.com"
-    pool = {"name": "node-1", "generation": 1, "resourceSliceCount": 2}
-    spec = {"driver": name, "nodeName": "node-1", "pool": pool, "devices": [{"name": "device-0"}]}
-    metadata = {"name": f"{api.namespace}-first-of-two"}
-    api.create(
-        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": metadata, "spec": spec},
-    )
+    name, first = f"{api.namespace}.example.com", f"{api.namespace}-first-of-two"
+    _publish(api, name, first, count=2)
     yield name
-    api.delete(RESOURCE_SLICES, metadata["name"])
+    api.delete(RESOURCE_SLICES, first)
+
+
+@pytest.fixture
+def updating(api: Api) -> Iterator[tuple[str, str]]:
+    """A driver's name and its slice of an older generation, which it has not removed yet."""
+    name, older, newer = f"{api.namespace}.example.com", f"{api.namespace}-1", f"{api.namespace}-2"
+    _publish(api, name, older, generation=1)
+    _publish(api, name, newer, generation=2)
+    yield name, older
+    for each in (older, newer):
+        api.delete(RESOURCE_SLICES, each)
 
 
 def test_a_sound_driver_passes_and_its_cluster_stays_as_it_was(
@@ -74,4 +94,56 @@ def test_a_faulty_driver_fails_and_the_page_says_what_is_wrong_with_it(
     assert "pool node-1 has 1 of 2 slices" in page
     assert f"none of 2 pods got a device of driver {incomplete}" in page
     assert "FailedScheduling" in page
+    assert "FailedScheduling" in (tmp_path / "junit.xml").read_text()
     assert "this cannot be told" not in page
+
+
+def test_a_driver_that_updates_its_pool_is_given_the_time_to(
+    cluster: Cluster, api: Api, updating: tuple[str, str], tmp_path: Path
+) -> None:
+    """Until it has removed slices of an older generation, those do not count, as for schedulers."""
+    driver, older = updating
+    with ThreadPoolExecutor() as pool:
+        judged = pool.submit(_judge, cluster, driver, tmp_path, "-k", "every_pool or in_their_pool", status=0)
+        # Each story makes one of these, and the first of them looks at generations.
+        api.wait_all(DEVICE_CLASSES, lambda seen: any(".any-device" in item["metadata"]["name"] for item in seen))
+        api.delete(RESOURCE_SLICES, older)
+        records, _, _ = judged.result()
+    assert [(record.title, record.outcome) for record in records] == [
+        ("every pool is complete and of one generation", "passed"),
+        ("device names are unique in their pool", "passed"),
+    ]
+
+
+def test_a_driver_that_leaves_older_slices_is_shown(
+    cluster: Cluster, updating: tuple[str, str], tmp_path: Path
+) -> None:
+    driver, _ = updating
+    _, page, _ = _judge(cluster, driver, tmp_path, "-k", "every_pool or in_their_pool", status=1)
+    assert "pool node-1: generations and slice counts [(1, 1), (2, 1)]" in html.unescape(page)
+    assert "pool node-1 has" not in page
+
+
+@pytest.mark.parametrize(
+    ("slices", "complete"),
+    [([(1, 1)], True), ([(1, 2)], False), ([(1, 2), (1, 2)], True), ([(1, 1), (2, 2)], False),
+     ([(1, 2), (1, 2), (2, 1)], True), ([(1, 1), (1, 1)], False), ([(1, 1), (1, 2)], False)],
+)  # fmt: skip
+def test_a_pool_is_complete_with_all_slices_of_its_newest_generation(
+    slices: list[tuple[int, int]], complete: bool
+) -> None:
+    made = [{"spec": {"pool": {"generation": each, "resourceSliceCount": count}}} for each, count in slices]
+    assert is_complete(made) is complete
+
+
+def test_admin_access_takes_a_device_from_nobody() -> None:
+    def claim(name: str, **result: object) -> dict[str, Any]:
+        results = [{"driver": "a", "pool": "p", "device": "d", **result}]
+        return {
+            "metadata": {"namespace": "default", "name": name},
+            "status": {"allocation": {"devices": {"results": results}}},
+        }
+
+    api = Mock(spec=Api)
+    api.objects.return_value = [claim("user"), claim("admin", adminAccess=True), claim("other", driver="b")]
+    assert Subject("a", "any", api).held() == {("p", "d"): ["default/user"]}
