@@ -30,15 +30,15 @@ _PAUSE = 0.05
 def free_subnet(used: Iterable[IPv4Network]) -> IPv4Network:
     """The first candidate that overlaps none of ``used``; raises ``ClusterError`` if all do."""
     taken = list(used)
-    for candidate in map(IPv4Network, CANDIDATES):
+    candidates = [IPv4Network(candidate) for candidate in CANDIDATES]
+    for candidate in candidates:
         for subnet in candidate.subnets(new_prefix=_PREFIX):
             if not any(subnet.overlaps(other) for other in taken):
                 return subnet
-    candidates = [IPv4Network(candidate) for candidate in CANDIDATES]
     in_the_way = [str(other) for other in taken if any(other.overlaps(candidate) for candidate in candidates)]
     raise ClusterError(
-        f"no private network is free for nodes: this machine has {', '.join(in_the_way)}; take one of these routes away "
-        f"(`ip route show table all`), so that a part of {', '.join(CANDIDATES)} is free, or use simulated nodes"
+        f"no private network is free for nodes: this machine has {', '.join(in_the_way)}; take one of these routes "
+        f"away (`ip route show table all`), so that a part of {', '.join(CANDIDATES)} is free, or use simulated nodes"
     )
 
 
