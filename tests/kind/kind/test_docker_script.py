@@ -150,6 +150,30 @@ def test_the_containers_of_another_daemon_stay(
     assert (f"{here}rm -fv aa bb" in as_root.calls) == (root_directory == "its own")
 
 
+def test_a_daemon_that_the_package_starts_is_used_and_stays(
+    as_root: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With systemd, installing docker.io does."""
+    machine, programs = tmp_path / "machine", tmp_path / "programs"
+    machine.mkdir()
+    found = {each.name: each for path in os.environ["PATH"].split(os.pathsep)[:0:-1] for each in Path(path).glob("*")}
+    for name in found.keys() - {"dockerd"}:
+        (machine / name).symlink_to(found[name])
+    monkeypatch.setenv("PATH", f"{programs}:{machine}")
+    (programs / "dockerd").unlink()
+    _program(programs / "installed", "exit 0")
+    _program(programs / "second", f"touch {tmp_path}/second")
+    (tmp_path / "docker.sock").touch()
+    install = f"cd {programs}; cp installed docker; cp second dockerd"
+    _program(programs / "apt-get", f'case "$*" in *docker.io*) {install} ;; esac')
+    _, told = _run("start", tmp_path / "daemon").stdout.splitlines()
+    assert told == "docker: the daemon that the package has started"
+    assert _run("stop", tmp_path / "daemon").returncode == 0
+    assert (tmp_path / "docker.sock").exists()
+    assert not (tmp_path / "second").exists()
+    assert not (tmp_path / "daemon").exists()
+
+
 def test_no_daemon_is_started_for_a_docker_that_asks_another(
     as_root: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
