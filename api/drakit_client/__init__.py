@@ -2,6 +2,6 @@
 
 Driver, scheduler, controllers and kubelet simulator all follow the same protocol (list, watch from there, list again
 after 410, back off when the server is away). It lives here once, because each copy of it would fail differently.
-Configuration comes from the official ``kubernetes`` client; objects stay plain ``dict``, as its generated models cost
-more than the requests themselves.
+It reads kubeconfigs, but for those that only the official ``kubernetes`` client understands; objects are plain
+``dict``, as that client's models cost more than the requests themselves.
 """

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, get_args
@@ -22,8 +23,8 @@ _CLUSTER_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
 # A DNS subdomain, as apimachinery's validation.IsDNS1123Subdomain.
 _NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NODE_NAME_LENGTH = 253
-# A kubelet labels its node with the name (kubernetes.io/hostname), and values of labels end there.
-_REAL_NODE_NAME_LENGTH = 63
+# A kubelet's certificate is for system:node:NAME, and a common name has 64 letters (X.520, ub-common-name).
+_REAL_NODE_NAME_LENGTH = 52
 
 # Told of each step that takes long.
 Report = Callable[[str], None]
@@ -35,6 +36,15 @@ def silent(text: str) -> None:
 
 class ClusterError(Exception):
     """A cluster that could not be started, reached or changed; the message says which and what to do."""
+
+
+@contextmanager
+def cleaning_up_after(error: BaseException) -> Iterator[None]:
+    """What goes wrong in this block becomes a note to ``error``: the reason of a failure must not be lost."""
+    try:
+        yield
+    except Exception as another:
+        error.add_note(f"cleaning up failed too: {another}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,11 +18,17 @@ def lines(home: ClusterHome, component: Component | None = None) -> Iterator[str
     files = _files(home, component)
     if component is None:
         files.insert(0, home.log)
-    elif not any(path.stat().st_size for path in files):
+    elif not (_is_real(home, component) and any(path.stat().st_size for path in files)):
         yield from (line for line in _lines(home.log) if component in line)
         return
     for path in files:
         yield from _lines(path)
+
+
+def _is_real(home: ClusterHome, component: Component) -> bool:
+    """In the last run: a log of an earlier one, where it was another one, tells nothing of it."""
+    spec = home.read_spec()
+    return spec is not None and component in spec.real
 
 
 def _files(home: ClusterHome, component: Component | None) -> list[Path]:

@@ -1,15 +1,17 @@
 """Where a cluster keeps its files, and how another process finds out whether it is alive.
 
 A process id alone does not tell: it may be another program's by now. The cluster's process holds a lock on a file in
-its directory for as long as it lives, so the kernel answers that question, also after a crash.
+its directory for as long as it lives, so the kernel answers that question, also after a crash, and with the process id.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import struct
 import tempfile
-import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -24,8 +26,11 @@ _SOCKET_BYTES = 107
 _TYPICAL_SOCKET = "/n/node-999/plugins_registry/test-abcdef.gpu.nvidia.com-reg.sock"
 # In the environment of all that a cluster's process starts: the cluster's directory. It tells whose they are.
 CLUSTER_VARIABLE = "DRAKIT_CLUSTER"
-_LOCK_ATTEMPTS = 10
-_LOCK_PAUSE = 0.02  # seconds
+# Names of drivers that tests start have such a prefix; those of nodes are the user's.
+_NODE_SOCKET = "/n/{}/plugins_registry/gpu.nvidia.com-reg.sock"
+# struct flock of fcntl(2): kind, whence, start, length, process.
+_RECORD_LOCK = struct.Struct("hhqqi0q")
+_STARTING = "starting"
 
 
 def base_directory() -> Path:
@@ -103,17 +108,18 @@ class ClusterHome:
         """The unix socket on which components are restarted."""
         return self.directory / "control.sock"
 
-    def make(self) -> None:
-        """Create the directory, private to the user.
+    def make(self, nodes: Sequence[str] = ()) -> None:
+        """Create the directory, private to the user, of a cluster with these nodes.
 
         Raises ``ClusterError`` where sockets would not fit, and for one that is there, unless it is empty or that of an
-        earlier run, and private already: whose it is otherwise, and who needs it, only the user knows.
+        earlier run, and private to this user already: whose it is otherwise, and who needs it, only the user knows.
         """
-        longest = len(os.fsencode(self.directory)) + len(_TYPICAL_SOCKET)
+        sockets = [_TYPICAL_SOCKET, *map(_NODE_SOCKET.format, nodes)]
+        longest = len(os.fsencode(self.directory)) + max(map(len, sockets))
         if longest > _SOCKET_BYTES:
             raise ClusterError(
                 f"{self.directory}: this path is {longest - _SOCKET_BYTES} bytes too long for the unix sockets "
-                "below it; set DRAKIT_HOME, or --data-dir, to a shorter one"
+                "below it; set DRAKIT_HOME, or --data-dir, to a shorter one, or give nodes shorter names"
             )
         try:
             self.directory.mkdir(parents=True, mode=0o700)
@@ -121,12 +127,18 @@ class ClusterHome:
             self._check_own()
 
     def _check_own(self) -> None:
-        if self.directory.stat().st_mode & 0o077:
+        about = self.directory.stat()
+        if about.st_uid != os.geteuid():
+            raise ClusterError(
+                f"{self.directory}: it belongs to another user (uid {about.st_uid}), and a cluster's directory holds "
+                "secrets; name one of your own, or one that does not exist yet"
+            )
+        if about.st_mode & 0o077:
             raise ClusterError(
                 f"{self.directory}: others than its owner may look into it, and a cluster's directory holds secrets; "
                 "`chmod 700` it, or name a directory that does not exist yet"
             )
-        files = sorted(path.name for path in self.directory.iterdir())
+        files = sorted(path.name for path in self.directory.iterdir() if path.name != _STARTING)
         if files and self.spec_file.name not in files:
             raise ClusterError(
                 f"{self.directory}: there is something else in it ({', '.join(files[:3])}); name a directory that is "
@@ -158,36 +170,35 @@ class ClusterHome:
         except FileNotFoundError:
             return []
 
-    def lock(self) -> IO[str] | None:
+    @contextmanager
+    def starting(self) -> Iterator[None]:
+        """Be the only process that starts a cluster here; ``ClusterError`` if another one is about to."""
+        with private_files.append_to(self.directory / _STARTING) as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ClusterError(f"{self.directory}: another process is just starting this cluster") from None
+            yield
+
+    def lock(self) -> IO[bytes] | None:
         """Take the lock that means `this cluster is running`; None if another process has it.
 
         The lock goes with the returned file: close it, or die.
         """
-        descriptor = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        file = os.fdopen(descriptor, "r+")
-        for attempt in reversed(range(_LOCK_ATTEMPTS)):
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                # `running_pid` of another process holds it for an instant while it looks.
-                if attempt:
-                    time.sleep(_LOCK_PAUSE)
-                continue
-            file.truncate()
-            file.write(str(os.getpid()))
-            file.flush()
-            return file
-        file.close()
-        return None
+        file = private_files.append_to(self.directory / "lock")
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        return file
 
     def running_pid(self) -> int | None:
-        """The process that holds the lock, or None if nobody does."""
+        """The other process that holds the lock, or None if nobody does; the kernel knows."""
+        asked = _RECORD_LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         try:
             with (self.directory / "lock").open() as file:
-                try:
-                    fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    return int(file.read() or 0) or None
+                kind, *_, pid = _RECORD_LOCK.unpack(fcntl.fcntl(file, fcntl.F_GETLK, asked))
         except (FileNotFoundError, NotADirectoryError):
             return None
-        return None
+        return None if kind == fcntl.F_UNLCK else pid

@@ -31,6 +31,7 @@ from drakit_kind.cluster import (
     Report,
     check_names,
     check_nodes,
+    cleaning_up_after,
     silent,
 )
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
@@ -40,7 +41,6 @@ from drakit_kind.ports import free_port
 
 # What a client can send after "Bearer", and a server takes for one word.
 _TOKEN = re.compile(r"[!-~]+")
-_KILL_SECONDS = 20.0
 
 
 class LocalCluster:
@@ -98,17 +98,26 @@ class LocalCluster:
     def start(self) -> None:
         """Start the process and wait until its nodes are Ready and its drivers registered."""
         began = time.monotonic()
-        _check(self._spec)
-        if self._home.running_pid() is not None:
-            raise ClusterError(f"cluster {self._spec.name} is running already; see `drakit cluster status`")
+        _check(self._spec, self._home)
+        self._refuse_running()
         _check_port(self._spec.port)
         self._undo()
-        self._home.make()
-        self._home.write_spec(self._spec)
+        self._home.make(self._spec.nodes)
+        with self._home.starting():
+            self._refuse_running()
+            self._home.write_spec(self._spec)
+            self._process = self._spawn()
+        self.ready_seconds = time.monotonic() - began
+
+    def _refuse_running(self) -> None:
+        if self._home.running_pid() is not None:
+            raise ClusterError(f"cluster {self._spec.name} is running already; see `drakit cluster status`")
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "drakit_kind.host", str(self._home.directory)]
         command += [str(os.getpid())] if self._temporary else []
         try:
-            self._process = spawn.spawn(
+            return spawn.spawn(
                 command,
                 log=self._home.log,
                 timeout=bounds.cluster_start(self._spec.real),
@@ -117,11 +126,11 @@ class LocalCluster:
                 end_timeout=bounds.cluster_stop(self._spec.real),
             )
         except BaseException as error:
-            self._undo()
-            if isinstance(error, spawn.SpawnError):
-                raise ClusterError(f"cluster {self._spec.name} did not start: {error}") from None
-            raise
-        self.ready_seconds = time.monotonic() - began
+            failed = isinstance(error, spawn.SpawnError)
+            reason = ClusterError(f"cluster {self._spec.name} did not start: {error}") if failed else error
+            with cleaning_up_after(reason):
+                self._undo()
+            raise reason from None
 
     def stop(self) -> None:
         """End the process; its files stay."""
@@ -139,13 +148,6 @@ class LocalCluster:
         from drakit_kind.nodes import leftovers
 
         leftovers.undo_dead(self._home.directory)
-
-    def kill(self) -> None:
-        """End the process as a power cut would; ``start`` continues from what it had acknowledged."""
-        if self._process is not None:
-            spawn.kill(self._process)
-        elif (pid := self._home.running_pid()) is not None:
-            spawn.kill_pid(pid, timeout=_KILL_SECONDS)
 
     def restart(
         self,
@@ -173,19 +175,30 @@ class LocalCluster:
     def driver(self, spec: DriverSpec) -> Driver:
         """A driver in a process of its own, on this cluster's kubelet directories."""
         check_nodes(spec, self._spec)
+        pools_of(spec)
         return DriverProcess(spec, self.kubeconfig, self._home.nodes, self._home.directory)
 
 
-def _check(spec: ClusterSpec) -> None:
+def _check(spec: ClusterSpec, home: ClusterHome) -> None:
     """Refuse what cannot start before anything does: in the supervisor's log it would be hard to find."""
     check_names(spec)
     if spec.token is not None and not _TOKEN.fullmatch(spec.token):
         raise ClusterError("--token: use visible ASCII characters without spaces, as it is sent in a header")
+    if spec.real and not spec.tls:
+        raise ClusterError(
+            "--no-tls goes with drakit's own components only, as Kubernetes' send no token over plain HTTP; leave it "
+            "out, or --real and --cluster binaries"
+        )
     if "apiserver" in spec.real and "controllers" not in spec.real:
         raise ClusterError(
             "a real API server needs real controllers: nodes keep the taint that it gives them until "
             "kube-controller-manager sees them ready"
         )
+    if "kubelet" in spec.real and spec.nodes:
+        from drakit_kind.kubernetes.assets import assets_of
+        from drakit_kind.nodes import requirements
+
+        requirements.check_machine(assets_of(spec, spec.version_of("kubelet")), home.directory, nodes=len(spec.nodes))
     for component in started_components(spec):
         _check_component(spec, component, Behaviour.of(spec, component))
     for driver in spec.drivers:

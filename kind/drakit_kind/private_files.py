@@ -17,5 +17,5 @@ def write(path: Path, content: bytes | str) -> Path:
 
 
 def append_to(path: Path) -> IO[bytes]:
-    """Open a file (0600), new or not, for what is added at its end: a log that processes print to."""
+    """Open a file for what is added at its end: a log that processes print to. A new one is 0600, another as it was."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")

@@ -114,11 +114,6 @@ def end_pid(pid: int, *, timeout: float) -> None:
         _signal_and_wait(pid, signal.SIGKILL, timeout)
 
 
-def kill_pid(pid: int, *, timeout: float) -> None:
-    """SIGKILL a process that is not a child of this one, and wait until it is gone."""
-    _signal_and_wait(pid, signal.SIGKILL, timeout)
-
-
 def _signal_and_wait(pid: int, number: signal.Signals, timeout: float) -> bool:
     """Whether the process ended in time. Works on a pidfd, so that the id cannot be another process's by then."""
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
+from drakit_kind import cluster_logs
 from drakit_kind.cli import main
 from drakit_kind.cluster import ClusterSpec, Component
 from drakit_kind.home import ClusterHome
@@ -18,7 +19,7 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     """Of a cluster with a real scheduler and real nodes, which has ended."""
     monkeypatch.setenv("DRAKIT_HOME", str(tmp_path_factory.mktemp("state")))
     home = ClusterHome.of("default")
-    home.write_spec(ClusterSpec(token="t", port=1))
+    home.write_spec(ClusterSpec(token="t", port=1, real=frozenset({"apiserver", "scheduler", "kubelet"})))
     home.log.write_text(SUPERVISOR)
     home.logs.mkdir()
     for name, text in {
@@ -48,6 +49,11 @@ def test_a_component_has_one_log(home: ClusterHome, component: Component | None,
     assert LocalCluster(ClusterSpec(token="t", port=1), home).logs(component) == log
     shown = CliRunner().invoke(main, ["cluster", "logs", *([component] if component else [])])
     assert (shown.exit_code, shown.output) == (0, log)
+
+
+def test_what_a_component_of_an_earlier_run_has_printed_is_not_the_log_of_another_one(home: ClusterHome) -> None:
+    home.write_spec(ClusterSpec(token="t", port=1, real=frozenset({"kubelet"})))
+    assert list(cluster_logs.lines(home, "scheduler")) == ["kube-scheduler ready, scheduler started\n"]
 
 
 @pytest.mark.parametrize(

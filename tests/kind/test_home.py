@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,3 +69,48 @@ def test_an_empty_directory_and_that_of_an_earlier_run_are_used(place: Path) -> 
     (place / "store.sqlite").touch()
     home.make()
     assert home.read_spec() == SPEC
+
+
+def test_a_directory_of_another_user_is_refused(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may write there, and the other one may read it."""
+    other = os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: other)
+    with pytest.raises(ClusterError, match=rf"{place}: it belongs to another user \(uid {other - 1}\), .*; name one"):
+        ClusterHome(place).make()
+
+
+_HOLDER = """
+import sys
+from pathlib import Path
+from drakit_kind.home import ClusterHome
+with ClusterHome(Path(sys.argv[1])).lock() as held:
+    print("running", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_process_of_a_cluster_is_known_for_as_long_as_it_lives(place: Path) -> None:
+    home = ClusterHome(place)
+    assert home.running_pid() is None
+    for _ in range(2):  # what the first one leaves says nothing of the second
+        command = [sys.executable, "-c", _HOLDER, str(place)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+            assert holder.stdout is not None
+            assert holder.stdout.readline() == b"running\n"
+            assert home.running_pid() == holder.pid
+            assert home.lock() is None
+            holder.kill()
+        assert home.running_pid() is None
+
+
+def test_one_process_at_a_time_starts_a_cluster(place: Path) -> None:
+    home = ClusterHome(place)
+    with home.starting():
+        with (
+            pytest.raises(ClusterError, match=f"{place}: another process is just starting this cluster"),
+            home.starting(),
+        ):
+            pass
+        home.make()  # what it has made so far is not something else
+    with home.starting():
+        pass

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from drakit_client.resources import CONFIG_MAPS, PODS, RESOURCE_CLAIMS
-from drakit_kind import manifests
+from drakit_kind import manifests, spawn
 from drakit_kind.api import Api
-from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, DriverSpec
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.home import ClusterHome
 from drakit_kind.local import LocalCluster
+from drakit_kind.nodes import leftovers
 
 
 @pytest.fixture
@@ -41,7 +44,10 @@ def test_a_killed_cluster_continues_where_it_was(cluster: LocalCluster) -> None:
         for number in range(50):
             config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": f"written-{number}"}}
             acknowledged.append(api.create(config_map))
-        cluster.kill()
+        pid = cluster.home.running_pid()
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        cluster.stop()
     cluster.start()
     with Api(cluster.kubeconfig) as api:
         assert [api.get(CONFIG_MAPS, kept["metadata"]["name"]) for kept in acknowledged] == acknowledged
@@ -85,6 +91,69 @@ def test_a_directory_too_deep_for_sockets_is_refused_before_anything_is_made(tmp
     with pytest.raises(ClusterError, match=r"bytes too long for the unix sockets below it; set DRAKIT_HOME"):
         cluster.start()
     assert not deep.exists()
+
+
+def test_a_node_name_too_long_for_sockets_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    home = ClusterHome(Path("/tmp") / tmp_path.name)
+    spec = ClusterSpec(nodes=["n" * 60])
+    with pytest.raises(ClusterError, match=r"bytes too long for the unix sockets .* or give nodes shorter names"):
+        LocalCluster(spec, home).start()
+    assert not home.directory.exists()
+
+
+@pytest.mark.parametrize("real", [{"scheduler"}, {"kubelet"}, {"apiserver", "controllers"}])
+def test_programs_of_kubernetes_need_tls(tmp_path: Path, real: set[Component]) -> None:
+    with pytest.raises(ClusterError, match=r"--no-tls goes with drakit's own components only.* or --real"):
+        LocalCluster(ClusterSpec(tls=False, real=frozenset(real)), ClusterHome(tmp_path)).start()
+
+
+def test_what_a_machine_lacks_for_real_nodes_is_found_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    home = ClusterHome(tmp_path / "home")
+    with pytest.raises(ClusterError, match="real nodes need root"):
+        LocalCluster(ClusterSpec(nodes=["node-1"], real=frozenset({"kubelet"})), home).start()
+    assert not home.directory.exists()
+
+
+def test_the_start_of_one_who_comes_second_changes_nothing(cluster: LocalCluster) -> None:
+    """He has looked, as the first one did, and seen no cluster."""
+    second = LocalCluster(ClusterSpec(), cluster.home)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ClusterHome, "running_pid", lambda home: None)
+        with cluster.home.starting(), pytest.raises(ClusterError, match="another process is just starting this"):
+            second.start()
+    with pytest.raises(ClusterError, match="is running already"):
+        second.start()
+    kept = cluster.home.read_spec()
+    assert kept is not None
+    assert (kept.token, kept.port) == (cluster.spec.token, cluster.spec.port)
+
+
+def test_why_a_cluster_does_not_start_is_told_also_if_cleaning_up_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    home = ClusterHome.temporary()
+    problems = iter([None, ClusterError("the bridge is busy")])
+
+    def undo(directory: Path) -> None:
+        if problem := next(problems):
+            raise problem
+
+    def spawned(*_: object, **__: object) -> None:
+        raise spawn.SpawnError("etcd ended")
+
+    monkeypatch.setattr(leftovers, "undo_dead", undo)
+    monkeypatch.setattr(spawn, "spawn", spawned)
+    with pytest.raises(ClusterError, match="cluster default did not start: etcd ended") as failed:
+        LocalCluster(ClusterSpec(), home).start()
+    assert failed.value.__notes__ == ["cleaning up failed too: the bridge is busy"]
+    shutil.rmtree(home.directory)
+
+
+def test_a_driver_whose_name_is_none_becomes_no_path(tmp_path: Path) -> None:
+    cluster = LocalCluster(ClusterSpec(nodes=["node-1"]), ClusterHome(tmp_path))
+    with pytest.raises(ClusterError, match=r'"\.\./x" is not a DNS subdomain'):
+        cluster.driver(DriverSpec(profile="a30", nodes=["node-1"], name="../x"))
 
 
 def test_each_component_is_restarted_while_the_others_go_on(cluster: LocalCluster) -> None:

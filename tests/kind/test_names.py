@@ -22,7 +22,7 @@ GPUS = DriverSpec(profile="a100-40gb", nodes=["node-9"])
     "spec",
     [
         ClusterSpec(name="a", nodes=["node-1", "a.b-c.d", "x" * 200]),
-        ClusterSpec(name="0-9", nodes=["x" * 63], real=REAL),
+        ClusterSpec(name="0-9", nodes=["x" * 52], real=REAL),
         ClusterSpec(nodes=["node-9"], drivers=[GPUS]),
         ClusterSpec(),
     ],
@@ -44,7 +44,7 @@ def test_a_cluster_is_named_like_a_directory(name: str) -> None:
             ({"nodes": [name]}, f"node name {name!r}: use lower case letters, digits, '-' and '.', at most 253")
             for name in ("", "..", "a/b", "../a", "Node", "a..b", "-a", "a-", "a.-b", "a\n", "a" * 254)
         ),
-        ({"nodes": ["a" * 64], "real": REAL}, "at most 63 of them"),
+        ({"nodes": ["a" * 53], "real": REAL}, "at most 52 of them"),
         ({"nodes": ["a", "b", "a"]}, "each node needs a name of its own: a more than once"),
         ({"nodes": ["node-1"], "drivers": [GPUS]}, "driver a100-40gb: no node node-9; this cluster has node-1"),
         ({"drivers": [GPUS]}, "driver a100-40gb: no node node-9; this cluster has none"),

@@ -37,6 +37,14 @@ def test_what_a_user_can_mend_is_told_without_a_traceback(error: Exception, says
     assert told.value.message == says
 
 
+def test_what_went_wrong_after_it_is_told_after_it() -> None:
+    error = ClusterError("etcd ended")
+    error.add_note("the bridge is busy")
+    with pytest.raises(click.ClickException) as told, readable_errors():
+        raise error
+    assert told.value.message == "etcd ended\nthe bridge is busy"
+
+
 @pytest.mark.parametrize("error", [KeyError("x"), AssertionError("never"), BrokenPipeError()], ids=repr)
 def test_what_is_wrong_in_drakit_itself_keeps_its_traceback(error: Exception) -> None:
     with pytest.raises(type(error)), readable_errors():

@@ -15,13 +15,12 @@ from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import NODES
 from drakit_kind import bounds, images
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, cleaning_up_after
 from drakit_kind.concurrency import in_thread, together
 from drakit_kind.conditions import condition, is_ready
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.home import ClusterHome
-from drakit_kind.nodes import network, requirements
 from drakit_kind.nodes.busybox import find_busybox
 from drakit_kind.nodes.containerd_config import network_config
 from drakit_kind.nodes.credentials import NodeCredentials
@@ -53,8 +52,6 @@ class RealNodes:
         connect: Callable[[], Connection],
         ended: Callable[[str], None],
     ) -> None:
-        if len(names) > network.MOST_NODES:
-            raise ClusterError(f"{len(names)} real nodes are too many for one machine: at most {network.MOST_NODES}")
         self._names = list(names)
         self._home = home
         self._behaviour = behaviour
@@ -69,13 +66,13 @@ class RealNodes:
         """Start all nodes; returns when they are Ready. When it fails or is cancelled, nothing of them is left."""
         try:
             await self._start()
-        except BaseException:
-            await self.stop()
+        except BaseException as error:
+            with cleaning_up_after(error):
+                await self.stop()
             raise
 
     async def _start(self) -> None:
         binaries = self._binaries(self._behaviour.version)
-        await in_thread(requirements.check_machine, binaries, self._home.directory)
         await self._premises.take(len(self._names))
         archives = await in_thread(_images, binaries, self._directory)
         pods = network_config(self._premises.bridge, self._premises.subnet, self._allocations())

@@ -10,18 +10,20 @@ from pathlib import Path
 from drakit_kind.cluster import ClusterError
 from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.control_plane.programs import Binaries
-from drakit_kind.nodes import busybox, cgroups
+from drakit_kind.nodes import busybox, cgroups, network
 from drakit_kind.nodes.tools import TOOLS, run, tool
 
 # linux/capability.h: the bit of each.
 _CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_NET_ADMIN": 12, "CAP_SYS_CHROOT": 18, "CAP_MKNOD": 27}
 
 
-def check_machine(binaries: Binaries, home: Path) -> None:
-    """Raise one ``ClusterError`` that lists everything that is missing, each with the way out.
+def check_machine(binaries: Binaries, home: Path, *, nodes: int) -> None:
+    """Raise one ``ClusterError`` that lists everything that is missing for so many nodes, each with the way out.
 
     ``home`` is where the cluster's files will be; it may not exist yet.
     """
+    if nodes > network.MOST_NODES:
+        raise ClusterError(f"{nodes} real nodes are too many for one machine: at most {network.MOST_NODES}")
     if sys.platform != "linux":
         raise ClusterError("real nodes run on Linux only; here, use simulated ones, or a kind cluster")
     if os.geteuid() != 0:

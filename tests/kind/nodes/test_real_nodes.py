@@ -13,6 +13,7 @@ from drakit_kind.control_plane.authority import Authority
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.home import ClusterHome
 from drakit_kind.nodes.credentials import NodeCredentials
+from drakit_kind.nodes.premises import Premises
 from drakit_kind.nodes.real_nodes import RealNodes, ready_since
 from drakit_kind.slots import Access
 
@@ -36,18 +37,24 @@ def nodes(tmp_path: Path, names: list[str]) -> RealNodes:
     )
 
 
-def test_there_are_addresses_for_so_many_nodes_only(tmp_path: Path) -> None:
-    nodes(tmp_path, [f"node-{number}" for number in range(255)])
-    with pytest.raises(ClusterError, match="256 real nodes are too many for one machine: at most 255"):
-        nodes(tmp_path, [f"node-{number}" for number in range(256)])
-
-
 async def test_nodes_that_never_started_can_be_stopped(tmp_path: Path) -> None:
     slot = nodes(tmp_path, ["node-1"])
     with pytest.raises(ClusterError, match=r"there is no Kubernetes 1\.37\.1 here"):
         await slot.start()
     await slot.stop()
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_why_nodes_do_not_start_is_told_also_if_cleaning_up_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def leave(premises: Premises) -> None:
+        raise ClusterError("the bridge is busy")
+
+    monkeypatch.setattr(Premises, "leave", leave)
+    with pytest.raises(ClusterError, match=r"there is no Kubernetes 1\.37\.1 here") as failed:
+        await nodes(tmp_path, ["node-1"]).start()
+    assert failed.value.__notes__ == ["cleaning up failed too: the bridge is busy"]
 
 
 def condition(kind: str, status: str, heartbeat: str) -> dict[str, str]:

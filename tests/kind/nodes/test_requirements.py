@@ -29,13 +29,18 @@ def root(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_other_users_than_root_are_sent_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(ClusterError, match=r"real nodes need root, .* or use simulated ones"):
-        check_machine(Nothing(), tmp_path)
+        check_machine(Nothing(), tmp_path, nodes=1)
 
 
 def test_other_systems_than_linux_are_sent_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(ClusterError, match="real nodes run on Linux only"):
-        check_machine(Nothing(), tmp_path)
+        check_machine(Nothing(), tmp_path, nodes=1)
+
+
+def test_there_are_addresses_for_so_many_nodes_only(tmp_path: Path) -> None:
+    with pytest.raises(ClusterError, match="256 real nodes are too many for one machine: at most 255"):
+        check_machine(Nothing(), tmp_path, nodes=256)
 
 
 def test_all_that_is_missing_is_listed(root: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -43,7 +48,7 @@ def test_all_that_is_missing_is_listed(root: None, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(tools, "_SBIN", ())
     monkeypatch.setattr(cgroups, "hierarchies", list)
     with pytest.raises(ClusterError) as error:
-        check_machine(Nothing(), tmp_path / "home")
+        check_machine(Nothing(), tmp_path / "home", nodes=1)
     said = str(error.value)
     for name, package in (("runc", "runc"), ("ip", "iproute2"), ("nsenter", "util-linux")):
         assert f"\n- there is no `{name}` in PATH; install {package}" in said
