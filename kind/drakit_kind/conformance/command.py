@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 
 import click
 
-from drakit_kind.backends import BACKENDS
+from drakit_kind.backends import BACKENDS, Backend, real_components
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError
 from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
 from drakit_kind.readable_errors import readable_errors
@@ -83,7 +83,7 @@ _NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
 )
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
 def conformance(
-    backend: str | None,
+    backend: Backend | None,
     versions: tuple[str, ...],
     gates: tuple[str, ...],
     drivers: tuple[str, ...],
@@ -164,7 +164,7 @@ def _refuse_own(
 
 
 def _own(
-    backend: str | None, versions: tuple[str, ...], gates: tuple[str, ...], matrix: bool, options: Sequence[str]
+    backend: Backend | None, versions: tuple[str, ...], gates: tuple[str, ...], matrix: bool, options: Sequence[str]
 ) -> list[Configuration]:
     from drakit_api.features import parse_gates
     from drakit_kind.conformance.runs import Configuration
@@ -181,29 +181,36 @@ def _own(
     for text in gates:
         if text != NEEDED:
             parse_gates(text)
+    real = _last(options, "--real")
+    real_components(backend, real)
     configurations = [
-        Configuration(backend=backend, version=version, gates=text)
+        Configuration(backend=backend, version=version, gates=text, real=real)
         for version, text in product(versions or (KUBERNETES_VERSION,), gates or ("",))
     ]
-    return [*configurations, *([Configuration(backend=backend, matrix=True)] if matrix else [])]
+    return [*configurations, *([Configuration(backend=backend, matrix=True, real=real)] if matrix else [])]
 
 
 def _of_image(options: Sequence[str], versions: tuple[str, ...]) -> tuple[str, ...]:
     """The versions to run: of a node image that the user names, as its tag says."""
     from drakit_kind.features_off import tagged_version
 
-    given = [
-        option.partition("=")[2] or following
-        for option, following in pairwise([*options, ""])
-        if option.partition("=")[0] == "--kind-image"
-    ]
-    image = given[-1] if given else ""
+    image = _last(options, "--kind-image") or ""
     tagged = tagged_version(image)
     if tagged is None:
         return versions
     if others := [version for version in versions if version != tagged]:
         raise ClusterError(f"--kubernetes-version {others[0]}: {image} is {tagged}; one run for each image")
     return (tagged,)
+
+
+def _last(options: Sequence[str], name: str) -> str | None:
+    """What options of pytest say last about one of them: ``--name value`` or ``--name=value``."""
+    given = [
+        option.partition("=")[2] if "=" in option else following
+        for option, following in pairwise([*options, ""])
+        if option.partition("=")[0] == name
+    ]
+    return given[-1] if given else None
 
 
 def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configuration]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -66,7 +67,14 @@ def write(file: Path, runs: Sequence[Run], *, title: str, command: str, when: da
     environment.filters["breakable"] = _breakable
     template = environment.from_string(_TEMPLATE.read_text())
     heads = [[column.versions for column in columns(run)] for run in runs]
-    shown = {"runs": runs, "heads": heads, "deep": any(map(any, heads)), "rows": rows(runs), "names": NAMES}
+    shown: dict[str, Any] = {
+        "runs": runs,
+        "heads": heads,
+        "deep": any(map(any, heads)),
+        "rows": rows(runs),
+        "names": NAMES,
+    }
+    shown["version"] = importlib.metadata.version("drakit")
     file.write_text(template.render(shown, title=title, command=command, when=when))
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drakit_kind.cluster import KUBERNETES_VERSION
+from drakit_kind.backends import Backend, real_components
+from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION
 from drakit_kind.conformance.records import NAMES, Record, read
 from drakit_kind.features_off import NEEDED
 
@@ -33,14 +34,16 @@ class Configuration:
 
     ``version`` is of the cluster to start, or what the other one behaves like; ``gates`` are as of ``--feature-gates``.
     ``matrix``: instead of the suite, the rows of its matrix, each of which says its own versions and gates.
+    ``real`` is what pytest's ``--real`` says.
     """
 
-    backend: str = "embedded"
+    backend: Backend = "embedded"
     version: str = KUBERNETES_VERSION
     gates: str = ""
     kubeconfig: Path | None = None
     driver: str | None = None
     matrix: bool = False
+    real: str | None = None
 
     @property
     def label(self) -> str:
@@ -64,6 +67,18 @@ class Configuration:
             return cores + 1  # Each worker has a cluster of its own, and waits now and then.
         return 3 * cores  # They share one cluster, and wait most of the time for containers to start and to end.
 
+    @property
+    def components(self) -> str:
+        """Whose they are, where we start them: the same backend has other ones for root, or with ``--real``."""
+        if self.kubeconfig is not None:
+            return ""
+        real = real_components(self.backend, self.real)
+        parts = {
+            "Kubernetes'": [each for each in COMPONENTS if each in real],
+            "drakit's": [each for each in COMPONENTS if each not in real],
+        }
+        return "; ".join(f"{owner} {', '.join(names)}" for owner, names in parts.items() if names)
+
     def options(self) -> list[str]:
         """Options of pytest."""
         if self.kubeconfig is not None:
@@ -72,6 +87,8 @@ class Configuration:
         options = ["--cluster", self.backend]
         if self.backend == "kind":
             options += ["-o", f"timeout={_KIND_STORY_SECONDS}"]
+        if self.real is not None:
+            options += ["--real", self.real]
         if not self.matrix:
             options += ["--kubernetes-version", self.version, "--feature-gates", self.gates]
         return options

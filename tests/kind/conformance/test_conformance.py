@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import signal
@@ -163,6 +164,26 @@ def test_a_run_in_kind_is_of_the_version_of_its_node_image(tmp_path: Path, optio
     ended = _conformance("--cluster", "kind", "--jobs", "1", "--", *options, "-k", "no_such_story", home=tmp_path)
     assert "kind 1.36.3: no story was run" in ended.stdout
     assert "kind 1.37.1" not in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("configuration", "root", "components"),
+    [
+        (Configuration(), False, "drakit's apiserver, controllers, scheduler, kubelet"),
+        (Configuration(real="scheduler"), False, "Kubernetes' scheduler; drakit's apiserver, controllers, kubelet"),
+        (Configuration(backend="binaries"), False, "Kubernetes' apiserver, controllers, scheduler; drakit's kubelet"),
+        (Configuration(backend="binaries"), True, "Kubernetes' apiserver, controllers, scheduler, kubelet"),
+        (Configuration(kubeconfig=Path("config"), driver="gpu.example.com"), True, ""),
+    ],
+)
+def test_the_page_says_whose_components_were_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configuration: Configuration, root: bool, components: str
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0 if root else 1000)
+    assert configuration.components == components
+    file = tmp_path / "index.html"
+    page.write(file, [Run(configuration, [])], title="DRA", command="drakit", when=datetime(2026, 1, 2, tzinfo=UTC))
+    assert (f"components: {components}" in html.unescape(file.read_text())) is bool(components)
 
 
 def test_a_feature_that_is_off_is_not_judged(tmp_path: Path) -> None:
