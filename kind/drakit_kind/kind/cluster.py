@@ -26,6 +26,7 @@ from drakit_kind.cluster import (
     Report,
     check_names,
     check_nodes,
+    cleaning_up_after,
     silent,
 )
 from drakit_kind.conditions import is_ready
@@ -127,8 +128,9 @@ class KindCluster:
             for _, archive in pod_images:
                 self._nodes.load(archive, self._nodes.for_pods)
             self._set_up()
-        except BaseException:
-            self.stop()
+        except BaseException as error:
+            with cleaning_up_after(error):
+                self.stop()
             raise
         self.ready_seconds = time.monotonic() - began
 
