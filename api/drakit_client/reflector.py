@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import time
 from collections.abc import Callable, Iterable
 
 from drakit_client.connection import Connection, Object
@@ -24,6 +25,8 @@ Handler = Callable[[Object | None, Object | None], None]
 
 _FIRST_DELAY = 0.05
 _LONGEST_DELAY = 5.0
+# As in client-go (tools/cache/reflector.go, handleAnyWatch): one that ends so soon, without any event, has failed.
+_SHORT_WATCH = 1.0
 
 
 def key_of(obj: Object) -> Key:
@@ -102,6 +105,7 @@ class Reflector:
         self._synced.set()
 
     async def _watch(self) -> None:
+        began, seen = time.monotonic(), False
         async for event in self._connection.watch(
             self.resource,
             self._namespace,
@@ -109,10 +113,13 @@ class Reflector:
             label_selector=self._label_selector,
             field_selector=self._field_selector,
         ):
+            seen = True
             obj = event["object"]
             self.resource_version = obj["metadata"]["resourceVersion"]
             if event["type"] != "BOOKMARK":
                 self._apply(key_of(obj), None if event["type"] == "DELETED" else obj)
+        if not seen and time.monotonic() - began < _SHORT_WATCH:
+            raise ConnectionError("the server ended the watch at once")
 
     def _apply(self, key: Key, new: Object | None) -> None:
         old = self.store.get(key)

@@ -147,3 +147,15 @@ async def test_objects_have_their_type_wherever_they_came_from(collection: tuple
     state.lists, state.watches = [_listed(5, _object("a", 3))], [[_event("ADDED", watched)]]
     reflector, _ = await _follow(state, connection)
     assert {(obj["kind"], obj["apiVersion"]) for obj in reflector.store.values()} == {("ConfigMap", "v1")}
+
+
+async def test_a_server_that_ends_each_watch_at_once_is_not_asked_without_pause(
+    collection: tuple[_Collection, Connection],
+) -> None:
+    state, connection = collection
+    state.lists, state.watches = [_listed(5)], [[], [], [], []]
+    began = asyncio.get_running_loop().time()
+    await _follow(state, connection)
+    assert state.watched_from == ["5"] * 5
+    # Half of 0.05, 0.1, 0.2 and 0.4 seconds at least.
+    assert asyncio.get_running_loop().time() - began > 0.37
