@@ -20,6 +20,7 @@ from drakit_kind.cluster import (
     DriverSpec,
     Report,
     checked_name,
+    cleaning_up_after,
     in_short,
     silent,
 )
@@ -215,8 +216,9 @@ def _start_and_tell(spec: ClusterSpec, home: ClusterHome, path: Path) -> LocalCl
     try:
         kubeconfig.add(path, kubeconfig.load(home.kubeconfig))
         home.remember_export(path)
-    except BaseException:
-        running.stop()
+    except BaseException as error:
+        with cleaning_up_after(error):
+            running.stop()
         raise
     return running
 

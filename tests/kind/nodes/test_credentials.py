@@ -7,10 +7,12 @@ import stat
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
+from drakit_kind.cluster import ClusterSpec, check_names
 from drakit_kind.control_plane.authority import Authority
 from drakit_kind.nodes.credentials import NodeCredentials
 from drakit_kind.slots import Access
@@ -18,9 +20,9 @@ from drakit_kind.slots import Access
 ACCESS = Access("https://127.0.0.1:6443", "of-the-cluster", b"PEM")
 
 
-def kubeconfig(tmp_path: Path, *, knows_users: bool) -> dict[str, Any]:
+def kubeconfig(tmp_path: Path, *, knows_users: bool, node: str = "node-1") -> dict[str, Any]:
     credentials = NodeCredentials(ACCESS, Authority(tmp_path / "pki"), knows_users=knows_users)
-    path = credentials.kubeconfig("node-1", tmp_path / "n/node-1/kubeconfig")
+    path = credentials.kubeconfig(node, tmp_path / "n" / node / "kubeconfig")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     loaded: dict[str, Any] = yaml.safe_load(path.read_text())
     assert loaded["clusters"][0]["cluster"]["server"] == ACCESS.url
@@ -31,11 +33,13 @@ def names(certificate: x509.Certificate, oid: x509.ObjectIdentifier) -> list[str
     return [name.value for name in certificate.subject.get_attributes_for_oid(oid)]
 
 
-def test_each_kubelet_is_its_node_to_kube_apiserver(tmp_path: Path) -> None:
+@pytest.mark.parametrize("node", ["node-1", "n" * 52])
+def test_each_kubelet_is_its_node_to_kube_apiserver(tmp_path: Path, node: str) -> None:
     """As the Node authorizer wants it: kubernetes.io/docs/reference/access-authn-authz/node."""
-    (user,) = kubeconfig(tmp_path, knows_users=True)["users"]
+    check_names(ClusterSpec(nodes=[node], real=frozenset({"kubelet"})))
+    (user,) = kubeconfig(tmp_path, knows_users=True, node=node)["users"]
     certificate = x509.load_pem_x509_certificate(base64.b64decode(user["user"]["client-certificate-data"]))
-    assert names(certificate, NameOID.COMMON_NAME) == ["system:node:node-1"]
+    assert names(certificate, NameOID.COMMON_NAME) == [f"system:node:{node}"]
     assert names(certificate, NameOID.ORGANIZATION_NAME) == ["system:nodes"]
     assert "token" not in user["user"]
 
