@@ -67,15 +67,9 @@ def write(file: Path, runs: Sequence[Run], *, title: str, command: str, when: da
     environment.filters["breakable"] = _breakable
     template = environment.from_string(_TEMPLATE.read_text())
     heads = [[column.versions for column in columns(run)] for run in runs]
-    shown: dict[str, Any] = {
-        "runs": runs,
-        "heads": heads,
-        "deep": any(map(any, heads)),
-        "rows": rows(runs),
-        "names": NAMES,
-    }
-    shown["version"] = importlib.metadata.version("drakit")
-    file.write_text(template.render(shown, title=title, command=command, when=when))
+    table = {"heads": heads, "deep": any(map(any, heads)), "rows": rows(runs), "names": NAMES}
+    made = {"title": title, "command": command, "when": when, "version": importlib.metadata.version("drakit")}
+    file.write_text(template.render(table, **made, runs=runs))
 
 
 def _breakable(text: str) -> Markup:
