@@ -47,6 +47,11 @@ def cleaning_up_after(error: BaseException) -> Iterator[None]:
         error.add_note(f"cleaning up failed too: {another}")
 
 
+def with_notes(error: BaseException, text: str | None = None) -> str:
+    """What an error says, or ``text`` in its place, and then its notes, a line each."""
+    return "\n".join([str(error) if text is None else text, *getattr(error, "__notes__", ())])
+
+
 @dataclass(frozen=True, kw_only=True)
 class DriverSpec:
     """One driver instance: a profile of ``drakit driver profiles`` on some nodes.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from drakit_client.readiness import announce_failure, announce_ready, told_to_stop
 from drakit_kind import control
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, with_notes
 from drakit_kind.concurrency import first_of
 from drakit_kind.home import CLUSTER_VARIABLE, ClusterHome
 from drakit_kind.spawn import restore_authorities
@@ -66,8 +66,8 @@ def main() -> None:
         try:
             asyncio.run(_serve(home))
         except ClusterError as error:
-            log.error("%s", error)
-            announce_failure(str(error))
+            log.error("%s", with_notes(error))
+            announce_failure(with_notes(error))
             raise SystemExit(1) from None
 
 

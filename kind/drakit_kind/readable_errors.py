@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, with_notes
 from drakit_kind.kubeconfig import KubeconfigError
 
 
@@ -20,17 +20,13 @@ def readable_errors() -> Iterator[None]:
     try:
         yield
     except (ClusterError, KubeconfigError, ValueError) as error:
-        raise click.ClickException(_with_notes(error, str(error))) from error
+        raise click.ClickException(with_notes(error)) from error
     except BrokenPipeError:
         raise  # whoever reads has read enough, e.g. `head`: click ends quietly
     except Exception as error:
         if (text := _text(error)) is None:
             raise
-        raise click.ClickException(_with_notes(error, text)) from error
-
-
-def _with_notes(error: Exception, text: str) -> str:
-    return "\n".join([text, *getattr(error, "__notes__", ())])
+        raise click.ClickException(with_notes(error, text)) from error
 
 
 def _text(error: Exception) -> str | None:

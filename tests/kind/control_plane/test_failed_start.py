@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from drakit_kind.cluster import ClusterError, ClusterSpec
 from drakit_kind.home import ClusterHome
 from drakit_kind.local import LocalCluster
+from drakit_kind.spawn import SpawnError, spawn
 
 
 @pytest.fixture
@@ -50,3 +52,17 @@ def test_programs_trust_the_authorities_that_the_user_trusts(
         home, tmp_path / "1.37.1", 'echo "file ${SSL_CERT_FILE-unset} dir ${SSL_CERT_DIR-unset}"; exit 1'
     )
     assert failure.splitlines()[1:] == ["  file /etc/own-ca.pem dir unset"]
+
+
+def test_what_went_wrong_after_a_failed_start_is_told_too(home: ClusterHome) -> None:
+    code = (
+        "from drakit_kind import host\n"
+        "from drakit_kind.cluster import ClusterError\n"
+        "async def serve(home):\n"
+        "    error = ClusterError('node-1 is not Ready'); error.add_note('the bridge is busy'); raise error\n"
+        "host._serve = serve\n"
+        "host.main()\n"
+    )
+    with pytest.raises(SpawnError) as failed:
+        spawn([sys.executable, "-c", code, str(home.directory)], log=home.log, timeout=30)
+    assert str(failed.value) == "node-1 is not Ready\nthe bridge is busy"
