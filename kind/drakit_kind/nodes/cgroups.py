@@ -53,7 +53,7 @@ def missing(found: Sequence[Hierarchy]) -> list[str]:
         offered: set[str] = set()
         for hierarchy in found:
             with suppress(OSError):
-                offered |= set((hierarchy.mount / "cgroup.controllers").read_text().split())
+                offered |= set(controllers(hierarchy.mount))
         return [name for name in NEEDED if name not in offered]
     offered = {name for hierarchy in found for name in hierarchy.controllers}
     return [name for name in _NEEDED_V1 if name not in offered]
@@ -82,11 +82,17 @@ class ControlGroup:
         return ControlGroup(f"{self.name}/{name}", self._hierarchies)
 
     def make(self) -> None:
-        """Create it in each hierarchy, with everything allowed that its parent allows."""
+        """Create it in each hierarchy, with everything allowed that its parent allows.
+
+        What the root of a v2 hierarchy allows is the machine's: ``leftovers.enable_controllers``. Raises
+        ``ClusterError`` where that is too little for a kubelet.
+        """
         for directory in self.directories:
             try:
                 if self._v2_only:
-                    _delegate(directory.parent)
+                    if "/" in self.name:
+                        enable(directory.parent, controllers(directory.parent))
+                    _check_enabled(directory.parent)
                 directory.mkdir(exist_ok=True)
             except OSError as error:
                 raise ClusterError(f"control group {directory}: {error.strerror}") from error
@@ -159,11 +165,36 @@ def _write(files: Iterable[Path], text: str) -> None:
             file.write_text(text)
 
 
-def _delegate(directory: Path) -> None:
-    """Let the children of a v2 group have all controllers that it has itself."""
-    offered = (directory / "cgroup.controllers").read_text().split()
-    enabled = (directory / "cgroup.subtree_control").read_text().split()
-    for controller in offered:
-        if controller not in enabled:
-            with suppress(OSError):  # some cannot be given on, e.g. real-time ones; `missing` names those needed
-                (directory / "cgroup.subtree_control").write_text(f"+{controller}")
+def controllers(directory: Path) -> list[str]:
+    """What a v2 group has, and its children may have."""
+    return (directory / "cgroup.controllers").read_text().split()
+
+
+def enabled(directory: Path) -> list[str]:
+    """What the children of a v2 group have."""
+    return (directory / "cgroup.subtree_control").read_text().split()
+
+
+def enable(directory: Path, names: Iterable[str]) -> None:
+    """Let the children of a v2 group have these controllers, as far as it can give them on."""
+    for name in set(names) - set(enabled(directory)):
+        with suppress(OSError):  # not e.g. real-time ones
+            _control(directory, f"+{name}")
+
+
+def disable(directory: Path, name: str) -> None:
+    """Take it from them again, unless one of them has given it on by now."""
+    with suppress(OSError):
+        _control(directory, f"-{name}")
+
+
+def _control(directory: Path, word: str) -> None:
+    (directory / "cgroup.subtree_control").write_text(word)
+
+
+def _check_enabled(directory: Path) -> None:
+    if lacking := [name for name in NEEDED if name not in enabled(directory)]:
+        raise ClusterError(
+            f"groups below {directory} cannot have the controllers {', '.join(lacking)}, as a group that has processes "
+            "itself gives none on; in a container, run that with --cgroupns=host"
+        )

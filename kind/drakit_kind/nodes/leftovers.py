@@ -13,7 +13,7 @@ import logging
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -22,8 +22,8 @@ import msgspec
 
 from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
-from drakit_kind.nodes import network
-from drakit_kind.nodes.cgroups import ControlGroup, hierarchies
+from drakit_kind.nodes import cgroups, network
+from drakit_kind.nodes.cgroups import ControlGroup, Hierarchy, hierarchies
 
 log = logging.getLogger(__name__)
 
@@ -103,12 +103,7 @@ class Journal:
         """
         how = _UNDO if undo is None else undo
         with machine_lock(self.path.parent):
-            shared = [
-                _subject(effect)
-                for path in _journals(self.path.parent)
-                if path != self.path
-                for effect in _effects(path)
-            ]
+            shared = _subjects_of_others(self.path)
             problems = []
             for effect in reversed(self.effects()):
                 try:
@@ -209,6 +204,22 @@ def raise_setting(journal: Journal, setting: str, least: int) -> None:
     file.write_text(str(raised))
 
 
+def enable_controllers(journal: Journal, found: Sequence[Hierarchy]) -> None:
+    """Let groups directly below the root of v2 have all controllers until the last cluster that wanted that is gone.
+
+    Kubelets and runc do it otherwise, and leave it.
+    """
+    if not all(hierarchy.unified for hierarchy in found):
+        return
+    others = _subjects_of_others(journal.path)
+    for directory in (hierarchy.mount for hierarchy in found):
+        for name in cgroups.controllers(directory):
+            effect = {"effect": "controller", "path": str(directory), "name": name}
+            if name not in cgroups.enabled(directory) or _subject(effect) in others:
+                journal.write(effect)
+        cgroups.enable(directory, cgroups.controllers(directory))
+
+
 def raised_settings(records: Path = RECORDS) -> dict[str, int]:
     """What the settings were that clusters of this machine have raised."""
     effects = [effect for path in _journals(records) for effect in _effects(path) if effect["effect"] == "setting"]
@@ -243,15 +254,20 @@ def _undo_setting(effect: Effect) -> None:
 _UNDO: Mapping[str, Undo] = {
     "cluster": lambda _: None,
     "cgroup": _undo_cgroup,
+    "controller": lambda effect: cgroups.disable(Path(effect["path"]), effect["name"]),
     "bridge": lambda effect: network.delete_bridge(effect["name"]),
     "directory": _undo_directory,
     "setting": _undo_setting,
 }
 
 
-def _subject(effect: Effect) -> tuple[str, str | None]:
+def _subject(effect: Effect) -> tuple[str, str | None, str | None]:
     """What of the machine it is about."""
-    return effect["effect"], effect.get("path", effect.get("name"))
+    return effect["effect"], effect.get("path"), effect.get("name")
+
+
+def _subjects_of_others(mine: Path) -> list[tuple[str, str | None, str | None]]:
+    return [_subject(effect) for path in _journals(mine.parent) if path != mine for effect in _effects(path)]
 
 
 def _journals(records: Path) -> list[Path]:

@@ -49,17 +49,19 @@ class Premises:
 
     def _make(self, journal: Journal, nodes: int) -> None:
         self.bridge = f"drakit-{journal.identity}"
+        found = hierarchies()
         with leftovers.machine_lock():
             for directory in COVERED:
                 leftovers.make_directory(journal, directory)
             for setting, least in _SETTINGS.items():
                 leftovers.raise_setting(journal, setting, least)
+            leftovers.enable_controllers(journal, found)
             self.subnet = network.free_subnet(network.used_networks())
             self.addresses = [network.node_address(self.subnet, index) for index in range(nodes)]
             journal.write({"effect": "bridge", "name": self.bridge})
             network.create_bridge(self.bridge, self.subnet, self.addresses)
         # Last, so that it is undone first: what is left of a network goes with the processes that use it.
-        self.group = ControlGroup(f"drakit-{journal.identity}", hierarchies())
+        self.group = ControlGroup(f"drakit-{journal.identity}", found)
         journal.write({"effect": "cgroup", "name": self.group.name})
         self.group.make()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -10,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.nodes import cgroups, leftovers
 from drakit_kind.nodes.cgroups import ControlGroup, Hierarchy, hierarchies, missing
+from drakit_kind.nodes.leftovers import Journal
 from drakit_kind.nodes.mounts import mounts
 
 V1 = """\
@@ -87,12 +90,63 @@ def test_a_v1_group_may_use_the_processors_of_its_parent(tmp_path: Path) -> None
     assert [(tmp_path / "drakit-1" / name).read_text() for name in ("cpuset.cpus", "cpuset.mems")] == ["0-1", "0"]
 
 
-def test_a_v2_group_gets_the_controllers_of_its_parent(tmp_path: Path) -> None:
-    (tmp_path / "cgroup.controllers").write_text("cpu memory\n")
-    (tmp_path / "cgroup.subtree_control").write_text("memory\n")
-    ControlGroup("drakit-1", [Hierarchy(tmp_path, unified=True)]).make()
-    assert (tmp_path / "drakit-1").is_dir()
-    assert (tmp_path / "cgroup.subtree_control").read_text() == "+cpu"
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A v2 hierarchy, whose kernel gives on all controllers but ``io``."""
+    monkeypatch.setattr(cgroups, "_control", _control)
+    (tmp_path / "cgroup").mkdir()
+    (tmp_path / "cgroup" / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
+    (tmp_path / "cgroup" / "cgroup.subtree_control").write_text("memory\n")
+    return tmp_path / "cgroup"
+
+
+def _control(directory: Path, word: str) -> None:
+    if word == "+io" or (directory / "busy").exists():
+        raise OSError(errno.EBUSY, "Device or resource busy")
+    had = set(cgroups.enabled(directory))
+    has = had | {word[1:]} if word[0] == "+" else had - {word[1:]}
+    (directory / "cgroup.subtree_control").write_text(" ".join(sorted(has)))
+
+
+def test_a_v2_group_gets_the_controllers_of_its_parent(root: Path) -> None:
+    group = ControlGroup("drakit-1", [Hierarchy(root, unified=True)])
+    (root / "cgroup.subtree_control").write_text("cpu cpuset memory pids")
+    group.make()
+    (root / "drakit-1" / "cgroup.controllers").write_text("cpu cpuset memory pids\n")
+    (root / "drakit-1" / "cgroup.subtree_control").write_text("\n")
+    group.child("node-1").make()
+    assert cgroups.enabled(root / "drakit-1") == ["cpu", "cpuset", "memory", "pids"]
+    assert (root / "drakit-1" / "node-1").is_dir()
+
+
+def test_controllers_of_the_machine_are_enabled_until_the_last_cluster_is_gone(root: Path, tmp_path: Path) -> None:
+    found = [Hierarchy(root, unified=True)]
+    clusters = [Journal.create(tmp_path / name, tmp_path / "records") for name in ("one", "two")]
+    for cluster in clusters:
+        leftovers.enable_controllers(cluster, found)
+        assert cgroups.enabled(root) == ["cpu", "cpuset", "memory", "pids"]
+    clusters[0].undo()
+    assert cgroups.enabled(root) == ["cpu", "cpuset", "memory", "pids"]
+    clusters[1].undo()
+    assert cgroups.enabled(root) == ["memory"], "as it was before"
+
+
+def test_a_container_whose_processes_are_in_the_root_is_told_the_way_out(root: Path, tmp_path: Path) -> None:
+    (root / "busy").touch()
+    found = [Hierarchy(root, unified=True)]
+    cluster = Journal.create(tmp_path / "one", tmp_path / "records")
+    leftovers.enable_controllers(cluster, found)
+    with pytest.raises(ClusterError, match=r"cannot have the controllers cpu, cpuset, pids.*--cgroupns=host"):
+        ControlGroup("drakit-1", found).make()
+    assert not (root / "drakit-1").exists()
+    cluster.undo()
+
+
+def test_cgroup_v1_has_nothing_to_enable(machine: list[Hierarchy], tmp_path: Path) -> None:
+    cluster = Journal.create(tmp_path / "one", tmp_path / "records")
+    leftovers.enable_controllers(cluster, [*machine, Hierarchy(tmp_path, unified=True)])
+    assert [effect["effect"] for effect in cluster.effects()] == ["cluster"]
+    cluster.undo()
 
 
 @pytest.fixture
