@@ -8,7 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -167,6 +167,7 @@ def _own(
     backend: Backend | None, versions: tuple[str, ...], gates: tuple[str, ...], matrix: bool, options: Sequence[str]
 ) -> list[Configuration]:
     from drakit_api.features import parse_gates
+    from drakit_kind.conformance.pytest_options import last_of
     from drakit_kind.conformance.runs import Configuration
     from drakit_kind.features_off import NEEDED
 
@@ -181,7 +182,7 @@ def _own(
     for text in gates:
         if text != NEEDED:
             parse_gates(text)
-    real = _last(options, "--real")
+    real = last_of(options, "--real")
     real_components(backend, real)
     configurations = [
         Configuration(backend=backend, version=version, gates=text, real=real)
@@ -192,25 +193,16 @@ def _own(
 
 def _of_image(options: Sequence[str], versions: tuple[str, ...]) -> tuple[str, ...]:
     """The versions to run: of a node image that the user names, as its tag says."""
+    from drakit_kind.conformance.pytest_options import last_of
     from drakit_kind.features_off import tagged_version
 
-    image = _last(options, "--kind-image") or ""
+    image = last_of(options, "--kind-image") or ""
     tagged = tagged_version(image)
     if tagged is None:
         return versions
     if others := [version for version in versions if version != tagged]:
         raise ClusterError(f"--kubernetes-version {others[0]}: {image} is {tagged}; one run for each image")
     return (tagged,)
-
-
-def _last(options: Sequence[str], name: str) -> str | None:
-    """What options of pytest say last about one of them: ``--name value`` or ``--name=value``."""
-    given = [
-        option.partition("=")[2] if "=" in option else following
-        for option, following in pairwise([*options, ""])
-        if option.partition("=")[0] == name
-    ]
-    return given[-1] if given else None
 
 
 def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configuration]:
@@ -237,8 +229,11 @@ def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configur
 def _run_all(
     configurations: list[Configuration], output: Path, jobs: int | None, options: tuple[str, ...]
 ) -> list[Run]:
+    from drakit_kind.conformance.preparation import prepare
     from drakit_kind.conformance.runs import INTERRUPTED, run
 
+    for configuration in configurations:
+        prepare(configuration, options, lambda text: click.echo(f"kind: {text}"))
     runs = []
     for number, configuration in enumerate(configurations, start=1):
         click.secho(f"{number} of {len(configurations)}: {configuration.label}", bold=True)

@@ -18,7 +18,7 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 from drakit_kind.backends import BACKENDS
-from drakit_kind.conformance import junit, page, runs
+from drakit_kind.conformance import command, junit, page, runs
 from drakit_kind.conformance.records import Outcome, Record, read
 from drakit_kind.conformance.runs import Configuration, Run
 from e2e.matrix.__main__ import main as matrix
@@ -159,11 +159,24 @@ def test_stories_that_pass_end_with_status_0_and_leave_both_files(tmp_path: Path
 
 
 @pytest.mark.parametrize("options", [["--kind-image", "kindest/node:v1.36.3"], ["--kind-image=kindest/node:v1.36.3"]])
-def test_a_run_in_kind_is_of_the_version_of_its_node_image(tmp_path: Path, options: list[str]) -> None:
+def test_a_run_in_kind_is_of_the_version_of_its_node_image(options: list[str]) -> None:
     """Whatever else pytest is told after ``--``, this one decides what the columns are called."""
-    ended = _conformance("--cluster", "kind", "--jobs", "1", "--", *options, "-k", "no_such_story", home=tmp_path)
-    assert "kind 1.36.3: no story was run" in ended.stdout
-    assert "kind 1.37.1" not in ended.stdout
+    configurations = command._own("kind", (), ("", "A=true"), False, options)
+    assert [each.label for each in configurations] == ["kind 1.36.3", "kind 1.36.3 A=true"]
+
+
+@pytest.mark.parametrize("options", [[], ["--kubernetes-dir", "DIRECTORY"]])
+def test_missing_programs_are_told_once_and_not_by_each_story(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("DRAKIT_KUBERNETES_DIR", raising=False)
+    (tmp_path / "DIRECTORY").mkdir()
+    ended = _conformance("--cluster", "binaries", "--", *options, home=tmp_path)
+    assert ended.returncode == 2, ended.stdout
+    assert "drakit kubernetes build 1.37.1" in ended.stderr
+    assert ("DIRECTORY" in ended.stderr) is bool(options)
+    assert ended.stdout == ""
 
 
 @pytest.mark.parametrize(
