@@ -53,7 +53,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One capability with the seed or KEP that it comes from and the gates that it needs."""
+    """One capability with the seed or KEP that it comes from and the feature gates that it is about."""
 
     capability: str
     sources: list[str]

@@ -5,6 +5,7 @@ Workers of pytest-xdist send their reports to one process, which writes; what th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import msgspec
 import pytest
 
 from drakit_kind.conformance.records import STORY, Outcome, Record
-from drakit_kind.features_off import needed_gates
 
 _UNSORTED = "other"
 
@@ -36,13 +36,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.user_properties.append((STORY, item.nodeid))
         marker = item.get_closest_marker("capability")
         if marker is not None:
-            name, source = _described(*marker.args, **marker.kwargs)
-            gates = ",".join(needed_gates(item))
-            item.user_properties += [("capability", name), ("source", source), ("gates", gates)]
+            name, source, gates = _described(*marker.args, **marker.kwargs)
+            item.user_properties += [("capability", name), ("source", source), ("gates", ",".join(gates))]
 
 
-def _described(name: str, source: str, gates: object = None) -> tuple[str, str]:
-    return name, source
+def _described(name: str, source: str, gates: Sequence[str] = ()) -> tuple[str, str, Sequence[str]]:
+    """Gates of the capability, not those that devices need with which it happens to be shown."""
+    return name, source, gates
 
 
 class Recorder:

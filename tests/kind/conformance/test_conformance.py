@@ -26,7 +26,11 @@ from e2e.matrix.__main__ import main as matrix
 _SUITE = """
 import pytest
 
-pytestmark = pytest.mark.capability("sharing", source="KEP-4381", gates=["DRADeviceTaints"])
+# What a story shows, and what its devices need besides.
+pytestmark = [
+    pytest.mark.capability("sharing", source="KEP-4381", gates=["DRADeviceTaints"]),
+    pytest.mark.needs_gates("DRAPartitionableDevices"),
+]
 
 def test_what_holds():
     pass
