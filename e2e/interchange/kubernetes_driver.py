@@ -2,8 +2,8 @@
 
 ``k8s.io/kubernetes/test/e2e/dra/test-driver`` publishes a pool for its node and prepares whatever a
 claim of its name holds, so a story can publish partitions under its name in a pool of their own: with a node selector,
-as the driver keeps only what names its node. Each claim's parameters become environment variables of its containers
-(``user_<name>``).
+as the driver keeps only what names its node. Its own devices are plain ones, ``device-00`` and so on, in a pool named
+after the node. Each claim's parameters become environment variables of its containers (``user_<name>``).
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from drakit_client.resources import RESOURCE_SLICES
@@ -25,8 +26,11 @@ _STOP_SECONDS = 20
 
 
 @contextmanager
-def running(cluster: Cluster, home: ClusterHome, api: Api, node: str, name: str) -> Iterator[None]:
-    """Run it on a node until the end of the block; it is there once it has published its slice."""
+def running(cluster: Cluster, home: ClusterHome, api: Api, node: str, name: str, *, devices: int) -> Iterator[None]:
+    """Run it on a node, with ``devices`` of its own, until the end of the block.
+
+    It is there once it has published its slice, also one without devices.
+    """
     program = find_assets(cluster.spec.version).path("dra-test-driver")
     kubelet = home.nodes / node
     command = [
@@ -40,14 +44,13 @@ def running(cluster: Cluster, home: ClusterHome, api: Api, node: str, name: str)
         str(cluster.kubeconfig),
     ]
     command += ["--plugin-registration-path", str(kubelet / "plugins_registry"), "--datadir", str(kubelet / "plugins")]
-    # None of its own plain devices: selectors of partitions would fail on them, as they have no attributes.
-    command += ["--cdi-dir", str(kubelet / "cdi"), "--num-devices", "0"]
+    command += ["--cdi-dir", str(cdi_directory(home, node)), "--num-devices", str(devices)]
     (kubelet / "plugins" / name).mkdir(parents=True, exist_ok=True)  # it makes the directory above only
-    log = home.directory / f"driver-{name}.log"
+    log = home.directory / f"driver-{name}-{node}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(tied(command), stdout=output, stderr=output, stdin=subprocess.DEVNULL)
     try:
-        api.wait_all(RESOURCE_SLICES, _published(name), what=f"published by {name}, see {log}")
+        api.wait_all(RESOURCE_SLICES, _published(name, node), what=f"published by {name}, see {log}")
         yield
     finally:
         process.terminate()
@@ -58,5 +61,10 @@ def running(cluster: Cluster, home: ClusterHome, api: Api, node: str, name: str)
             process.wait()
 
 
-def _published(name: str) -> Callable[[list[Object]], bool]:
-    return lambda slices: any(item["spec"]["driver"] == name for item in slices)
+def cdi_directory(home: ClusterHome, node: str) -> Path:
+    """Where it writes a file for each request that it has prepared on a node, with its name in front."""
+    return home.nodes / node / "cdi"
+
+
+def _published(name: str, node: str) -> Callable[[list[Object]], bool]:
+    return lambda slices: any((item["spec"]["driver"], item["spec"].get("nodeName")) == (name, node) for item in slices)

@@ -1,7 +1,8 @@
 """Seed 004's claim of four partitions, told by every combination of fake and real parts.
 
 Each combination has to come to the same decisions: the partitions lie on one GPU, the container sees what its driver
-says, a whole GPU has to wait for them, and everything is given back.
+says, a whole GPU has to wait for them, and everything is given back. A driver that is not ours prepares what is
+published under its name, and what it publishes itself.
 """
 
 from __future__ import annotations
@@ -16,16 +17,17 @@ from typing import Any
 
 import pytest
 
-from drakit_client.resources import PODS, RESOURCE_CLAIMS, SERVICE_ACCOUNTS
+from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, SERVICE_ACCOUNTS
 from drakit_driver import profiles
 from drakit_kind.api import Api
-from drakit_kind.cluster import Cluster, ClusterSpec, DriverSpec
+from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
 from drakit_kind.local import LocalCluster
-from drakit_kind.manifests import pod
+from drakit_kind.manifests import claim, device_class, pod, request
+from e2e.evidence import reported
 from e2e.hardware import GpuClaims, Gpus
-from e2e.interchange import kubernetes_driver
+from e2e.interchange import actors, kubernetes_driver
 from e2e.interchange.combination import COMBINATIONS, Combination
-from e2e.ledger import Ledger
+from e2e.ledger import Ledger, results
 
 pytestmark = pytest.mark.capability(
     "interchangeable parts", source="KEP-4815, KEP-4381", gates=["DRAPartitionableDevices"]
@@ -34,6 +36,8 @@ pytestmark = pytest.mark.capability(
 NODE = "node-1"
 SEED_CLAIM = ("1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb")
 THEIRS = "test-driver.cdi.k8s.io"
+# The same program again, with devices of its own: selectors of partitions fail on those, as they have no attributes.
+THEIR_PLAIN = "plain.test-driver.cdi.k8s.io"
 _SECONDS = 600
 
 
@@ -51,23 +55,33 @@ def cluster(
 
 
 @pytest.fixture
-def api(cluster: LocalCluster) -> Iterator[Api]:
+def drivers() -> list[Driver]:
+    """Those of ours that were started."""
+    return []
+
+
+@pytest.fixture
+def api(request: pytest.FixtureRequest, cluster: LocalCluster, drivers: list[Driver]) -> Iterator[Api]:
     """Its API, once pods can be created."""
-    with Api(cluster.kubeconfig, patience=cluster.spec.patience) as api:
+    with (
+        Api(cluster.kubeconfig, patience=cluster.spec.patience) as api,
+        reported(request.node, cluster, api, drivers),
+    ):
         api.wait(SERVICE_ACCOUNTS, "default")
         yield api
 
 
 @pytest.fixture
-def gpus(combination: Combination, cluster: LocalCluster, api: Api) -> Iterator[GpuClaims]:
+def gpus(combination: Combination, cluster: LocalCluster, api: Api, drivers: list[Driver]) -> Iterator[GpuClaims]:
     """A driver with one A100 on the node: ours, or theirs with the same partitions published under its name."""
     if combination.driver == "ours":
         driver = cluster.driver(DriverSpec(profile="a100-40gb", nodes=[NODE]))
+        drivers.append(driver)
         driver.start()
         yield Gpus(driver)
         driver.stop()
         return
-    with kubernetes_driver.running(cluster, cluster.home, api, NODE, THEIRS):
+    with kubernetes_driver.running(cluster, cluster.home, api, NODE, THEIRS, devices=0):
         api.create(*profiles.device_classes("a100-40gb", THEIRS), *_partitions(THEIRS))
         yield GpuClaims(THEIRS)
 
@@ -90,13 +104,15 @@ _NODE_FIELD = {"key": "metadata.name", "operator": "In", "values": [NODE]}
 
 @pytest.mark.timeout(_SECONDS)
 @pytest.mark.parametrize("combination", COMBINATIONS, ids=str)
-def test_four_partitions_share_a_gpu(combination: Combination, api: Api, gpus: GpuClaims) -> None:
-    claim = gpus.partitions("four", *SEED_CLAIM)
-    parameters = {"opaque": {"driver": gpus.name, "parameters": {"story": "four"}}}
+def test_four_partitions_share_a_gpu(
+    combination: Combination, cluster: LocalCluster, api: Api, gpus: GpuClaims
+) -> None:
+    four = gpus.partitions("four", *SEED_CLAIM)
     if combination.driver != "ours":
-        claim["spec"]["devices"]["config"] = [parameters]
-    api.create(claim, pod("user", "four"))
+        four["spec"]["devices"]["config"] = [_parameters(gpus.name, "four")]
+    api.create(four, pod("user", "four"))
     api.wait_running("user")
+    assert actors.real_ones(cluster.kubeconfig, api, pod="user", claim="four") == combination.real
 
     account = Ledger(api, gpus.name)
     account.check()
@@ -110,13 +126,42 @@ def test_four_partitions_share_a_gpu(combination: Combination, api: Api, gpus: G
 
     api.create(gpus.whole("whole"), pod("waiting", "whole"))
     assert "cannot allocate all claims" in api.wait_event("waiting", "FailedScheduling")
-    api.delete(PODS, "user")
-    api.wait_gone(PODS, ["user"])
+    _ends(api, "user")
     api.wait_running("waiting")
     (held,) = Ledger(api, gpus.name).holders
     assert held[1] == "gpu-0"
-    api.delete(PODS, "waiting")
-    api.wait_gone(PODS, ["waiting"])
+    _ends(api, "waiting")
+    if combination.driver != "ours":
+        _their_own_devices_are_prepared(cluster, api)
     api.wait_all(
         RESOURCE_CLAIMS, lambda seen: not any("allocation" in item.get("status", {}) for item in seen), what="free"
     )
+
+
+def _their_own_devices_are_prepared(cluster: LocalCluster, api: Api) -> None:
+    """From what the driver publishes to what a container sees of it, and back."""
+    with kubernetes_driver.running(cluster, cluster.home, api, NODE, THEIR_PLAIN, devices=2):
+        (published,) = api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={THEIR_PLAIN}")
+        assert published["spec"]["nodeName"] == NODE
+        assert [device["name"] for device in published["spec"]["devices"]] == ["device-00", "device-01"]
+        api.create(device_class("plain", f"device.driver == '{THEIR_PLAIN}'"))
+        api.create(claim("plain", request("device", "plain"), config=[_parameters(THEIR_PLAIN, "plain")]))
+        api.create(pod("plain", "plain"))
+        api.wait_running("plain")
+        stored = api.get(RESOURCE_CLAIMS, "plain")
+        got = [(result["driver"], result["pool"], result["device"]) for result in results(stored)]
+        assert got == [(THEIR_PLAIN, published["spec"]["pool"]["name"], "device-00")]
+        assert api.environment("plain")["user_story"] == "plain"
+        files = kubernetes_driver.cdi_directory(cluster.home, NODE)
+        assert [path.name for path in files.glob(f"{THEIR_PLAIN}-{stored['metadata']['uid']}-*")] != []
+        _ends(api, "plain")
+        assert list(files.glob(f"{THEIR_PLAIN}-*")) == []
+
+
+def _parameters(driver: str, story: str) -> dict[str, Any]:
+    return {"opaque": {"driver": driver, "parameters": {"story": story}}}
+
+
+def _ends(api: Api, name: str) -> None:
+    api.delete(PODS, name)
+    api.wait_gone(PODS, [name])

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, SERVICE_ACCOUNTS
 from drakit_kind.api import Api
-from drakit_kind.cluster import Cluster, ClusterSpec, DriverSpec
+from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
 from drakit_kind.kind.cluster import SCHEDULER_NAME
 from drakit_kind.manifests import pod
+from e2e.evidence import reported
 from e2e.hardware import GpuClaims, Gpus, StartGpus
+from e2e.interchange.actors import allocated_by
 from e2e.ledger import Ledger, results
 
 pytestmark = [
@@ -47,29 +49,42 @@ def _given_by(api: Api, claim: str) -> tuple[str, str]:
     """The driver whose device a claim has, and who wrote that into its status."""
     seen = api.get(RESOURCE_CLAIMS, claim)
     (driver,) = {result["driver"] for result in results(seen)}
-    (manager,) = {
-        entry["manager"]
-        for entry in seen["metadata"]["managedFields"]
-        if "f:allocation" in entry["fieldsV1"].get("f:status", {})
-    }
+    (manager,) = allocated_by(seen)
     return driver, manager
 
 
-def test_a_cluster_without_kube_scheduler_has_drakits_as_the_default(
-    cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster]
-) -> None:
+@dataclass(frozen=True)
+class WithoutTheirs:
+    """A cluster that has drakit's scheduler only."""
+
+    cluster: Cluster
+    api: Api
+    drivers: list[Driver]
+
+
+@pytest.fixture
+def without_theirs(
+    request: pytest.FixtureRequest, cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster]
+) -> Iterator[WithoutTheirs]:
+    """Such a cluster for one test, with one node."""
     spec = replace(cluster_spec, name="ours", nodes=["node-1"], real=cluster_spec.real - {"scheduler"})
     cluster = start_cluster(spec)
-    with Api(cluster.kubeconfig, patience=spec.patience) as api:
-        names = [item["metadata"]["name"] for item in api.objects(PODS, "kube-system")]
-        assert not any(name.startswith("kube-scheduler") for name in names)
-        api.wait(SERVICE_ACCOUNTS, "default")
-        driver = cluster.driver(DriverSpec(profile="a100-40gb", nodes=["node-1"]))
-        driver.start()
-        gpu = Gpus(driver)
-        _pods_share_a_gpu(api, gpu)
-        driver.stop()
+    own: list[Driver] = []
+    with Api(cluster.kubeconfig, patience=spec.patience) as api, reported(request.node, cluster, api, own):
+        yield WithoutTheirs(cluster, api, own)
     cluster.stop()
+
+
+def test_a_cluster_without_kube_scheduler_has_drakits_as_the_default(without_theirs: WithoutTheirs) -> None:
+    cluster, api = without_theirs.cluster, without_theirs.api
+    names = [item["metadata"]["name"] for item in api.objects(PODS, "kube-system")]
+    assert not any(name.startswith("kube-scheduler") for name in names)
+    api.wait(SERVICE_ACCOUNTS, "default")
+    driver = cluster.driver(DriverSpec(profile="a100-40gb", nodes=["node-1"]))
+    without_theirs.drivers.append(driver)
+    driver.start()
+    _pods_share_a_gpu(api, Gpus(driver))
+    driver.stop()
 
 
 def _pods_share_a_gpu(api: Api, gpu: GpuClaims) -> None:
