@@ -183,7 +183,8 @@ class ClusterHome:
     def lock(self) -> IO[bytes] | None:
         """Take the lock that means `this cluster is running`; None if another process has it.
 
-        The lock goes with the returned file: close it, or die.
+        The lock goes with the returned file: close it, or die. It also goes when this process closes another file that
+        it has opened at the same path (fcntl(2)), so only others may ask for ``running_pid``.
         """
         file = private_files.append_to(self.directory / "lock")
         try:
