@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,9 @@ from drakit_kind.cluster import COMPONENTS
 from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.readable_errors import readable_errors
+from e2e.interchange.combination import COMBINATIONS
 from e2e.matrix import table
+from e2e.matrix.revision import revision
 from e2e.matrix.row import Row
 from e2e.matrix.rows import ROWS
 
@@ -41,14 +44,17 @@ def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) 
     """
     whole = not backends and not pytest_options
     backends = backends or _BACKENDS
+    sources = revision(_ROOT)
     if whole:
         with readable_errors():
             _build(ROWS)
     _RESULTS.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
     good = [_run("matrix", backend, backend, jobs, pytest_options) for backend in backends]
     if whole:
         good.append(_run("interchange", _COMBINATIONS, "binaries", jobs, pytest_options))
-        _write()
+        today = datetime.now(UTC).date()
+        _write(table.Making(day=today, seconds=time.monotonic() - began, revision=sources))
     for name in (*backends, *([_COMBINATIONS] if whole else [])):
         click.echo(f"{name}: {table.summary(table.read(_result(name)))}")
     sys.exit(0 if all(good) else 1)
@@ -80,10 +86,11 @@ def _result(name: str) -> Path:
     return _RESULTS / f"{name}.xml"
 
 
-def _write() -> None:
+def _write(making: table.Making) -> None:
     runs = {backend: table.read(_result(backend)) for backend in _BACKENDS}
-    combinations = table.read(_result(_COMBINATIONS))
-    _PAGE.write_text(table.page(ROWS, runs, combinations, today=datetime.now(UTC).date()), encoding="utf-8")
+    known = set(map(str, COMBINATIONS))
+    combinations = {name: outcome for name, outcome in table.read(_result(_COMBINATIONS)).items() if name in known}
+    _PAGE.write_text(table.page(ROWS, runs, combinations, making), encoding="utf-8")
     click.echo(f"written: {_PAGE.relative_to(_ROOT)}")
 
 

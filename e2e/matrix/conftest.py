@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from drakit_client.errors import ApiError
 from drakit_kind.backends import real_components
 from drakit_kind.cluster import Cluster, ClusterSpec, Component
-from drakit_kind.evidence import gather
-from e2e.matrix.row import Row
+from e2e.evidence import pytest_runtest_makereport, reported
+from e2e.matrix.row import Row, StillLacking
 from e2e.matrix.stage import Stage
+
+__all__ = ["pytest_runtest_makereport"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -39,33 +40,24 @@ def _marks(row: Row, real: frozenset[Component]) -> Iterator[pytest.MarkDecorato
     if row.containers and real and "kubelet" not in real:
         yield pytest.mark.skip(reason="real kubelets run as root only")
     if row.not_yet and not real:
-        # A story fails where the feature is missing, in its own words; anything else is not what the row says.
-        raises = (AssertionError, ApiError)
-        yield pytest.mark.xfail(reason=f"not yet: {row.not_yet}", raises=raises, strict=True)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what was going on to the report of a row that failed, while its cluster still has it."""
-    report = yield
-    stage = getattr(item, "funcargs", {}).get("stage")
-    if report.when == "call" and report.failed and isinstance(stage, Stage):
-        report.sections += gather(stage.api, stage.cluster, stage.drivers)
-    return report
+        yield pytest.mark.xfail(reason=f"not yet: {row.not_yet}", raises=StillLacking, strict=True)
 
 
 @pytest.fixture
 def stage(
-    row: Row, cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster], tmp_path: Path
+    row: Row,
+    request: pytest.FixtureRequest,
+    cluster_spec: ClusterSpec,
+    start_cluster: Callable[[ClusterSpec], Cluster],
+    tmp_path: Path,
 ) -> Iterator[Stage]:
     """The row's cluster, stopped after it."""
     cluster = start_cluster(_cluster_of(row, cluster_spec))
     try:
         stage = Stage(cluster, tmp_path)
         try:
-            yield stage
+            with reported(request.node, cluster, stage.api, stage.drivers):
+                yield stage
         finally:
             stage.abandon()
     finally:

@@ -104,6 +104,8 @@ def eviction(stage: Stage) -> Iterator[None]:
     stage.runs(_device("second", "good"))
     stage.api.create(_rule("all-good", "NoExecute", pool=stage.node))
     stage.waits(_device("third", "good"), _NOTHING_FITS)
+    # What other controllers do with a pod that came later takes longer than an eviction.
+    stage.await_controllers()
     stage.check_survivors()
     stage.lets_go("second")
     yield

@@ -32,7 +32,8 @@ def rollout(stage: Stage) -> Iterator[None]:
     cores = int(stage.api.get(NODES, stage.node)["status"]["allocatable"]["cpu"])
     driver = stage.layout(_devices(cores // 2 + 1))
     stage.runs(_one("first"))
-    assert [status["resourceClaimName"] for status in _mapped(stage, "first")] == ["first"]
+    counted = [status["resourceClaimName"] for status in _mapped(stage, "first")]
+    assert counted == ["first"], f"of the claims of pod first, {', '.join(counted) or 'none'} is counted"
     stage.waits(_one("second"), "Insufficient cpu")
     yield
 

@@ -15,6 +15,8 @@ from e2e.matrix.stage import Stage
 
 # The scheduler does not look at such devices, so all that it can say is that nothing fits.
 _NOTHING_FITS = "cannot allocate all claims"
+# After which a container ends: about as long as it takes to get into the phase in which it matters.
+_SECONDS = 10
 _PLAIN_DRIVER = "plain.example.com"
 _PLAIN = f"""
 driver: {_PLAIN_DRIVER}
@@ -42,7 +44,7 @@ def rollout(stage: Stage) -> Iterator[None]:
     published = stage.ledger(gpu.driver).devices
     first, second = (published[stage.node, f"gpu-{minor}"]["attributes"]["uuid"]["string"] for minor in (0, 1))
     stage.runs(_one(gpu, "half", "3g.20gb", first))
-    stage.runs(_one(gpu, "small", "1g.5gb", first))
+    (small,) = stage.runs_for(_SECONDS, _one(gpu, "small", "1g.5gb", first))
     stage.waits(_one(gpu, "too-large", "4g.20gb", first), _NOTHING_FITS)
     prepared = set(gpu.driver.cdi_files(stage.node))
     yield
@@ -59,6 +61,7 @@ def rollout(stage: Stage) -> Iterator[None]:
     assert not _has_counters(_slices(stage, gpu.name), gpu.name)
     # What was prepared is the same for a container that restarts now.
     assert prepared <= set(gpu.driver.cdi_files(stage.node))
+    assert small in stage.restarted("small").values()
     # Nobody counts any more: what does not fit beside "half" and "small" is given out, and only the driver says no.
     stage.api.wait(PODS, "too-large", lambda seen: bool(seen["spec"].get("nodeName")), what="bound", timeout=60)
     stage.api.wait_event("too-large", "FailedPrepareDynamicResources", containing="is over-committed")

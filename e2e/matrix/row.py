@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, Component, minor_version
+from drakit_client.errors import ApiError
+from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, Component
 from e2e.matrix.stage import Stage
 
 # Runs up to its first ``yield`` in the first phase, up to the next in the second, and ends in the last one.
@@ -39,13 +40,26 @@ class Phase:
 
 @dataclass(frozen=True, kw_only=True)
 class NotYet:
-    """What drakit's own components lack for a row, and which issue is to bring it. Those of Kubernetes must pass."""
+    """What drakit's own components lack for a row; those of Kubernetes must pass.
+
+    ``phase`` and ``message`` (a part of it) say where and how the story has to fail on ours. It may fail in no other
+    way.
+    """
 
     reason: str
-    issue: int | None = None
+    phase: str
+    message: str
 
     def __str__(self) -> str:
-        return self.reason + (f" (issue {self.issue})" if self.issue else "")
+        return self.reason
+
+    def explains(self, phase: str, error: BaseException) -> bool:
+        """Whether a failure in a phase is just that which has to be."""
+        return isinstance(error, AssertionError | ApiError) and phase == self.phase and self.message in str(error)
+
+
+class StillLacking(Exception):
+    """A row failed where and as its ``not_yet`` says."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +104,10 @@ class Row:
 
 
 def play(row: Row, stage: Stage) -> None:
-    """Tell the row's story on a cluster that was started as the row says."""
+    """Tell the row's story on a cluster that was started as the row says.
+
+    Raises ``StillLacking`` for the failure that the row expects of drakit's own components.
+    """
     story = row.story(stage)
     versions = {component: row.version_of(component) for component in COMPONENTS}
     for phase in row.phases:
@@ -99,14 +116,15 @@ def play(row: Row, stage: Stage) -> None:
                 gates = {**row.gates, **change.gates}
                 stage.cluster.restart(change.component, version=change.version, gates=gates)
                 versions[change.component] = change.version or row.version_of(change.component)
-            server = row.emulated_version or minor_version(versions["apiserver"])
-            stage.check_versions(server=server, kubelet=versions["kubelet"])
+            stage.check_versions(versions, emulated=row.emulated_version)
             if any(change.component == "apiserver" for change in phase.changes):
                 stage.await_controllers()
             stage.check_survivors()
             ended = _ends(story)
         except BaseException as error:
             error.add_note(f"in phase {phase.name!r} of row {row.name!r}")
+            if row.not_yet and row.not_yet.explains(phase.name, error):
+                raise StillLacking(str(row.not_yet)) from error
             raise
         assert ended == (phase is row.phases[-1]), f"{row.name}: the story has not as many phases as the row"
 

@@ -34,6 +34,7 @@ from e2e.matrix import (
 )
 from e2e.matrix.phases import back, in_the_scheduler, in_the_server, off, rollout, to
 from e2e.matrix.row import NotYet, Phase, Row
+from e2e.matrix.rule_followers import ByTheControllers, ByTheScheduler, RuleFollower
 
 
 def _at(version: str, row: Row) -> Row:
@@ -69,6 +70,7 @@ _PARTITIONABLE = Row(
     gates={"DRAPartitionableDevices": True},
     phases=rollout("DRAPartitionableDevices"),
 )
+_NOT_SERVED = "the server could not find the requested resource"
 _BOTH_TAINT_GATES = ("DRADeviceTaints", "DRADeviceTaintRules")
 _TAINTS = Row(
     name="device-taints",
@@ -166,7 +168,11 @@ _NODE_ALLOCATABLE = Row(
     story=node_allocatable.rollout,
     gates={"DRANodeAllocatableResources": True},
     phases=rollout("DRANodeAllocatableResources"),
-    not_yet=NotYet(reason="the scheduler does not count what devices take of their node", issue=5),
+    not_yet=NotYet(
+        reason="the scheduler does not count what devices take of their node",
+        phase="on",
+        message="of the claims of pod first, none is counted",
+    ),
 )
 _PARTITION_TYPES = Row(
     name="partition-types",
@@ -198,7 +204,7 @@ _POOL_STATUS = Row(
         ),
         Phase(name="on again", changes=back("controllers")),
     ],
-    not_yet=NotYet(reason="ResourcePoolStatusRequests are not served", issue=6),
+    not_yet=NotYet(reason="ResourcePoolStatusRequests are not served", phase="on", message=_NOT_SERVED),
 )
 
 
@@ -228,7 +234,11 @@ _EXTENDED_RESOURCE = Row(
     story=older_gates.extended_resource,
     gates={"DRAExtendedResource": True},
     phases=in_the_server("DRAExtendedResource", others=["controllers", "scheduler", "kubelet"]),
-    not_yet=NotYet(reason="the scheduler does not back extended resources with devices", issue=5),
+    not_yet=NotYet(
+        reason="the scheduler does not back extended resources with devices",
+        phase="on",
+        message="nodes are available: 1 Insufficient example.com/older",
+    ),
 )
 _WORKLOAD_CLAIMS = Row(
     name="workload-claims",
@@ -239,7 +249,7 @@ _WORKLOAD_CLAIMS = Row(
     runtime_config={"scheduling.k8s.io/v1beta1": "true"},
     phases=in_the_server("DRAWorkloadResourceClaims", others=["controllers", "scheduler", "kubelet"]),
     containers=True,  # of the kubelets, only the real one knows pod groups
-    not_yet=NotYet(reason="there are no pod groups"),
+    not_yet=NotYet(reason="PodGroups are not served", phase="on", message=_NOT_SERVED),
 )
 _FRACTIONAL_CAPACITY = Row(
     name="fractional-capacity",
@@ -265,9 +275,9 @@ _RESOURCE_HEALTH = Row(
     story=resource_health.rollout,
     phases=[
         Phase(name="on"),
-        Phase(name="kubelet off", changes=off("kubelet", gates=_HEALTH_GATES)),
-        Phase(name="API server off, kubelet on", changes=[*off("apiserver", gates=_HEALTH_GATES), *back("kubelet")]),
-        Phase(name="all on again", changes=back("apiserver", "kubelet")),
+        Phase(name="API server off", changes=off("apiserver", gates=_HEALTH_GATES)),
+        Phase(name="kubelet off, API server on", changes=[*off("kubelet", gates=_HEALTH_GATES), *back("apiserver")]),
+        Phase(name="all on again", changes=back("kubelet")),
     ],
     containers=True,
 )
@@ -291,9 +301,15 @@ _FLATTENED_MIXINS = replace(
 
 
 def _steps(
-    name: str, source: str, phases: Sequence[Phase], *, plugin_versions: Sequence[str] = (), **options: Any
+    name: str,
+    source: str,
+    phases: Sequence[Phase],
+    *,
+    plugin_versions: Sequence[str] = (),
+    follower: type[RuleFollower] | None = None,
+    **options: Any,
 ) -> Row:
-    story = partial(skew.steps, phases=len(phases), plugin_versions=plugin_versions)
+    story = partial(skew.steps, phases=len(phases), plugin_versions=plugin_versions, follower=follower)
     return Row(name=name, feature="Version skew", source=source, story=story, phases=phases, **options)
 
 
@@ -312,9 +328,9 @@ _KUBELET_SKEW = [
     )
     for older, distance in (("1.36.3", "one minor version"), ("1.34.3", "three minor versions"))
 ]
-_OLDER_BY_ONE: tuple[tuple[Component, str], ...] = (
-    ("scheduler", "kube-scheduler"),
-    ("controllers", "kube-controller-manager"),
+_OLDER_BY_ONE: tuple[tuple[Component, str, type[RuleFollower]], ...] = (
+    ("scheduler", "kube-scheduler", ByTheScheduler),
+    ("controllers", "kube-controller-manager", ByTheControllers),
 )
 _CONTROL_PLANE_SKEW = [
     _steps(
@@ -326,8 +342,9 @@ _CONTROL_PLANE_SKEW = [
             Phase(name=f"{component} 1.36.3 again", changes=to("1.36.3", component)),
         ],
         versions={component: "1.36.3"},
+        follower=follower,
     )
-    for component, program in _OLDER_BY_ONE
+    for component, program, follower in _OLDER_BY_ONE
 ]
 _UPGRADE = _steps(
     "upgrade-1.36.3-1.37.1",

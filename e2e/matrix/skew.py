@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from drakit_client.resources import NODES, PODS
 from drakit_kind.manifests import claim, first_available
 from e2e.hardware import Gpus
+from e2e.matrix.rule_followers import RuleFollower
 from e2e.matrix.stage import Stage
 
 _NOTHING_FITS = "cannot allocate all claims"
@@ -34,12 +35,15 @@ def _reports_health(stage: Stage, name: str) -> bool:
     return "allocatedResourcesStatus" in container
 
 
-def steps(stage: Stage, *, phases: int, plugin_versions: Sequence[str]) -> Iterator[None]:
+def steps(
+    stage: Stage, *, phases: int, plugin_versions: Sequence[str], follower: type[RuleFollower] | None = None
+) -> Iterator[None]:
     """In each phase a pod gets a partition, and what is too large stays too large; two run through all phases.
 
     What one version has allocated and prepared, another gives back. ``plugin_versions`` are those of the kubelet's
-    plugin protocol that the driver knows; none means all.
+    plugin protocol that the driver knows; none means all. ``follower`` shows in each phase what only its version does.
     """
+    shown = follower(stage) if follower else None
     gpu = stage.gpus(plugin_versions=plugin_versions)
     stage.runs(gpu.partitions("half", "3g.20gb", same_gpu=False))
     stage.waits(gpu.whole("whole"), _NOTHING_FITS)
@@ -49,6 +53,8 @@ def steps(stage: Stage, *, phases: int, plugin_versions: Sequence[str]) -> Itera
         assert _reports_health(stage, name) == (_kubelet_version(stage) >= _REPORTS_HEALTH_SINCE)
         stage.waits(gpu.whole(f"too-large-{phase}"), _NOTHING_FITS)
         stage.ends(f"too-large-{phase}")
+        if shown:
+            shown.look(phase)
         if phase > 1:
             stage.ends(f"phase-{phase - 1}")
         if phase < phases - 1:

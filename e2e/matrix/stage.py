@@ -1,7 +1,7 @@
 """What a story of the matrix works with: a cluster, drivers on its node, and pods that must outlive every change.
 
 Pods that a story started with ``runs`` are watched by the stage: after every change of the cluster each of them must be
-the same pod, still running, without a restart, on the same devices.
+the same pod, still running, without a restart but for those that a story wants, on the same devices.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,10 @@ from drakit_client.resources import (
 )
 from drakit_kind import manifests
 from drakit_kind.api import Api
-from drakit_kind.cluster import Cluster, Driver, DriverSpec
+from drakit_kind.cluster import Cluster, Component, Driver, DriverSpec, minor_version
 from e2e.hardware import Gpus
 from e2e.ledger import Ledger, results
+from e2e.matrix.versions import last_started
 
 Object = dict[str, Any]
 
@@ -36,15 +38,20 @@ _EVICTION_SECONDS = 10.0
 _LOOK_SECONDS = 0.05
 # Watches that found no API server are tried again after up to half a minute.
 _CONTROLLERS_SECONDS = 60.0
+# A kubelet lets a container wait before it starts it for the third time: 10 s, and twice as long each time after that.
+_RESTART_SECONDS = 60.0
 _PROBE = "probe"
 
 
 @dataclass(frozen=True)
 class Survivor:
-    """What must not change of a pod that runs: its uid, how often its containers started, its claim's devices."""
+    """What must not change of a pod that runs: its uid, how often its containers started, its claim's devices.
+
+    ``restarts`` is None of one whose container ends again and again.
+    """
 
     uid: str
-    restarts: int
+    restarts: int | None
     claims: dict[str, list[str]]
 
 
@@ -57,7 +64,10 @@ class Stage:
         self.api = Api(cluster.kubeconfig, patience=cluster.spec.patience)
         self._directory = directory
         self.drivers: list[Driver] = []
+        # What the components are, as last checked.
+        self.versions: dict[Component, str] = {}
         self._survivors: dict[str, Survivor] = {}
+        self._ending: set[str] = set()
         self._let_go: dict[str, str] = {}
         # kube-apiserver refuses pods of a namespace that has no default service account yet.
         self.api.wait(SERVICE_ACCOUNTS, "default")
@@ -112,6 +122,27 @@ class Stage:
         (pod,) = self.api.wait_running(name)
         self._survivors[name] = survivor = self._look(pod)
         return [device for devices in survivor.claims.values() for device in devices]
+
+    def runs_for(self, seconds: int, claim: Object) -> list[str]:
+        """As ``runs``, but the container ends after some seconds, and its kubelet starts it again and again."""
+        name = claim["metadata"]["name"]
+        pod = manifests.pod(name, name)
+        # Without a pipe, as simulated kubelets have to understand it.
+        pod["spec"]["containers"][0]["command"] = ["sh", "-c", f"env; sleep {seconds}"]
+        self._ending.add(name)
+        self.api.create(claim, pod)
+        return self.started(name)
+
+    def restarted(self, name: str) -> dict[str, str]:
+        """Wait until a container that ends again and again has been started once more; its environment then."""
+        before = _restarts(self.api.get(PODS, name))
+
+        def again(pod: Object) -> bool:
+            (container,) = pod["status"]["containerStatuses"]
+            return _restarts(pod) > before and "running" in container["state"]
+
+        self.api.wait(PODS, name, again, what="started once more", timeout=_RESTART_SECONDS)
+        return self.api.environment(name)
 
     def waits(self, claim: Object, why: str) -> None:
         """Create a claim and a pod that is not scheduled, with a message that matches ``why``."""
@@ -177,11 +208,18 @@ class Stage:
         self.api.wait_all(RESOURCE_SLICES, complete, what="complete")
         return Ledger(self.api, driver.name)
 
-    def check_versions(self, *, server: str, kubelet: str) -> None:
-        """The cluster is what the row says: an API server that behaves like a minor version, a kubelet of a version."""
-        assert self.api.version() == server
+    def check_versions(self, versions: Mapping[Component, str], *, emulated: str | None) -> None:
+        """The cluster is what the row says, by what its components say themselves.
+
+        Of ours, scheduler and controllers say nothing.
+        """
+        self.versions = dict(versions)
+        assert self.api.version() == (emulated or minor_version(versions["apiserver"]))
         node = self.api.get(NODES, self.node)
-        assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{kubelet}"
+        assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{versions['kubelet']}"
+        real = self.cluster.spec.real
+        said = {component: last_started(component, self.cluster.logs(component)) for component in real}
+        assert said == {component: versions[component] for component in real}
 
     def await_controllers(self) -> None:
         """Wait until the controllers see new pods.
@@ -226,7 +264,7 @@ class Stage:
 
     def _look(self, pod: Object) -> Survivor:
         assert pod["status"]["phase"] == "Running", f"pod {pod['metadata']['name']} is {pod['status']['phase']}"
-        restarts = sum(status["restartCount"] for status in pod["status"]["containerStatuses"])
+        restarts = None if pod["metadata"]["name"] in self._ending else _restarts(pod)
         claims = {claim: [result["device"] for result in self.results(claim)] for claim in self._claims_of(pod)}
         return Survivor(pod["metadata"]["uid"], restarts, claims)
 
@@ -249,3 +287,7 @@ class Stage:
             return not consumers & pods and bool(consumers or not results(claim))
 
         self.api.wait_all(RESOURCE_CLAIMS, lambda claims: all(map(free, claims)), what="given back")
+
+
+def _restarts(pod: Object) -> int:
+    return sum(status["restartCount"] for status in pod["status"]["containerStatuses"])

@@ -24,9 +24,11 @@ own that is changed from phase to phase while pods run; what is expected in each
 both. Rows and stories are in [e2e/matrix](../e2e/matrix).
 
 - Of *embedded*, a version means: ours, behaving like that minor version.
-- In every phase all pods that ran before must still run, without a restart, on the same devices; at the end everything
-  is given back.
-- *not yet*: drakit's own components lack the feature, and the row must fail on them; when it passes, that is an error.
+- In every phase all pods that ran before must still run, without a restart but where a story wants one, on the same
+  devices; at the end everything is given back.
+- That the components are of the version that a phase asks for is checked in every phase, by what they say or do.
+- *not yet*: drakit's own components lack the feature, and the row must fail on them, in the phase and with the message
+  that it names; when it fails otherwise, or passes, that is an error.
 - With a *real kubelet*, for which the run has to be root's, pods run in containers, by containerd.
 - *Seeds* are the documents that drakit comes from, by their numbers: [the list](architecture.md#seeds).
 """
@@ -75,9 +77,18 @@ def _outcome(case: ElementTree.Element) -> Outcome:
     return Outcome("failed" if failed else "passed", seconds, kubelet=properties.get("kubelet", ""))
 
 
-def page(rows: Sequence[Row], runs: Mapping[str, Outcomes], combinations: Outcomes, *, today: date) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Making:
+    """When a page was made, how many seconds its runs took by the clock, and of which revision, if that is known."""
+
+    day: date
+    seconds: float
+    revision: str | None
+
+
+def page(rows: Sequence[Row], runs: Mapping[str, Outcomes], combinations: Outcomes, making: Making) -> str:
     """The whole page. ``runs`` are the outcomes of the rows by backend."""
-    parts = [_INTRODUCTION, _made_by(runs, combinations, today)]
+    parts = [_INTRODUCTION, _made_by(runs, combinations, making)]
     for feature, of_feature in groupby(rows, key=lambda row: row.feature):
         parts.append(f"## {feature}\n")
         for (source, phases), group in groupby(of_feature, key=_alike):
@@ -94,11 +105,13 @@ def summary(outcomes: Outcomes) -> str:
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict]) + f", {minutes:.0f} min"
 
 
-def _made_by(runs: Mapping[str, Outcomes], combinations: Outcomes, today: date) -> str:
+def _made_by(runs: Mapping[str, Outcomes], combinations: Outcomes, making: Making) -> str:
     lines = [f"- {backend}: {summary(outcomes)}" for backend, outcomes in runs.items()]
     lines.append(f"- combinations of both: {summary(combinations)}")
     again = f'{COMMAND} ARGS="-k prioritized-list-1.36.3"'
-    made = f"Made by `{COMMAND}` on {today.isoformat()}; one row alone: `{again}`."
+    of = f" of {making.revision}" if making.revision else ""
+    took = f"{making.seconds / 60:.1f} minutes"
+    made = f"Made by `{COMMAND}`{of} on {making.day.isoformat()} in {took}; one row alone: `{again}`."
     return "\n".join([made, _ADDED_UP, "", *lines, ""])
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
 from e2e.matrix import table
-from e2e.matrix.row import Change, NotYet, Phase, Row, play
+from e2e.matrix.revision import revision as revision_of
+from e2e.matrix.row import Change, NotYet, Phase, Row
 from e2e.matrix.rows import ROWS
 from e2e.matrix.stage import Stage
-from e2e.matrix.table import Outcome
+from e2e.matrix.table import Making, Outcome
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _XML = """<testsuites><testsuite>
@@ -24,6 +28,8 @@ _XML = """<testsuites><testsuite>
 <testcase name="test_row[fourth]" time="2"><failure message="AssertionError" /></testcase>
 <testcase name="test_row[fifth]" time="2"><error message="no cluster" /></testcase>
 </testsuite></testsuites>"""
+
+_MAKING = Making(day=date(2026, 1, 2), seconds=150, revision="b5f9757 + changes")
 
 
 def _story(stage: Stage) -> Iterator[None]:
@@ -51,26 +57,35 @@ def test_outcomes_are_read_by_the_names_of_rows(tmp_path: Path) -> None:
 def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     rows = [
         _row("first", versions={"kubelet": "1.34.3"}),
-        _row("second", emulated_version="1.36", not_yet=NotYet(reason="nobody does it", issue=5)),
+        _row("second", emulated_version="1.36", not_yet=NotYet(reason="nobody does it", phase="on", message="")),
     ]
     runs = {
         "embedded": {"first": Outcome("passed", 3), "second": Outcome("not yet", 1, f"not yet: {rows[1].not_yet}")},
         "binaries": {"first": Outcome("passed", 40, kubelet="real")},
     }
     combinations = {"ours, ours, simulated, ours": Outcome("failed", 5)}
-    lines = table.page(rows, runs, combinations, today=date(2026, 1, 2)).splitlines()
+    lines = table.page(rows, runs, combinations, _MAKING).splitlines()
     assert "- embedded: 1 passed, 1 not yet, 0 min" in lines
     assert "Minutes are those of the rows, added up; by default two run at once." in lines
     assert "## DRAThing" in lines
     assert "Phases: on → scheduler off" in lines
     assert "Source: KEP-1" in lines
     assert "| first | 1.37.1, kubelet 1.34.3 | passed, 3 s | passed, 40 s, real kubelet |" in lines
-    assert "| second | 1.37.1 emulating 1.36 | not yet: nobody does it (issue 5) | not run |" in lines
+    assert "| second | 1.37.1 emulating 1.36 | not yet: nobody does it | not run |" in lines
     assert "| ours | ours | simulated | ours | **failed** |" in lines
 
 
+@pytest.mark.parametrize(
+    ("revision", "said"),
+    [("b5f9757 + changes", "`make e2e-matrix` of b5f9757 + changes on"), (None, "`make e2e-matrix` on")],
+)
+def test_a_page_says_what_it_was_made_of_and_how_long_that_took(revision: str | None, said: str) -> None:
+    page = table.page([], {}, {}, replace(_MAKING, revision=revision))
+    assert f"Made by {said} 2026-01-02 in 2.5 minutes; one row alone:" in page
+
+
 def test_each_seed_that_is_a_source_is_in_the_list_that_the_page_links() -> None:
-    page = table.page(ROWS, {}, {}, today=date(2026, 1, 2))
+    page = table.page(ROWS, {}, {}, _MAKING)
     assert "(architecture.md#seeds)" in page
     _, _, seeds = (_DOCS / "architecture.md").read_text(encoding="utf-8").partition("\n## Seeds\n")
     named = {
@@ -88,21 +103,20 @@ def test_rows_have_names_of_their_own_and_stay_together_by_feature() -> None:
     assert len(set(headings)) == len(headings)
 
 
-@pytest.mark.parametrize("phases", [1, 3])
-def test_a_story_with_another_number_of_phases_than_its_row_is_an_error(phases: int) -> None:
-    class AnyStage:
-        def check_versions(self, *, server: str, kubelet: str) -> None:
-            assert (server, kubelet) == ("1.37", "1.37.1")
+@pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+def test_a_revision_is_a_commit_with_its_changes_or_nothing(tmp_path: Path) -> None:
+    assert revision_of(tmp_path) is None
+    _git(tmp_path, "init", "--quiet")
+    assert revision_of(tmp_path) is None
+    (tmp_path / "file").write_text("first")
+    _git(tmp_path, "add", "file")
+    _git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "--quiet", "--message", "first")
+    commit = revision_of(tmp_path)
+    assert commit is not None
+    assert re.fullmatch("[0-9a-f]{7,}", commit)
+    (tmp_path / "file").write_text("second")
+    assert revision_of(tmp_path) == f"{commit} + changes"
 
-        def check_survivors(self) -> None:
-            pass
 
-    row = Row(
-        name="row",
-        feature="DRAThing",
-        source="KEP-1",
-        story=_story,
-        phases=[Phase(name=str(number)) for number in range(phases)],
-    )
-    with pytest.raises(AssertionError, match="has not as many phases as the row"):
-        play(row, AnyStage())  # type: ignore[arg-type]
+def _git(directory: Path, *arguments: str) -> None:
+    subprocess.run(["git", "-C", str(directory), *arguments], check=True)
