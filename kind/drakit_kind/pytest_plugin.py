@@ -233,13 +233,17 @@ def _session_api(cluster: Cluster) -> Iterator[Api]:
 
 
 @pytest.fixture(scope="session")
-def _ending_namespaces(_session_api: Api) -> Iterator[list[str]]:
-    """Namespaces of tests that are over. A real one takes five seconds to go, for which the next test need not wait."""
+def _ending_namespaces(request: pytest.FixtureRequest, _session_api: Api) -> Iterator[list[str]]:
+    """Namespaces of tests that are over. A real one takes five seconds to go, for which the next test need not wait.
+
+    Nor does whoever interrupts a run: a pod that lost its driver meanwhile would keep its namespace for minutes.
+    """
     from drakit_client.resources import NAMESPACES
 
     names: list[str] = []
     yield names
-    _session_api.wait_gone(NAMESPACES, names, timeout=60)
+    if request.session.exitstatus != pytest.ExitCode.INTERRUPTED:
+        _session_api.wait_gone(NAMESPACES, names, timeout=60)
 
 
 @pytest.fixture

@@ -370,6 +370,33 @@ def test_an_interrupted_run_takes_away_what_it_made_and_tells_what_it_saw(
     assert "interrupted" in (tmp_path / "conformance" / "index.html").read_text()
 
 
+_NEVER_GONE = """
+import os, pathlib, signal
+
+def test_in_which_it_is_interrupted(api, cluster):
+    pathlib.Path("cluster").write_text(str(cluster.kubeconfig.parent))
+    request = {"name": "any", "exactly": {"deviceClassName": "any"}}
+    metadata = {"name": "kept", "finalizers": ["example.com/kept"]}
+    spec = {"devices": {"requests": [request]}}
+    api.create({"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": metadata, "spec": spec})
+    os.kill(int(os.environ["INTERRUPTED"]), signal.SIGINT)
+    signal.pause()
+"""
+
+
+@pytest.mark.usefixtures("signals_heard")
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupted_run_does_not_wait_for_what_may_never_go(tmp_path: Path, jobs: int) -> None:
+    """A namespace stays while anything in it does, e.g. a pod whose driver was ended first."""
+    suite = tmp_path / "e2e"
+    suite.mkdir()
+    (suite / "test_it.py").write_text(_NEVER_GONE)
+    command = [sys.executable, "-c", _OTHER_SUITE, str(suite), "conformance", "--jobs", str(jobs)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=40, check=False, cwd=tmp_path)
+    assert ended.returncode == 130, ended.stdout + ended.stderr
+    assert not Path((tmp_path / "cluster").read_text()).exists()
+
+
 def test_what_an_earlier_run_left_is_not_taken_for_this_one(tmp_path: Path) -> None:
     old = tmp_path / "conformance" / "run-1"
     old.mkdir(parents=True)
