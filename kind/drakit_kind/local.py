@@ -98,7 +98,7 @@ class LocalCluster:
     def start(self) -> None:
         """Start the process and wait until its nodes are Ready and its drivers registered."""
         began = time.monotonic()
-        _check(self._spec, self._home)
+        _check(self._spec, self._home, self._report)
         self._refuse_running()
         _check_port(self._spec.port)
         self._undo()
@@ -179,7 +179,7 @@ class LocalCluster:
         return DriverProcess(spec, self.kubeconfig, self._home.nodes, self._home.directory)
 
 
-def _check(spec: ClusterSpec, home: ClusterHome) -> None:
+def _check(spec: ClusterSpec, home: ClusterHome, report: Report) -> None:
     """Refuse what cannot start before anything does: in the supervisor's log it would be hard to find."""
     check_names(spec)
     if spec.token is not None and not _TOKEN.fullmatch(spec.token):
@@ -198,7 +198,8 @@ def _check(spec: ClusterSpec, home: ClusterHome) -> None:
         from drakit_kind.kubernetes.assets import assets_of
         from drakit_kind.nodes import requirements
 
-        requirements.check_machine(assets_of(spec, spec.version_of("kubelet")), home.directory, nodes=len(spec.nodes))
+        assets = assets_of(spec, spec.version_of("kubelet"))
+        requirements.check_machine(assets, home.directory, nodes=len(spec.nodes), report=report)
     for component in started_components(spec):
         _check_component(spec, component, Behaviour.of(spec, component))
     for driver in spec.drivers:

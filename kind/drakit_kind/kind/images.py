@@ -75,7 +75,7 @@ def _busybox(report: Report) -> Path:
     """Made of a busybox that is here; where there is none for Linux, a registry's."""
     file = cache_directory() / "kind" / "busybox.tar"
     try:
-        busybox_archive(file, find_busybox())
+        busybox_archive(file, find_busybox(report))
     except ClusterError as error:
         if os.environ.get(BUSYBOX_VARIABLE):
             raise

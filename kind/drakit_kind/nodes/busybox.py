@@ -5,7 +5,6 @@ A container has nothing but its image, and the image is made here, so the progra
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 import struct
@@ -13,18 +12,16 @@ import tempfile
 from pathlib import Path
 
 from drakit_kind import bounds
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, Report, silent
 from drakit_kind.command_output import output
 from drakit_kind.kubernetes.cache import cache_directory
-
-log = logging.getLogger(__name__)
 
 VARIABLE = "DRAKIT_BUSYBOX"
 _PACKAGE = "busybox-static"
 _PT_INTERP = 3  # elf.h: the program header that names a dynamic loader
 
 
-def find_busybox() -> Path:
+def find_busybox(report: Report = silent) -> Path:
     """A static busybox: ``$DRAKIT_BUSYBOX``, the one in PATH, else Debian's, downloaded once into drakit's cache.
 
     Raises ``ClusterError`` that says how to get one.
@@ -39,7 +36,7 @@ def find_busybox() -> Path:
         return Path(in_path)
     cached = cache_directory() / "busybox"
     if not cached.exists():
-        _download(cached)
+        _download(cached, report)
     return cached
 
 
@@ -60,11 +57,11 @@ def is_static(path: Path) -> bool:
     return _PT_INTERP not in kinds
 
 
-def _download(target: Path) -> None:
+def _download(target: Path, report: Report) -> None:
     apt, dpkg = shutil.which("apt-get"), shutil.which("dpkg-deb")
     if apt is None or dpkg is None:
         raise ClusterError(_remedy("there is none in PATH"))
-    log.info("downloading %s of this Debian for the containers of tests", _PACKAGE)
+    report(f"downloading {_PACKAGE} of this Debian for the containers of tests")
     with tempfile.TemporaryDirectory(prefix="drakit-busybox-") as name:
         directory = Path(name)
         # apt downloads as a user of its own, who is to write here.

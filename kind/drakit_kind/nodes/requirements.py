@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from drakit_kind.cluster import ClusterError
+from drakit_kind.cluster import ClusterError, Report, silent
 from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.nodes import busybox, cgroups, network
@@ -17,10 +17,10 @@ from drakit_kind.nodes.tools import TOOLS, run, tool
 _CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_NET_ADMIN": 12, "CAP_SYS_CHROOT": 18, "CAP_MKNOD": 27}
 
 
-def check_machine(binaries: Binaries, home: Path, *, nodes: int) -> None:
+def check_machine(binaries: Binaries, home: Path, *, nodes: int, report: Report = silent) -> None:
     """Raise one ``ClusterError`` that lists everything that is missing for so many nodes, each with the way out.
 
-    ``home`` is where the cluster's files will be; it may not exist yet.
+    ``home`` is where the cluster's files will be; it may not exist yet. A busybox that is missing is downloaded here.
     """
     if nodes > network.MOST_NODES:
         raise ClusterError(f"{nodes} real nodes are too many for one machine: at most {network.MOST_NODES}")
@@ -28,7 +28,7 @@ def check_machine(binaries: Binaries, home: Path, *, nodes: int) -> None:
         raise ClusterError("real nodes run on Linux only; here, use simulated ones, or a kind cluster")
     if os.geteuid() != 0:
         raise ClusterError("real nodes need root, for mounts, cgroups and interfaces; or use simulated ones")
-    problems = [*_tools(), *_rights(), *_control_groups(), *_file_system(home), *_binaries(binaries)]
+    problems = [*_tools(), *_rights(), *_control_groups(), *_file_system(home), *_binaries(binaries, report)]
     if problems:
         raise ClusterError("this machine lacks what real nodes need:" + "".join(f"\n- {each}" for each in problems))
 
@@ -76,13 +76,13 @@ def _file_system(home: Path) -> Iterable[str]:
         yield f"{home} is on a file system from which nothing can be run (noexec); choose another with DRAKIT_HOME"
 
 
-def _binaries(binaries: Binaries) -> Iterable[str]:
+def _binaries(binaries: Binaries, report: Report) -> Iterable[str]:
     for name in PROGRAMS["kubelet"]:
         try:
             binaries.path(name)
         except ClusterError as error:
             yield str(error)
     try:
-        busybox.find_busybox()
+        busybox.find_busybox(report)
     except ClusterError as error:
         yield str(error)

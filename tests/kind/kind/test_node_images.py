@@ -107,7 +107,7 @@ def no_busybox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """drakit's own image is there; neither a busybox nor apt is."""
     monkeypatch.setattr(driver_image, "archive", lambda report: ("localhost/drakit:test", tmp_path / "drakit.tar"))
 
-    def missing() -> Path:
+    def missing(report: Report) -> Path:
         raise ClusterError("containers need a busybox: there is none; install busybox-static or set $DRAKIT_BUSYBOX")
 
     monkeypatch.setattr(images, "find_busybox", missing)

@@ -77,5 +77,7 @@ def test_what_apt_complains_about_is_passed_on(elsewhere: Path, status: int, pro
         tool = elsewhere / "bin" / name
         tool.write_text(f"#!/bin/sh\necho 'E: Unable to locate package busybox-static' >&2\nexit {status}\n")
         tool.chmod(0o755)
+    told: list[str] = []
     with pytest.raises(ClusterError, match=problem):
-        busybox.find_busybox()
+        busybox.find_busybox(told.append)
+    assert told == ["downloading busybox-static of this Debian for the containers of tests"]
