@@ -75,7 +75,12 @@ class Api:
         self.close()
 
     def _run(self, coroutine: Coroutine[Any, Any, T], timeout: float = _CALL_SECONDS) -> T:
-        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result(timeout)
+        except BaseException:
+            future.cancel()  # whoever is interrupted closes the loop next
+            raise
 
     def _in(self, resource: Resource, namespace: str | None) -> str | None:
         if namespace == ALL_NAMESPACES or not resource.namespaced:

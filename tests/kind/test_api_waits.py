@@ -5,6 +5,7 @@ Waits go on while an API server is restarted.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import threading
 from collections.abc import Callable, Iterator
@@ -126,3 +127,18 @@ def test_an_api_without_a_kubeconfig_leaves_no_thread(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError):
         Api(tmp_path / "none")
     assert set(threading.enumerate()) <= before
+
+
+def test_a_wait_whose_caller_is_interrupted_ends_with_it(api: Api) -> None:
+    """Else it would be there when the loop is closed, and say so in everybody's terminal."""
+    ended = threading.Event()
+
+    async def waits() -> None:
+        try:
+            await asyncio.sleep(1000)
+        finally:
+            ended.set()
+
+    with pytest.raises(TimeoutError):  # as Ctrl-C, it comes from the future's result()
+        api._run(waits(), timeout=0.01)
+    assert ended.wait(5)
