@@ -20,22 +20,39 @@ _START_SECONDS = 400.0
 
 
 @dataclass(frozen=True, kw_only=True)
+class Moment:
+    """When a test run is ended. ``wait(run, directory)`` returns the cluster's directory when it is time to.
+
+    ``signs``: regular expressions for what must be in the footprint then, or the comparison would see nothing go.
+    """
+
+    wait: Callable[[Run, Path], Path]
+    signs: Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ending:
-    """How a test run is killed. ``wait(run, directory)`` returns the cluster's directory when it is time to."""
+    """How a test run is ended, of one process or of several ``workers`` (pytest-xdist) that share the cluster."""
 
     name: str
-    wait: Callable[[Run, Path], Path]
-    kill: Callable[[Run, Path], None]
+    moment: Moment
+    end: Callable[[Run, Path], None]
+    workers: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Backend:
-    """``options`` of pytest; ``footprint`` looks at the machine; ``sign`` is in it while a cluster runs."""
+    """``options`` of pytest; ``footprint`` looks at the machine.
 
+    ``works`` is when the story's pod runs; ``at_once``: suites that end by themselves side by side.
+    """
+
+    name: str
     options: Sequence[str]
-    needs_root: bool
+    needs_root: bool = False
     footprint: Callable[[], frozenset[str]]
-    sign: str
+    works: Moment
+    at_once: int = 1
     endings: Sequence[Ending]
 
 
@@ -53,14 +70,24 @@ def _until(found: Callable[[], Path | None], run: Run, directory: Path) -> Path:
     raise AssertionError(output_of(directory))
 
 
-def running_in(directory: Path) -> Path | None:
-    """The directory of the story's cluster, once the story's pod runs."""
-    file = directory / "running"
-    return Path(file.read_text()) if file.exists() else None
+def _stories_run(run: Run, directory: Path) -> Path:
+    """All of the run's stories are where they wait to go on, each with a pod that runs."""
+
+    def found() -> Path | None:
+        places = [file.read_text() for file in directory.glob("running-*")]
+        return Path(places[0]) if len(places) == int((directory / "stories").read_text()) else None
+
+    return _until(found, run, directory)
 
 
-def _story_runs(run: Run, directory: Path) -> Path:
-    return _until(lambda: running_in(directory), run, directory)
+def _nodes_start(run: Run, directory: Path) -> Path:
+    """The first containerd is being started, and its node has not yet a kubelet."""
+
+    def logs() -> set[Path]:
+        return set(Path("/tmp").glob("drakit-*/logs/containerd-*.log"))
+
+    before = logs()
+    return _until(lambda: next((log.parent.parent for log in logs() - before), None), run, directory)
 
 
 def _kind_makes_nodes(run: Run, directory: Path) -> Path:
@@ -80,6 +107,16 @@ def _kill_run(run: Run, home: Path) -> None:
     os.killpg(run.pid, signal.SIGKILL)
 
 
+def _press_ctrl_c(run: Run, home: Path) -> None:
+    """A terminal sends it to all processes in the foreground, workers too."""
+    os.killpg(run.pid, signal.SIGINT)
+
+
+def _terminate_first_process(run: Run, home: Path) -> None:
+    """As a job's runner does, that knows of no workers."""
+    run.terminate()
+
+
 def _kill_supervisor(run: Run, home: Path) -> None:
     supervisor = ClusterHome(home).running_pid()
     assert supervisor is not None
@@ -97,26 +134,52 @@ def _kill_both(run: Run, home: Path) -> None:
     _kill_run(run, home)
 
 
-BACKENDS = {
-    "binaries": Backend(
-        options=["--cluster", "binaries", "--cluster-nodes", "2"],
-        needs_root=True,
-        footprint=footprint,
-        sign="control group",
-        endings=[
-            Ending(name="the test run", wait=_story_runs, kill=_kill_run),
-            Ending(name="its cluster's process", wait=_story_runs, kill=_kill_supervisor_alone),
-            Ending(name="both at once", wait=_story_runs, kill=_kill_both),
-        ],
-    ),
-    "kind": Backend(
-        options=["--cluster", "kind", "--cluster-nodes", "1"],
-        needs_root=False,
-        footprint=docker_footprint,
-        sign="container",
-        endings=[
-            Ending(name="the test run", wait=_story_runs, kill=_kill_run),
-            Ending(name="the test run while kind makes nodes", wait=_kind_makes_nodes, kill=_kill_run),
-        ],
-    ),
-}
+def _program(name: str) -> str:
+    return rf"process \d+ \S*/{name}( |$)"
+
+
+_STORE_AND_API = [_program("etcd"), _program("kube-apiserver")]
+_CONTROL_PLANE = [*_STORE_AND_API, _program("kube-controller-manager"), _program("kube-scheduler")]
+_PREMISES = ["control group ", "interface drakit-", "file /run/drakit"]
+_NODES = [*_PREMISES, _program("containerd"), _program("kubelet"), _program("containerd-shim-runc-v2")]
+
+_WORKS = Moment(wait=_stories_run, signs=[*_CONTROL_PLANE, *_NODES])
+_STARTS = Moment(wait=_nodes_start, signs=[*_STORE_AND_API, *_PREMISES])
+_WORKS_SIMULATED = Moment(wait=_stories_run, signs=_CONTROL_PLANE)
+_WORKS_IN_KIND = Moment(wait=_stories_run, signs=["container "])
+_STARTS_IN_KIND = Moment(wait=_kind_makes_nodes, signs=["container "])
+
+REAL_NODES = Backend(
+    name="real nodes",
+    options=["--cluster", "binaries", "--cluster-nodes", "2"],
+    needs_root=True,
+    footprint=footprint,
+    works=_WORKS,
+    at_once=2,
+    endings=[
+        Ending(name="kill workers", moment=_WORKS, end=_kill_run, workers=2),
+        Ending(name="Ctrl-C", moment=_WORKS, end=_press_ctrl_c, workers=2),
+        Ending(name="SIGTERM to the first process", moment=_WORKS, end=_terminate_first_process, workers=2),
+        Ending(name="kill while nodes start", moment=_STARTS, end=_kill_run),
+        Ending(name="kill the cluster's process", moment=_WORKS, end=_kill_supervisor_alone),
+        Ending(name="kill both at once", moment=_WORKS, end=_kill_both),
+    ],
+)
+# What `--cluster binaries` is without root.
+SIMULATED_NODES = Backend(
+    name="simulated nodes",
+    options=["--cluster", "binaries", "--real", "apiserver,controllers,scheduler", "--cluster-nodes", "2"],
+    footprint=footprint,
+    works=_WORKS_SIMULATED,
+    endings=[Ending(name="kill both at once", moment=_WORKS_SIMULATED, end=_kill_both)],
+)
+KIND = Backend(
+    name="kind",
+    options=["--cluster", "kind", "--cluster-nodes", "1"],
+    footprint=docker_footprint,
+    works=_WORKS_IN_KIND,
+    endings=[
+        Ending(name="kill the test run", moment=_WORKS_IN_KIND, end=_kill_run),
+        Ending(name="kill the test run while kind makes nodes", moment=_STARTS_IN_KIND, end=_kill_run),
+    ],
+)

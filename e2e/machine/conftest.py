@@ -1,4 +1,4 @@
-"""Which backend is looked at: real nodes on this machine, or with ``--cluster kind`` those in containers."""
+"""Which backend is looked at: Kubernetes' programs on this machine, or with ``--cluster kind`` those in containers."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ import os
 
 import pytest
 
-from e2e.machine.backends import BACKENDS, Backend
+from e2e.machine.backends import KIND, REAL_NODES, SIMULATED_NODES, Backend
+from tests.conftest import signals_heard
 
-
-def _chosen(config: pytest.Config) -> Backend:
-    return BACKENDS["kind" if config.getoption("--cluster") == "kind" else "binaries"]
+__all__ = ["signals_heard"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Each way in which the backend may be ended."""
-    if "ending" in metafunc.fixturenames:
-        metafunc.parametrize("ending", _chosen(metafunc.config).endings, ids=lambda ending: ending.name)
+    """Each way in which the backends may be ended; that they end by themselves is shown on one."""
+    names = metafunc.fixturenames
+    backends = [KIND] if metafunc.config.getoption("--cluster") == "kind" else [REAL_NODES, SIMULATED_NODES]
+    if "ending" in names:
+        cases = [
+            pytest.param(backend, ending, id=f"{backend.name}, {ending.name}", marks=_marks(backend))
+            for backend in backends
+            for ending in backend.endings
+        ]
+        metafunc.parametrize(("backend", "ending"), cases)
+    elif "backend" in names:
+        backend = next(backend for backend in backends if not _marks(backend))
+        metafunc.parametrize("backend", [backend], ids=[backend.name])
 
 
-@pytest.fixture
-def backend(request: pytest.FixtureRequest) -> Backend:
-    """The backend that this run is about."""
-    backend = _chosen(request.config)
-    if backend.needs_root and os.geteuid() != 0:
-        pytest.skip("real nodes need root")
-    return backend
+def _marks(backend: Backend) -> list[pytest.MarkDecorator]:
+    return [pytest.mark.skip(reason="real nodes need root")] if backend.needs_root and os.geteuid() != 0 else []
