@@ -37,7 +37,7 @@ help:
 	@echo "                 KIND_IMAGE=kindest/node:v1.37.1, of kind; without it one is made: Go and root]"
 	@echo "make e2e-matrix  gates, emulated versions and version skew, on ours and on Kubernetes'; writes docs/compatibility.md"
 	@echo "                 [ARGS='-k 1.36.3' runs some rows, ARGS='--cluster embedded' on one backend]"
-	@echo "make e2e-leftovers  that real nodes leave nothing on this machine, even if killed (root) [CLUSTER=binaries|kind]"
+	@echo "make e2e-leftovers  that real components leave nothing on this machine, even if killed [CLUSTER=binaries|kind]"
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make bench   timings, one table each                    [ARGS='startup latency']"
 	@echo "make clean   remove .venv, dist and build"
