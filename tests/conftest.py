@@ -1,30 +1,7 @@
-"""What all unit tests share: programs that they start and then interrupt."""
+"""What all unit tests share."""
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from types import FrameType
+from e2e.heard_signals import signals_heard
 
-import pytest
-
-_NUMBERS = (signal.SIGINT, signal.SIGHUP)
-
-
-@pytest.fixture
-def signals_heard() -> Iterator[None]:
-    """Programs that the test starts hear the signals that this run was told to ignore.
-
-    A script's background job ignores SIGINT and what runs under nohup ignores SIGHUP; programs inherit that, and ours
-    respect it. A signal that is handled here, if only by nothing, has its default in a program that is started.
-    """
-    ignored = [number for number in _NUMBERS if signal.getsignal(number) is signal.SIG_IGN]
-    for number in ignored:
-        signal.signal(number, _nothing)
-    yield
-    for number in ignored:
-        signal.signal(number, signal.SIG_IGN)
-
-
-def _nothing(number: int, frame: FrameType | None) -> None:
-    pass
+__all__ = ["signals_heard"]

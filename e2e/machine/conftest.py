@@ -6,8 +6,8 @@ import os
 
 import pytest
 
+from e2e.heard_signals import signals_heard
 from e2e.machine.backends import KIND, REAL_NODES, SIMULATED_NODES, Backend
-from tests.conftest import signals_heard
 
 __all__ = ["signals_heard"]
 
