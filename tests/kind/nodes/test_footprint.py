@@ -65,8 +65,15 @@ def test_programs_of_a_cluster_are_seen_whatever_they_are_called(start: Callable
     assert not seen(other.pid)
 
 
-def test_whatever_the_process_of_a_cluster_starts_is_seen() -> None:
+@pytest.fixture
+def home() -> Iterator[ClusterHome]:
+    """A temporary cluster's directory, removed whatever becomes of the cluster."""
     home = ClusterHome.temporary()
+    yield home
+    shutil.rmtree(home.directory)
+
+
+def test_whatever_the_process_of_a_cluster_starts_is_seen(home: ClusterHome) -> None:
     cluster = LocalCluster(ClusterSpec(nodes=[]), home, temporary=True)
     try:
         cluster.start()
@@ -77,7 +84,6 @@ def test_whatever_the_process_of_a_cluster_starts_is_seen() -> None:
         assert f"file {home.directory}" in footprint()
     finally:
         cluster.stop()
-        shutil.rmtree(home.directory)
 
 
 def children(pid: int | None) -> list[int]:
