@@ -159,7 +159,6 @@ REAL_NODES = Backend(
     endings=[
         Ending(name="kill workers", moment=_WORKS, end=_kill_run, workers=2),
         Ending(name="Ctrl-C", moment=_WORKS, end=_press_ctrl_c, workers=2),
-        Ending(name="SIGTERM to the first process", moment=_WORKS, end=_terminate_first_process, workers=2),
         Ending(name="kill while nodes start", moment=_STARTS, end=_kill_run),
         Ending(name="kill the cluster's process", moment=_WORKS, end=_kill_supervisor_alone),
         Ending(name="kill both at once", moment=_WORKS, end=_kill_both),
@@ -171,7 +170,9 @@ SIMULATED_NODES = Backend(
     options=["--cluster", "binaries", "--real", "apiserver,controllers,scheduler", "--cluster-nodes", "2"],
     footprint=footprint,
     works=_WORKS_SIMULATED,
-    endings=[Ending(name="kill both at once", moment=_WORKS_SIMULATED, end=_kill_both)],
+    endings=[
+        Ending(name="SIGTERM to the first process", moment=_WORKS_SIMULATED, end=_terminate_first_process, workers=2)
+    ],
 )
 KIND = Backend(
     name="kind",
