@@ -7,9 +7,9 @@ VERSION ?= $(NEWEST)
 GATES ?= needed
 # kindest/node:v1.37.1 takes a registry's node image instead of making one.
 KIND_IMAGE ?=
-JOBS ?= auto
-# Stories also wait, most of all for containers to start and to end.
+# Tests also wait; stories do most of all for containers to start and to end.
 CORES := $(shell nproc 2>/dev/null || echo 2)
+JOBS ?= $(shell expr $(CORES) + 1)
 E2E_JOBS_embedded := $(shell expr $(CORES) + 1)
 E2E_JOBS_binaries := $(shell expr $(CORES) \* 3)
 E2E_JOBS_kind := $(shell expr $(CORES) \* 3)
