@@ -44,7 +44,7 @@ class Ending:
 class Backend:
     """``options`` of pytest; ``footprint`` looks at the machine.
 
-    ``works`` is when the story's pod runs; ``at_once``: suites that end by themselves side by side.
+    ``works`` is when the story's pod runs; ``side_by_side``: two suites can run at once.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Backend:
     needs_root: bool = False
     footprint: Callable[[], frozenset[str]]
     works: Moment
-    at_once: int = 1
+    side_by_side: bool = False
     endings: Sequence[Ending]
 
 
@@ -107,11 +107,6 @@ def _kill_run(run: Run, home: Path) -> None:
     os.killpg(run.pid, signal.SIGKILL)
 
 
-def _press_ctrl_c(run: Run, home: Path) -> None:
-    """A terminal sends it to all processes in the foreground, workers too."""
-    os.killpg(run.pid, signal.SIGINT)
-
-
 def _terminate_first_process(run: Run, home: Path) -> None:
     """As a job's runner does, that knows of no workers."""
     run.terminate()
@@ -155,10 +150,9 @@ REAL_NODES = Backend(
     needs_root=True,
     footprint=footprint,
     works=_WORKS,
-    at_once=2,
+    side_by_side=True,
     endings=[
         Ending(name="kill workers", moment=_WORKS, end=_kill_run, workers=2),
-        Ending(name="Ctrl-C", moment=_WORKS, end=_press_ctrl_c, workers=2),
         Ending(name="kill while nodes start", moment=_STARTS, end=_kill_run),
         Ending(name="kill the cluster's process", moment=_WORKS, end=_kill_supervisor_alone),
         Ending(name="kill both at once", moment=_WORKS, end=_kill_both),
