@@ -29,6 +29,7 @@ from drakit_kind.cluster import Cluster, Component, Driver, DriverSpec, minor_ve
 from e2e.hardware import Gpus
 from e2e.ledger import Ledger, results
 from e2e.matrix.versions import last_started
+from e2e.subject import is_complete
 
 Object = dict[str, Any]
 
@@ -198,14 +199,12 @@ class Stage:
 
     def ledger(self, driver: Driver) -> Ledger:
         """Who holds what of a driver, once all slices of its pool are there."""
-
-        def complete(slices: list[Object]) -> bool:
-            pools = [each["spec"]["pool"] for each in slices if each["spec"]["driver"] == driver.name]
-            newest = max((pool["generation"] for pool in pools), default=0)
-            current = [pool for pool in pools if pool["generation"] == newest]
-            return bool(current) and len(current) == current[0]["resourceSliceCount"]
-
-        self.api.wait_all(RESOURCE_SLICES, complete, what="complete")
+        self.api.wait_all(
+            RESOURCE_SLICES,
+            lambda slices: bool(slices) and is_complete(slices),
+            field_selector=f"spec.driver={driver.name}",
+            what="complete",
+        )
         return Ledger(self.api, driver.name)
 
     def check_versions(self, versions: Mapping[Component, str], *, emulated: str | None) -> None:
