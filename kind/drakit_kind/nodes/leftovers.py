@@ -213,11 +213,12 @@ def enable_controllers(journal: Journal, found: Sequence[Hierarchy]) -> None:
         return
     others = _subjects_of_others(journal.path)
     for directory in (hierarchy.mount for hierarchy in found):
-        for name in cgroups.controllers(directory):
+        offered, enabled = cgroups.controllers(directory), cgroups.enabled(directory)
+        for name in offered:
             effect = {"effect": "controller", "path": str(directory), "name": name}
-            if name not in cgroups.enabled(directory) or _subject(effect) in others:
+            if name not in enabled or _subject(effect) in others:
                 journal.write(effect)
-        cgroups.enable(directory, cgroups.controllers(directory))
+        cgroups.enable(directory, offered)
 
 
 def raised_settings(records: Path = RECORDS) -> dict[str, int]:
