@@ -10,17 +10,19 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
 
 from drakit_client.errors import REQUEST_FAILURES
-from drakit_client.resources import PODS
+from drakit_client.resources import NODES, PODS
 from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component
 from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.heartbeats import is_ready_since, next_second, seconds_until
 from drakit_kind.kind import component_images, static_pods
 from drakit_kind.kind.config import MAIN_PROGRAMS, component_flags
 from drakit_kind.kind.nodes import Nodes, in_parallel
@@ -129,16 +131,19 @@ class Restarts:
 
     def _restart_kubelet(self, node: str, behaviour: Behaviour) -> None:
         container = self._nodes.container(node)
+        self._nodes.run(container, "systemctl", "stop", "kubelet")
         gates, _ = settable_gates(behaviour)
         config = self._nodes.read_yaml(container, _KUBELET_CONFIG)
         new = _with_gates(config, gates)
         if new != config:
             self._nodes.write(container, _KUBELET_CONFIG, yaml.safe_dump(new, sort_keys=False).encode(), mode=0o644)
         self._install_kubelet(container, behaviour.version)
-        self._nodes.run(container, "systemctl", "restart", "kubelet")
+        began = next_second()
+        time.sleep(seconds_until(began))
+        self._nodes.run(container, "systemctl", "start", "kubelet")
         self._wait(
             f"the kubelet of {node}",
-            lambda: self._kubelet_answers(node),
+            lambda: self._is_ready_since(node, began),
             log=lambda: self._nodes.journal(container, "kubelet"),
             crashes=lambda: self._kubelet_crashes(container),
         )
@@ -157,13 +162,11 @@ class Restarts:
         self._nodes.run(container, "cp", f"{_KUBELETS}/{version}", f"{_KUBELET}.new")
         self._nodes.run(container, "mv", f"{_KUBELET}.new", _KUBELET)
 
-    def _kubelet_answers(self, node: str) -> bool:
-        path = f"/api/v1/nodes/{node}/proxy/healthz"
+    def _is_ready_since(self, node: str, began: datetime) -> bool:
         try:
-            answer = self._nodes.kubectl("get", "--raw", path)
-        except ClusterError:
+            return is_ready_since(self._api.find(NODES, node), began)
+        except (*REQUEST_FAILURES, TimeoutError):
             return False
-        return answer.strip() == "ok"
 
     def _crashes(self, program: str) -> int:
         """How often the present static pod's container has ended; its logs are numbered from 0."""

@@ -17,9 +17,9 @@ from drakit_client.resources import NODES
 from drakit_kind import bounds, images
 from drakit_kind.cluster import ClusterError, cleaning_up_after
 from drakit_kind.concurrency import in_thread, together
-from drakit_kind.conditions import condition, is_ready
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.control_plane.programs import Binaries
+from drakit_kind.heartbeats import is_ready_since, next_second, seconds_until
 from drakit_kind.home import ClusterHome
 from drakit_kind.nodes.busybox import find_busybox
 from drakit_kind.nodes.containerd_config import network_config
@@ -78,7 +78,7 @@ class RealNodes:
         pods = network_config(self._premises.bridge, self._premises.subnet, self._allocations())
         self._nodes = [Node(place, self._credentials, self._ended) for place in self._places(self._premises.addresses)]
         await together(*(node.start_containerd(binaries, pods, archives) for node in self._nodes))
-        await self._start_kubelets(self._behaviour)
+        await self._start_kubelets(self._behaviour, datetime.now(UTC).replace(microsecond=0))
 
     async def stop(self) -> None:
         """End all nodes with everything on them."""
@@ -94,14 +94,15 @@ class RealNodes:
         Raises ``ClusterError`` if they do not start so; it can be called again then.
         """
         await together(*(node.stop_kubelet() for node in self._nodes))
-        await self._start_kubelets(behaviour)
+        began = next_second()
+        await asyncio.sleep(seconds_until(began))
+        await self._start_kubelets(behaviour, began)
 
-    async def _start_kubelets(self, behaviour: Behaviour) -> None:
+    async def _start_kubelets(self, behaviour: Behaviour, began: datetime) -> None:
         binaries = self._binaries(behaviour.version)
         gates, left_out = settable_gates(behaviour)
         if left_out:
             log.info("kubelet %s cannot be told of %s: left out", behaviour.version, ", ".join(left_out))
-        began = datetime.now(UTC).replace(microsecond=0)
         await together(*(node.start_kubelet(binaries, gates) for node in self._nodes))
         await self._until_ready(began)
 
@@ -131,7 +132,7 @@ class RealNodes:
         waiting = self._names
         async with self._connect() as connection:
             while waiting:
-                waiting = [name for name in waiting if not ready_since(await _node(connection, name), began)]
+                waiting = [name for name in waiting if not is_ready_since(await _node(connection, name), began)]
                 if waiting and time.monotonic() > deadline:
                     file = self._home.component_log(f"kubelet-{waiting[0]}")
                     raise ClusterError(
@@ -155,10 +156,3 @@ async def _node(connection: Connection, name: str) -> Mapping[str, Any] | None:
         return await connection.get(NODES, name)
     except REQUEST_FAILURES:
         return None  # not registered yet, or the API server is just being restarted
-
-
-def ready_since(node: Mapping[str, Any] | None, began: datetime) -> bool:
-    """Whether a Node is Ready by a report of its kubelet that is not older than ``began`` (whole seconds)."""
-    if node is None or not is_ready(node):
-        return False
-    return datetime.fromisoformat(condition(node, "Ready")["lastHeartbeatTime"]) >= began

@@ -5,12 +5,13 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from drakit_kind.cluster import ClusterError
+from drakit_client.resources import NODES
 from drakit_kind.kind.static_pods import HASH_ANNOTATION, MANIFESTS
 
 Object = dict[str, Any]
@@ -20,6 +21,7 @@ KUBELET = "/usr/bin/kubelet"
 KUBELET_CONFIG = "/var/lib/kubelet/config.yaml"
 BROKEN = "Broken"  # a gate with which nothing starts
 _PODS = "/var/lib/kubelet/pods"
+_LOOKS = 3  # at a Node until its kubelet, just started, has reported
 
 
 def manifest(program: str, version: str) -> Object:
@@ -47,6 +49,10 @@ class Machines:
         self.loaded: list[str] = []  # images that were brought into the control plane
         self.written: list[tuple[str, str]] = []
         self.started: list[tuple[str, str]] = []  # each kubelet's version at each of its starts
+        self.nodes: dict[str, Object] = {}  # as their kubelets have reported
+        self._silent: dict[str, int] = {}  # how many more looks each kubelet does not report for
+        for node in nodes:
+            self._report(node)
 
     # What Nodes has.
 
@@ -59,12 +65,6 @@ class Machines:
             return f"Kubernetes v{self.files[container][KUBELET].decode()}\n"
         answer = getattr(self, f"_{program}")(container, *arguments)
         return answer or ""
-
-    def kubectl(self, *arguments: str) -> str:
-        node = arguments[-1].split("/")[4]
-        if self._kubelet_fails(node):
-            raise ClusterError("no route to host")
-        return "ok"
 
     def load(self, archive: Path, containers: Iterable[str]) -> None:
         assert list(containers) == [CONTROL_PLANE]
@@ -87,7 +87,9 @@ class Machines:
 
     # What Api has.
 
-    def find(self, resource: object, name: str, namespace: str) -> Object | None:
+    def find(self, resource: object, name: str, namespace: str = "") -> Object | None:
+        if resource is NODES:
+            return self._look_at_node(name)
         program = name.removesuffix(f"-{CONTROL_PLANE}")
         if (uid := self._uid(program)) is None:
             return None
@@ -97,6 +99,20 @@ class Machines:
 
     def wait_gone(self, resource: object, names: list[str], **options: object) -> None:
         assert [name for name in names if self.find(resource, name, "kube-system")] == []
+
+    # What kubelets do.
+
+    def _look_at_node(self, node: str) -> Object:
+        self._silent[node] = self._silent.get(node, 0) - 1
+        if self._silent[node] == 0 and not self._kubelet_fails(node):
+            self._report(node)
+        return self.nodes[node]
+
+    def _report(self, node: str) -> None:
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        condition = {"type": "Ready", "status": "True", "lastHeartbeatTime": now}
+        info = {"kubeletVersion": f"v{self.files[node][KUBELET].decode()}"}
+        self.nodes[node] = {"status": {"conditions": [condition], "nodeInfo": info}}
 
     # What its commands do.
 
@@ -147,7 +163,11 @@ class Machines:
         return
 
     def _systemctl(self, container: str, action: str, *arguments: str) -> str:
-        if action == "restart":
+        if action == "stop":
+            self._report(container)  # at the worst moment
+            return ""
+        if action == "start":
             self.started.append((container, self.files[container][KUBELET].decode()))
+            self._silent[container] = _LOOKS
             return ""
         return "2\n" if self._kubelet_fails(container) else "0\n"

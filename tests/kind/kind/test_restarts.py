@@ -111,6 +111,8 @@ def test_kubelets_of_all_nodes_become_another_version_and_what_they_were(machine
     assert sorted(machines.started) == [("a", OLD), ("b", OLD)]
     for node in SPEC.nodes:
         assert machines.files[node][KUBELET] == OLD.encode()
+        # What the one before has said of itself is in the Node until the new one reports.
+        assert machines.nodes[node]["status"]["nodeInfo"]["kubeletVersion"] == f"v{OLD}"
         # The older one would end at the gate that it does not know.
         assert machines.read_yaml(node, KUBELET_CONFIG)["featureGates"] == {"DRADeviceTaints": True}
     written = len(machines.written)

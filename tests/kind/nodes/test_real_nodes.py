@@ -1,8 +1,7 @@
-"""The slot of real nodes, as far as it goes without root: which nodes can be, and when they are Ready."""
+"""The slot of real nodes, as far as it goes without root: which nodes can be, and what a failed start says."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,8 @@ from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.home import ClusterHome
 from drakit_kind.nodes.credentials import NodeCredentials
 from drakit_kind.nodes.premises import Premises
-from drakit_kind.nodes.real_nodes import RealNodes, ready_since
+from drakit_kind.nodes.real_nodes import RealNodes
 from drakit_kind.slots import Access
-
-BEGAN = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
 
 def nodes(tmp_path: Path, names: list[str]) -> RealNodes:
@@ -55,23 +52,3 @@ async def test_why_nodes_do_not_start_is_told_also_if_cleaning_up_fails(
     with pytest.raises(ClusterError, match=r"there is no Kubernetes 1\.37\.1 here") as failed:
         await nodes(tmp_path, ["node-1"]).start()
     assert failed.value.__notes__ == ["cleaning up failed too: the bridge is busy"]
-
-
-def condition(kind: str, status: str, heartbeat: str) -> dict[str, str]:
-    return {"type": kind, "status": status, "lastHeartbeatTime": heartbeat}
-
-
-@pytest.mark.parametrize(
-    ("conditions", "ready"),
-    [
-        ([], False),
-        ([condition("Ready", "True", "2026-01-01T12:00:00Z")], True),
-        ([condition("Ready", "True", "2026-01-01T11:59:59Z")], False),  # an earlier kubelet's word
-        ([condition("Ready", "False", "2026-01-01T12:00:01Z")], False),
-        ([condition("MemoryPressure", "True", "2026-01-01T12:00:01Z")], False),
-    ],
-)
-def test_a_node_is_ready_when_this_kubelet_says_so(conditions: list[dict[str, str]], ready: bool) -> None:
-    assert ready_since({"status": {"conditions": conditions}}, BEGAN) is ready
-    assert ready_since({"status": {}}, BEGAN) is False
-    assert ready_since(None, BEGAN) is False
