@@ -21,7 +21,7 @@ from drakit_kind.backends import real_components
 from drakit_kind.cluster import Cluster, ClusterSpec, Component
 from drakit_kind.conformance.records import read
 from drakit_kind.local import LocalCluster
-from e2e.evidence import reported
+from drakit_kind.reported import reported
 from e2e.interchange import kubernetes_driver
 
 pytestmark = pytest.mark.capability("interchangeable parts", source="KEP-4381")

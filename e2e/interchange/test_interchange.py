@@ -23,7 +23,7 @@ from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
 from drakit_kind.local import LocalCluster
 from drakit_kind.manifests import claim, device_class, pod, request
-from e2e.evidence import reported
+from drakit_kind.reported import reported
 from e2e.hardware import GpuClaims, Gpus
 from e2e.interchange import actors, kubernetes_driver
 from e2e.interchange.combination import COMBINATIONS, Combination

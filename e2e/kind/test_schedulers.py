@@ -12,7 +12,7 @@ from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
 from drakit_kind.kind.cluster import SCHEDULER_NAME
 from drakit_kind.manifests import pod
-from e2e.evidence import reported
+from drakit_kind.reported import reported
 from e2e.hardware import GpuClaims, Gpus, StartGpus
 from e2e.interchange.actors import allocated_by
 from e2e.ledger import Ledger, results

@@ -10,11 +10,9 @@ import pytest
 
 from drakit_kind.backends import real_components
 from drakit_kind.cluster import Cluster, ClusterSpec, Component
-from e2e.evidence import pytest_runtest_makereport, reported
+from drakit_kind.reported import reported
 from e2e.matrix.row import Row, StillLacking
 from e2e.matrix.stage import Stage
-
-__all__ = ["pytest_runtest_makereport"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from drakit_kind.reported import evidence, reported
+
 if TYPE_CHECKING:
     from drakit_kind.api import Api
     from drakit_kind.cluster import Cluster, ClusterSpec, Driver
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
 _DEFAULT_NODES = 5
 # Each is a container with systemd, containerd and pods of its own.
 _DEFAULT_KIND_NODES = 2
-# What a failed test's report is made of: what it used while that is there, or what was seen when its drivers ended.
-_USED: pytest.StashKey[tuple[Api, Cluster]] = pytest.StashKey()
+# The drivers that a test has started.
 _DRIVERS: pytest.StashKey[list[Driver]] = pytest.StashKey()
+# What was seen when a test's teardown failed: when that is reported, nothing of the test is there any more.
 _SEEN: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()
 # Longer than a simulated kubelet takes to end pods, and than a container that ignores SIGTERM.
 _GRACE_SECONDS = 40.0
@@ -121,25 +123,9 @@ def pytest_runtest_makereport(
     """Add what was going on to the report of a test that failed, while its cluster still has it."""
     report = yield
     if report.failed:
-        report.sections += _seen(item) if report.when == "teardown" else _evidence(item)
+        seen: list[tuple[str, str]] = item.stash.get(_SEEN, [])
+        report.sections += seen if report.when == "teardown" else evidence(item)
     return report
-
-
-def _evidence(item: pytest.Item) -> list[tuple[str, str]]:
-    used = item.stash.get(_USED, None)
-    return _gathered(item, *used) if used is not None else []
-
-
-def _gathered(item: pytest.Item, api: Api, cluster: Cluster) -> list[tuple[str, str]]:
-    from drakit_kind.evidence import gather
-
-    drivers: list[Driver] = item.stash.get(_DRIVERS, [])
-    return gather(api, cluster, drivers)
-
-
-def _seen(item: pytest.Item) -> list[tuple[str, str]]:
-    """When a teardown is reported, nothing of the test is there any more."""
-    return item.stash.get(_SEEN, [])
 
 
 @pytest.fixture(scope="session")
@@ -275,10 +261,12 @@ def api(request: pytest.FixtureRequest, cluster: Cluster, namespace: str) -> Ite
     """The Kubernetes API in this test's namespace: blocking calls and waits on plain objects."""
     from drakit_kind.api import Api
 
-    with Api(cluster.kubeconfig, namespace, patience=cluster.spec.patience) as api:
-        request.node.stash[_USED] = (api, cluster)
+    drivers = request.node.stash.setdefault(_DRIVERS, [])
+    with (
+        Api(cluster.kubeconfig, namespace, patience=cluster.spec.patience) as api,
+        reported(request.node, cluster, api, drivers),
+    ):
         yield api
-        del request.node.stash[_USED]
 
 
 @pytest.fixture
@@ -294,7 +282,7 @@ def driver(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterat
 
     started = request.node.stash.setdefault(_DRIVERS, [])
     with contextlib.ExitStack() as stack:
-        stack.push(_note_failure(request.node, api, cluster))
+        stack.push(_note_failure(request.node, api, cluster, started))
 
         def start(profile: str, **options: object) -> Driver:
             options.setdefault("nodes", list(cluster.spec.nodes))
@@ -312,12 +300,14 @@ def driver(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterat
             stack.callback(end_pods, api)
 
 
-def _note_failure(item: pytest.Item, api: Api, cluster: Cluster) -> Callable[..., None]:
+def _note_failure(item: pytest.Item, api: Api, cluster: Cluster, drivers: list[Driver]) -> Callable[..., None]:
     """The last thing of a teardown: if something of it failed, gather what is there still."""
 
     def note(kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, Exception):
-            item.stash[_SEEN] = _gathered(item, api, cluster)
+            from drakit_kind.evidence import gather
+
+            item.stash[_SEEN] = gather(api, cluster, drivers)
 
     return note
 

@@ -11,7 +11,7 @@ _PLAIN = ("-p", "no:cacheprovider", "-p", "no:asyncio")
 _CONFTEST = """
     import pytest
 
-    from e2e.evidence import pytest_runtest_makereport, reported
+    from drakit_kind.reported import reported
 
     class Api:
         def objects(self, resource):
