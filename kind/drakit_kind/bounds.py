@@ -18,8 +18,6 @@ IMAGE_IMPORT = 60.0
 NODES_READY = 60.0
 # For another process that undoes what an earlier cluster has left.
 UNDO_WAIT = 60.0
-# Downloading the package, once, and unpacking it.
-BUSYBOX_STEP = 120.0
 # Control groups, interfaces and the guard, one after the other.
 PREMISES_LEAVE = 60.0
 
@@ -30,7 +28,7 @@ _IMAGES = 2
 _PROGRAMS: dict[Component, int] = {"apiserver": 2, "controllers": 1, "scheduler": 1}
 # An earlier cluster in the same place, and another that was killed with all that watched over it.
 _UNDO_OTHERS = UNDO_WAIT + 2 * PREMISES_LEAVE
-_NODES_START = _UNDO_OTHERS + 2 * BUSYBOX_STEP + 2 * NODE_PROGRAM_START + _IMAGES * IMAGE_IMPORT + NODES_READY
+_NODES_START = _UNDO_OTHERS + 2 * NODE_PROGRAM_START + _IMAGES * IMAGE_IMPORT + NODES_READY
 _NODES_STOP = 2 * NODE_PROGRAM_STOP + PREMISES_LEAVE
 
 

@@ -150,8 +150,9 @@ def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options
     end_in_order_on_signals()
     with readable_errors():
         home = _home(name, data_dir)
-        _refuse_layouts(options["drivers"], home)
-        spec = _continued(_spec(checked_name(name), **options), home)
+        spec = _spec(checked_name(name), **options)
+        _refuse_layouts(spec.drivers, home)
+        spec = _continued(spec, home)
         path = kubeconfig_file or kubeconfig.default_path()
         running = _start_and_tell(spec, home, path)
     click.echo(f"cluster {name} is ready after {running.ready_seconds:.2f} s: {running.url}, {len(spec.nodes)} nodes")
@@ -193,14 +194,13 @@ def _spec(
     )
 
 
-def _refuse_layouts(drivers: Sequence[str], home: ClusterHome) -> None:
+def _refuse_layouts(drivers: Sequence[DriverSpec], home: ClusterHome) -> None:
     """A layout is a profile too, but its file would have no place in PROFILE[@NODE,...]."""
-    for text in drivers:
-        profile, _, chosen = text.partition("@")
-        if profile == "layout":
-            nodes = " ".join(f"--node {node}" for node in (chosen or "node-1").split(","))
+    for driver in drivers:
+        if driver.profile == "layout":
+            nodes = " ".join(f"--node {node}" for node in driver.nodes)
             raise ClusterError(
-                f"--driver {text}: takes no file; start the cluster with --no-driver and then "
+                f"--driver layout@{','.join(driver.nodes)}: takes no file; start the cluster with --no-driver and then "
                 f"`drakit driver run layout FILE {nodes} --kubelet-dir {home.nodes}/{{node}}`"
             )
 

@@ -16,7 +16,7 @@ def test_a_real_cluster_may_take_what_its_parts_may_take() -> None:
     assert bounds.cluster_start(CONTROL_PLANE) > server + bounds.PROGRAM_START
     node = 2 * bounds.NODE_PROGRAM_START + 2 * bounds.IMAGE_IMPORT + bounds.NODES_READY
     undoing = bounds.UNDO_WAIT + 2 * bounds.PREMISES_LEAVE
-    assert bounds.cluster_start(EVERYTHING) > undoing + 2 * bounds.BUSYBOX_STEP + server + node
+    assert bounds.cluster_start(EVERYTHING) > undoing + server + node
     assert bounds.cluster_stop(EVERYTHING) > 4 * bounds.PROGRAM_STOP + 2 * bounds.NODE_PROGRAM_STOP
 
 

@@ -11,13 +11,13 @@ import struct
 import tempfile
 from pathlib import Path
 
-from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError, Report, silent
 from drakit_kind.command_output import output
 from drakit_kind.kubernetes.cache import cache_directory
 
 VARIABLE = "DRAKIT_BUSYBOX"
 _PACKAGE = "busybox-static"
+_STEP_SECONDS = 120.0  # to download the package, and to unpack it
 _PT_INTERP = 3  # elf.h: the program header that names a dynamic loader
 
 
@@ -68,9 +68,9 @@ def _download(target: Path, report: Report) -> None:
         directory.chmod(0o755)
         try:
             download = [apt, "download", "-o", "APT::Sandbox::User=root", _PACKAGE]
-            output(download, timeout=bounds.BUSYBOX_STEP, directory=directory)
+            output(download, timeout=_STEP_SECONDS, directory=directory)
             for archive in directory.glob("*.deb"):
-                output([dpkg, "-x", str(archive), "unpacked"], timeout=bounds.BUSYBOX_STEP, directory=directory)
+                output([dpkg, "-x", str(archive), "unpacked"], timeout=_STEP_SECONDS, directory=directory)
         except ClusterError as error:
             raise ClusterError(_remedy(str(error))) from None
         found = [path for path in directory.glob("unpacked/**/busybox") if is_static(path)]
