@@ -19,6 +19,9 @@ from drakit_kind.features_off import NEEDED
 _HERE = Path(__file__).parent
 # Exit statuses of pytest: all passed, some failed, none was chosen. Anything else is a run that could not be done.
 _DONE = (0, 1, 5)
+# All that the suite is run with: what else there is in the user's environment may change the order, or repeat tests.
+# The options of pytest-kind are the plugin's own then.
+_PLUGINS = ("drakit_kind.pytest_plugin", "no:pytest-kind", "pytest_timeout", "xdist.plugin")
 # A suite that a terminal or a CI system gives up shall still take its namespaces with it.
 _TEARDOWN_SECONDS = 60.0
 # The first story waits for the cluster, and that for its images to be in all nodes.
@@ -132,8 +135,9 @@ def run(configuration: Configuration, directory: Path, *, jobs: int | None = Non
     for old in (record, junit):
         old.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", *_stories(configuration), "-o", f"cache_dir={directory / 'cache'}", "-q"]
-    command += ["-p", "drakit_kind.conformance.recorder", "--record", str(record)]
-    command += ["-p", "drakit_kind.conformance.workers"]
+    plugins = (*_PLUGINS, "drakit_kind.conformance.recorder", "drakit_kind.conformance.workers")
+    command += [option for plugin in plugins for option in ("-p", plugin)]
+    command += ["--record", str(record)]
     command += ["--junit-xml", str(junit), "-o", "junit_suite_name=" + configuration.label]
     command += [*_at_once(configuration, jobs), *configuration.options(), *extra]
     try:
@@ -170,7 +174,8 @@ def _problem(status: int, records: Sequence[Record]) -> str:
 def _ended(command: Sequence[str]) -> int:
     """Run a command; its exit status. When we are interrupted so is it, and it has a minute to end in order."""
     # In a group of its own: Ctrl-C in a terminal interrupts us alone, so that it is interrupted once, whoever did it.
-    with _interruptible(), subprocess.Popen(command, process_group=0) as process:
+    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    with _interruptible(), subprocess.Popen(command, process_group=0, env=alone) as process:
         try:
             return process.wait()
         except KeyboardInterrupt:

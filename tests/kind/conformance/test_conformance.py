@@ -397,6 +397,26 @@ def test_an_interrupted_run_does_not_wait_for_what_may_never_go(tmp_path: Path, 
     assert not Path((tmp_path / "cluster").read_text()).exists()
 
 
+def test_what_else_is_installed_does_not_change_the_judgement(tmp_path: Path) -> None:
+    """pytest loads all plugins that it finds, and some change the order, repeat tests, or warn, which is an error."""
+    found = tmp_path / "site" / "meddler-1.dist-info"
+    found.mkdir(parents=True)
+    (found / "METADATA").write_text("Metadata-Version: 2.1\nName: meddler\nVersion: 1\n")
+    (found / "entry_points.txt").write_text("[pytest11]\nmeddler = meddler\n")
+    (tmp_path / "site" / "meddler.py").write_text("def pytest_collection_modifyitems(items): items.clear()\n")
+    suite = tmp_path / "e2e"
+    suite.mkdir()
+    (suite / "test_it.py").write_text("def test_it(cluster_spec): pass\n")
+    for jobs, meddles in (("1", False), ("2", False), ("1", True)):
+        options = ["--jobs", jobs, *(["--", "-p", "meddler"] if meddles else [])]
+        ended = subprocess.run(
+            [sys.executable, "-c", _OTHER_SUITE, str(suite), "conformance", *options],
+            capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+        )  # fmt: skip
+        assert ended.returncode == (2 if meddles else 0), ended.stdout + ended.stderr
+
+
 def test_what_an_earlier_run_left_is_not_taken_for_this_one(tmp_path: Path) -> None:
     old = tmp_path / "conformance" / "run-1"
     old.mkdir(parents=True)
