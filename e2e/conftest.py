@@ -21,6 +21,7 @@ from drakit_kind.cluster import Cluster, Driver
 from drakit_kind.pytest_plugin import end_pods
 from e2e.hardware import Gpus, StartGpus, StartTpus, TakeNodes, Tpus
 from e2e.ledger import AllFree, Allocated, DevicesOf, Ledger, OpenLedger, results
+from e2e.order import fixtures_of, ordered
 from e2e.subject import Subject
 
 # They start clusters of their own, or judge the machine: `make help` says which target runs which.
@@ -41,12 +42,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return True if collection_path == _OF_KIND and config.getoption("--cluster") != "kind" else None
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What the order of the stories follows, besides the plugin's own markers."""
+    config.addinivalue_line("markers", "long: takes most of a minute with real components, so it begins early")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """What has partitions needs their gate, whatever it is about; and what only kind can comes first: it takes long."""
-    items.sort(key=lambda item: _OF_KIND not in item.path.parents)
+    """What has partitions needs their gate, whatever it is about; and the order is one in which workers wait little."""
+    items[:] = ordered(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
     ours = {"subject"} if config.getoption("--subject-driver") is None else set()
     for item in items:
-        if (_PARTITIONED | ours) & set(getattr(item, "fixturenames", ())):
+        if (_PARTITIONED | ours) & fixtures_of(item):
             item.add_marker(pytest.mark.needs_gates(_PARTITIONS))
 
 

@@ -30,6 +30,7 @@ BATCH = 12
 SIZES = (3, 3, 3, 1, 1, 1, 1, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_dgx_filled_at_random_is_never_over_committed(
     api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated, seed: int, node: str
@@ -61,6 +62,7 @@ def test_a_dgx_filled_at_random_is_never_over_committed(
     assert ledger(gpu.name).used() == {}
 
 
+@pytest.mark.long
 def test_churn_gives_back_what_it_took(
     api: Api, gpus: StartGpus, ledger: OpenLedger, allocated: Allocated, node: str
 ) -> None:

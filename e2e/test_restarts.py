@@ -24,6 +24,7 @@ def _restarts(api: Api, name: str) -> int:
     return sum(status["restartCount"] for status in statuses)
 
 
+@pytest.mark.long
 def test_a_driver_killed_while_preparing_finishes_after_its_restart(
     api: Api, gpus: StartGpus, devices_of: DevicesOf, all_free: AllFree, node: str
 ) -> None:
@@ -122,6 +123,7 @@ def test_a_restarted_component_takes_up_where_it_was(
     all_free("next")
 
 
+@pytest.mark.long
 def test_a_driver_that_stays_away_takes_its_devices_out_of_the_cluster(api: Api, gpus: StartGpus, node: str) -> None:
     gpu = gpus(nodes=[node])
     gpu.driver.kill()

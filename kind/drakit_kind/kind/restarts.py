@@ -115,16 +115,16 @@ class Restarts:
         self._loaded.add((component, version))
 
     def _has_come_back(self, program: str) -> bool:
-        """Whether the pod that the API server shows is the one that the kubelet runs now, and is ready."""
+        """Whether the pod is ready, as its kubelet sees it.
+
+        A kubelet lost its watch with the API server, and takes up to half a minute to have another; until then the
+        API server has no news of it.
+        """
         try:
-            pod = self._api.find(PODS, self._pod(program), "kube-system")
+            pods = self._api.pods_of_kubelet(self._nodes.control_plane)
         except (*REQUEST_FAILURES, TimeoutError):
             return False
-        if pod is None:
-            return False
-        uid = pod["metadata"].get("annotations", {}).get(static_pods.HASH_ANNOTATION)
-        current = [_uid(path) for path in self._directories(program)]
-        return is_ready(pod) and current == [uid]
+        return any(pod["metadata"]["name"] == self._pod(program) and is_ready(pod) for pod in pods)
 
     def _pod(self, program: str) -> str:
         return f"{program}-{self._nodes.control_plane}"

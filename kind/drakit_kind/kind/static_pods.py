@@ -9,8 +9,6 @@ from typing import Any
 Object = dict[str, Any]
 
 MANIFESTS = "/etc/kubernetes/manifests"
-# Of a static pod's copy in the API server: what the kubelet made of its manifest, also the name of its directories.
-HASH_ANNOTATION = "kubernetes.io/config.hash"
 # What a restart may give or take; other flags stay as kubeadm wrote them.
 _CHANGING = ("feature-gates", "emulated-version")
 

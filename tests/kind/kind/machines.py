@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from drakit_client.resources import NODES
-from drakit_kind.kind.static_pods import HASH_ANNOTATION, MANIFESTS
+from drakit_kind.kind.static_pods import MANIFESTS
 
 Object = dict[str, Any]
 
@@ -38,7 +38,8 @@ class Machines:
 
     def __init__(self, nodes: Iterable[str], version: str, programs: Iterable[str]) -> None:
         self.files: dict[str, dict[str, bytes]] = {CONTROL_PLANE: {}}
-        for program in programs:
+        self._programs = list(programs)
+        for program in self._programs:
             text = yaml.safe_dump(manifest(program, version)).encode()
             self.files[CONTROL_PLANE][f"{MANIFESTS}/{program}.yaml"] = text
         for node in nodes:
@@ -87,18 +88,16 @@ class Machines:
 
     # What Api has.
 
-    def find(self, resource: object, name: str, namespace: str = "") -> Object | None:
-        if resource is NODES:
-            return self._look_at_node(name)
-        program = name.removesuffix(f"-{CONTROL_PLANE}")
-        if (uid := self._uid(program)) is None:
-            return None
-        ready = "False" if self._fails(program) else "True"
-        metadata = {"annotations": {HASH_ANNOTATION: uid}}
-        return {"metadata": metadata, "status": {"conditions": [{"type": "Ready", "status": ready}]}}
+    def find(self, resource: object, name: str) -> Object:
+        assert resource is NODES
+        return self._look_at_node(name)
+
+    def pods_of_kubelet(self, node: str) -> list[Object]:
+        assert node == CONTROL_PLANE
+        return [self._static_pod(program) for program in self._programs if self._uid(program)]
 
     def wait_gone(self, resource: object, names: list[str], **options: object) -> None:
-        assert [name for name in names if self.find(resource, name, "kube-system")] == []
+        assert [pod for pod in self.pods_of_kubelet(CONTROL_PLANE) if pod["metadata"]["name"] in names] == []
 
     # What kubelets do.
 
@@ -123,6 +122,11 @@ class Machines:
     def _uid(self, program: str) -> str | None:
         text = self.files[CONTROL_PLANE].get(f"{MANIFESTS}/{program}.yaml")
         return None if text is None else hashlib.sha256(text).hexdigest()[:8]
+
+    def _static_pod(self, program: str) -> Object:
+        ready = "False" if self._fails(program) else "True"
+        status = {"conditions": [{"type": "Ready", "status": ready}]}
+        return {"metadata": {"name": f"{program}-{CONTROL_PLANE}"}, "status": status}
 
     def _fails(self, program: str) -> bool:
         return any(BROKEN in word for word in self.manifest(program)["spec"]["containers"][0]["command"])

@@ -107,3 +107,8 @@ def test_what_kind_cannot_do_is_refused_before_docker_is_asked(
 def test_a_gate_of_the_kit_is_refused() -> None:
     with pytest.raises(ClusterError, match="exists in drakit's own components only"):
         _config(replace(SPEC, gates={"DRAResourceSliceMixins": True}))
+
+
+def test_etcd_does_not_wait_for_the_disk() -> None:
+    local = _patch(_config(SPEC), "ClusterConfiguration")["etcd"]["local"]
+    assert local == {"extraArgs": {"unsafe-no-fsync": "true"}}
