@@ -19,7 +19,7 @@ import yaml
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import UNREACHABLE, ApiError, Expired, NotFound
 from drakit_client.reflector import Reflector
-from drakit_client.resources import BY_KIND, EVENTS, NODES, PODS, Resource
+from drakit_client.resources import BY_KIND, EVENTS, PODS, Resource
 
 T = TypeVar("T")
 Condition = Callable[[Object], bool]
@@ -154,12 +154,6 @@ class Api:
         told = json.loads(self._run(self._connection.request("GET", "/version")))
         emulated = told.get("emulationMajor"), told.get("emulationMinor")
         return ".".join(emulated if all(emulated) else (told["major"], told["minor"]))
-
-    def pods_of_kubelet(self, node: str) -> list[Object]:
-        """The pods of a node as its kubelet has them now; what it has told the API server may be older."""
-        path = f"{NODES.path(None, node)}/proxy/pods"
-        listed = json.loads(self._run(self._connection.request("GET", path)))
-        return list(listed.get("items") or ())
 
     def log(self, pod: str, container: str | None = None, namespace: str | None = None) -> str:
         """A container's log, as ``kubectl logs`` shows it."""

@@ -30,5 +30,17 @@ def changed(manifest: Object, flags: Mapping[str, str], *, image: str | None = N
     return new
 
 
+def health_address(manifest: Object) -> tuple[str, str]:
+    """Where the kubelet asks whether the component is ready: as ``https://127.0.0.1:10259`` and ``/readyz``.
+
+    Those without a readiness probe are asked whether they have started (cmd/kubeadm/app/phases/controlplane).
+    """
+    (container,) = manifest["spec"]["containers"]
+    probe = (container.get("readinessProbe") or container["startupProbe"])["httpGet"]
+    ports = {port.get("name"): port["containerPort"] for port in container.get("ports", ())}
+    port = ports.get(probe["port"], probe["port"])
+    return f"{probe.get('scheme', 'HTTP').lower()}://{probe.get('host', '127.0.0.1')}:{port}", probe["path"]
+
+
 def _name(word: str) -> str:
     return word.removeprefix("--").partition("=")[0] if word.startswith("--") else ""

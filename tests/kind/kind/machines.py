@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from drakit_client.resources import NODES
+from drakit_kind.cluster import ClusterError
 from drakit_kind.kind.static_pods import MANIFESTS
 
 Object = dict[str, Any]
@@ -24,10 +25,12 @@ _PODS = "/var/lib/kubelet/pods"
 _LOOKS = 3  # at a Node until its kubelet, just started, has reported
 
 
-def manifest(program: str, version: str) -> Object:
+def manifest(program: str, version: str, port: int) -> Object:
     """A static pod as kubeadm writes it, shortened."""
     command = [program, "--bind-address=127.0.0.1", "--leader-elect=false"]
-    container = {"name": program, "image": f"registry.k8s.io/{program}:v{version}", "command": command}
+    container: Object = {"name": program, "image": f"registry.k8s.io/{program}:v{version}", "command": command}
+    container["ports"] = [{"name": "probe-port", "containerPort": port}]
+    container["readinessProbe"] = {"httpGet": {"path": "/readyz", "port": "probe-port", "scheme": "HTTPS"}}
     return {"metadata": {"name": program}, "spec": {"containers": [container]}}
 
 
@@ -38,9 +41,9 @@ class Machines:
 
     def __init__(self, nodes: Iterable[str], version: str, programs: Iterable[str]) -> None:
         self.files: dict[str, dict[str, bytes]] = {CONTROL_PLANE: {}}
-        self._programs = list(programs)
-        for program in self._programs:
-            text = yaml.safe_dump(manifest(program, version)).encode()
+        self._ports = {program: port for port, program in enumerate(programs, 10257)}
+        for program, port in self._ports.items():
+            text = yaml.safe_dump(manifest(program, version, port)).encode()
             self.files[CONTROL_PLANE][f"{MANIFESTS}/{program}.yaml"] = text
         for node in nodes:
             self.files[node] = {
@@ -67,6 +70,13 @@ class Machines:
         answer = getattr(self, f"_{program}")(container, *arguments)
         return answer or ""
 
+    def kubectl(self, *arguments: str) -> str:
+        assert arguments[:3] == ("get", "--raw", "/readyz")
+        (program,) = (each for each, port in self._ports.items() if f"--server=https://127.0.0.1:{port}" in arguments)
+        if self._fails(program):
+            raise ClusterError("connection refused")
+        return "ok"
+
     def load(self, archive: Path, containers: Iterable[str]) -> None:
         assert list(containers) == [CONTROL_PLANE]
         assert archive.exists()
@@ -92,12 +102,8 @@ class Machines:
         assert resource is NODES
         return self._look_at_node(name)
 
-    def pods_of_kubelet(self, node: str) -> list[Object]:
-        assert node == CONTROL_PLANE
-        return [self._static_pod(program) for program in self._programs if self._uid(program)]
-
     def wait_gone(self, resource: object, names: list[str], **options: object) -> None:
-        assert [pod for pod in self.pods_of_kubelet(CONTROL_PLANE) if pod["metadata"]["name"] in names] == []
+        assert set(names) & {f"{program}-{CONTROL_PLANE}" for program in self.static_pods()} == set()
 
     # What kubelets do.
 
@@ -123,10 +129,9 @@ class Machines:
         text = self.files[CONTROL_PLANE].get(f"{MANIFESTS}/{program}.yaml")
         return None if text is None else hashlib.sha256(text).hexdigest()[:8]
 
-    def _static_pod(self, program: str) -> Object:
-        ready = "False" if self._fails(program) else "True"
-        status = {"conditions": [{"type": "Ready", "status": ready}]}
-        return {"metadata": {"name": f"{program}-{CONTROL_PLANE}"}, "status": status}
+    def static_pods(self) -> set[str]:
+        """The programs of those whose manifests the kubelet sees."""
+        return {program for program in self._ports if self._uid(program)}
 
     def _fails(self, program: str) -> bool:
         return any(BROKEN in word for word in self.manifest(program)["spec"]["containers"][0]["command"])

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 import pytest
 
-from drakit_kind.kind.static_pods import Object, changed
+from drakit_kind.kind.static_pods import Object, changed, health_address
 
 MANIFEST: Object = {
     "metadata": {"name": "kube-scheduler"},
@@ -66,3 +66,20 @@ def test_the_start_is_watched_every_second_for_as_long_as_before() -> None:
         "failureThreshold": 250,
     }
     assert _container(changed(once, {}))["startupProbe"] == _container(once)["startupProbe"]
+
+
+_STARTS = {"startupProbe": {"httpGet": {"host": "172.18.0.2", "path": "/livez", "port": 6443, "scheme": "HTTPS"}}}
+_READY = {"readinessProbe": {"httpGet": {"path": "/readyz", "port": "probe-port"}}}
+_PORTS = {"ports": [{"containerPort": 1}, {"name": "probe-port", "containerPort": 10259}]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "address"),
+    [
+        (_STARTS, ("https://172.18.0.2:6443", "/livez")),
+        (_STARTS | _READY | _PORTS, ("http://127.0.0.1:10259", "/readyz")),
+    ],
+    ids=["all that there is", "readiness first, at a named port"],
+)
+def test_a_component_is_asked_where_its_kubelet_asks_it(fields: Object, address: tuple[str, str]) -> None:
+    assert health_address({"spec": {"containers": [fields]}}) == address
