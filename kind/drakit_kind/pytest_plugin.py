@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _DEFAULT_NODES = 5
 # Each is a container with systemd, containerd and pods of its own.
 _DEFAULT_KIND_NODES = 2
+# Whether the present test of this process wants the cluster alone, and the next one.
+_ALONE: pytest.StashKey[tuple[bool, bool]] = pytest.StashKey()
 # The drivers that a test has started.
 _DRIVERS: pytest.StashKey[list[Driver]] = pytest.StashKey()
 # What was seen when a test's teardown failed: when that is reported, nothing of the test is there any more.
@@ -104,6 +106,16 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "alone: while this test runs, no other uses the cluster, where workers of pytest-xdist share one"
     )
     config.addinivalue_line("markers", "any_driver: a story about any DRA driver, see --subject-driver")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Note what is known before a cluster starts."""
+    item.session.stash[_ALONE] = (_wants_to_be_alone(item), nextitem is not None and _wants_to_be_alone(nextitem))
+
+
+def _wants_to_be_alone(item: pytest.Item) -> bool:
+    return item.get_closest_marker("alone") is not None
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -204,6 +216,8 @@ def cluster(
 
         yield ForeignCluster(kubeconfig)
     elif _shared is not None:
+        if request.session.stash[_ALONE][0]:
+            _shared.turns.ask_early()
         with _shared.used() as shared:
             yield shared
     else:
@@ -235,8 +249,8 @@ def _ending_namespaces(request: pytest.FixtureRequest, _session_api: Api) -> Ite
 @pytest.fixture
 def _turn(request: pytest.FixtureRequest, _shared: SharedCluster[StartedCluster] | None) -> Iterator[None]:
     """Tests of other workers use the cluster at the same time, unless one wants to be alone."""
-    alone = request.node.get_closest_marker("alone") is not None
-    with _shared.turn(alone=alone) if _shared else contextlib.nullcontext():
+    alone, next_alone = request.session.stash[_ALONE]
+    with _shared.turns.turn(alone=alone, again=alone and next_alone) if _shared else contextlib.nullcontext():
         yield
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Generic, TypeVar
 
 from drakit_kind.cluster import ClusterError, silent
+from drakit_kind.cluster_turns import ClusterTurns
 from drakit_kind.home import ClusterHome
 from drakit_kind.turns import one_at_a_time
 
@@ -21,7 +22,7 @@ C = TypeVar("C")
 
 
 class SharedCluster(Generic[C]):
-    """What the workers with the same ``directory`` share: a cluster, and the turns of their tests on it.
+    """What the workers with the same ``directory`` share: a cluster, and the ``turns`` of their tests on it.
 
     ``start`` and ``join`` make what a worker calls the cluster; ``home_of`` says where a started one is.
     """
@@ -38,6 +39,7 @@ class SharedCluster(Generic[C]):
         self._start = start
         self._home_of = home_of
         self._join = join
+        self.turns = ClusterTurns(directory)
 
     @contextmanager
     def used(self) -> Iterator[C]:
@@ -53,19 +55,12 @@ class SharedCluster(Generic[C]):
             try:
                 yield cluster
             finally:
+                self.turns.close()
                 if leads:
                     # Whoever comes now waits at the door, and then starts another.
                     with self._one_at_a_time("door"):
                         fcntl.flock(users, fcntl.LOCK_EX)
                         fcntl.flock(starter, fcntl.LOCK_UN)
-
-    @contextmanager
-    def turn(self, *, alone: bool) -> Iterator[None]:
-        """Use it beside other tests, or ``alone``: when those before have ended, and while those after wait."""
-        with self._open("room") as room:
-            with self._one_at_a_time("queue"):
-                fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
-            yield
 
     def _started(self) -> C:
         why, place = self._directory / "why-not", self._directory / "place"

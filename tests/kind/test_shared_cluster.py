@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -18,6 +19,7 @@ pytest_plugins = ["pytester"]
 _SECONDS = 20
 _WORKERS = 4
 Shared = SharedCluster[str]
+T = TypeVar("T")
 
 
 def _fail() -> str:
@@ -97,7 +99,7 @@ def test_a_test_that_wants_to_be_alone_is_and_is_not_kept_waiting(shared: Callab
     leave = {name: threading.Event() for name in entered}
 
     def use(name: str) -> list[str]:
-        with shared(name).turn(alone=name == "alone"):
+        with shared(name).turns.turn(alone=name == "alone"):
             running.append(name)
             beside = list(running)
             entered[name].set()
@@ -118,7 +120,44 @@ def test_a_test_that_wants_to_be_alone_is_and_is_not_kept_waiting(shared: Callab
         assert [future.result(_SECONDS) for future in (early, alone, late)] == [["early"], ["alone"], ["late"]]
 
 
-def _waiting(future: Future[list[str]]) -> Future[list[str]]:
+def test_who_asks_before_the_cluster_is_there_has_the_first_turns(shared: Callable[[str], Shared]) -> None:
+    """Two of them, although another waits since before the first."""
+    alone, other, seen = shared("gw0"), shared("gw1"), []
+
+    def use() -> None:
+        with other.turns.turn(alone=False):
+            seen.append("other")
+
+    with ThreadPoolExecutor() as pool:
+        alone.turns.ask_early()
+        waiting = _waiting(pool.submit(use))
+        with alone.turns.turn(alone=True, again=True):
+            seen.append("first")
+        _waiting(waiting)
+        with alone.turns.turn(alone=True):
+            seen.append("second")
+        waiting.result(_SECONDS)
+    assert seen == ["first", "second", "other"]
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["a turn that is not taken", "one that is kept"])
+def test_what_was_asked_for_and_not_used_is_given_up(shared: Callable[[str], Shared], again: bool) -> None:
+    leaving = shared("gw0")
+    with leaving.used():
+        leaving.turns.ask_early()
+        if again:
+            with leaving.turns.turn(alone=True, again=True):
+                pass
+    with ThreadPoolExecutor() as pool:
+        pool.submit(_take_a_turn, shared("gw1")).result(_SECONDS)
+
+
+def _take_a_turn(worker: Shared) -> None:
+    with worker.turns.turn(alone=True):
+        pass
+
+
+def _waiting(future: Future[T]) -> Future[T]:
     with pytest.raises(TimeoutError):
         future.result(0.2)
     return future
