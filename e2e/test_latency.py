@@ -21,7 +21,6 @@ pytestmark = pytest.mark.capability(
 ROUNDS = 5
 
 
-@pytest.mark.long
 def test_claim_to_running(api: Api, gpus: StartGpus, figure: Callable[[str, str], None], node: str) -> None:
     gpu = gpus(nodes=[node])
     seconds = []

@@ -2,6 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
+
 from e2e.heard_signals import signals_heard
 
 __all__ = ["signals_heard"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """What the order of the tests follows."""
+    config.addinivalue_line("markers", "long: takes up to half a minute, so it begins early")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long comes first: as the last of all it would leave the other workers nothing to do."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)

@@ -215,6 +215,7 @@ def test_a_feature_that_is_off_is_not_judged(tmp_path: Path) -> None:
     assert ended.returncode == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "runs", "label"),
     [
@@ -349,6 +350,7 @@ main()
 
 
 # By itself, pytest-xdist interrupts what its workers are still doing after five seconds.
+@pytest.mark.long
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize(
     ("number", "jobs", "ends_after"),
@@ -384,6 +386,7 @@ def test_in_which_it_is_interrupted(api, cluster):
 """
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_an_interrupted_run_does_not_wait_for_what_may_never_go(tmp_path: Path, jobs: int) -> None:

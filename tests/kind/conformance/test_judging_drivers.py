@@ -79,6 +79,7 @@ def _names(api: Api) -> set[str]:
     return {obj["metadata"]["name"] for resource in (NAMESPACES, DEVICE_CLASSES) for obj in api.objects(resource)}
 
 
+@pytest.mark.long
 def test_a_faulty_driver_fails_and_the_page_says_what_is_wrong_with_it(
     cluster: Cluster, incomplete: str, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_driver_that_updates_its_pool_is_given_the_time_to(
     ]
 
 
+@pytest.mark.long
 def test_a_driver_that_leaves_older_slices_is_shown(
     cluster: Cluster, updating: tuple[str, str], tmp_path: Path
 ) -> None:
