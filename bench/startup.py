@@ -23,7 +23,7 @@ from drakit_kind.cluster import ClusterSpec, DriverSpec
 TARGET = 1.0  # seconds
 UPSTREAM_CONTROL_PLANE = 9.0  # seconds, measured with Kubernetes 1.37.1 and etcd 3.7.3 on two cores
 
-_ROUNDS = 5
+_ROUNDS = 3
 _COMMAND_SECONDS = 60.0
 _QUICK = "API server and controllers"
 _COMMAND = "the same by `drakit cluster up`"
@@ -34,7 +34,7 @@ _TPU = DriverSpec(profile="tpu-v6e-4x4", nodes=_FIVE[1:])
 
 
 def run(step: Step, *, quick: bool = False) -> Report:
-    """Medians of five starts each; the quick run is one start of two clusters."""
+    """Medians of three starts each; the quick run is one start of two clusters."""
     cases: dict[str, Callable[[], float]] = {
         _QUICK: partial(_start, ClusterSpec(scheduler=False)),
         "1 node, no driver": partial(_start, ClusterSpec(nodes=_NODE)),
