@@ -9,7 +9,6 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,8 +26,6 @@ from e2e.subject import Subject
 # They start clusters of their own, or judge the machine: `make help` says which target runs which.
 collect_ignore = ["matrix", "interchange", "machine"]
 
-_OF_KIND = Path(__file__).parent / "kind"
-
 # Every driver that these start publishes partitions.
 _PARTITIONS = "DRAPartitionableDevices"
 _PARTITIONED = {"gpus", "tpus"}
@@ -37,16 +34,12 @@ _FIGURES: dict[str, str] = {}
 _BEGAN = time.monotonic()
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Stories that only kind can tell belong to the suite where it runs there."""
-    return True if collection_path == _OF_KIND and config.getoption("--cluster") != "kind" else None
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """What the order of the stories follows, besides the plugin's own markers."""
-    config.addinivalue_line("markers", "long: takes most of a minute with real components, so it begins early")
+    config.addinivalue_line("markers", "long: begins early, as it would hold up the end of all")
 
 
+@pytest.hookimpl(trylast=True)  # when it is known which are chosen
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What has partitions needs their gate, whatever it is about; and the order is one in which workers wait little."""
     items[:] = ordered(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))

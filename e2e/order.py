@@ -6,15 +6,12 @@ import pytest
 
 
 def ordered(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
-    """At first, pytest-xdist gives each worker an equal part of the list: here each begins with what takes long.
+    """Each worker begins with what takes long: with ``--dist worksteal`` it gets an equal part of the list at first.
 
-    One brings a cluster, and another wants the shared one alone: both leave processors idle, so they go together; and
-    before others are at work in a cluster, nobody has to leave it.
+    The first part begins with stories that start a cluster of their own, and the second with those that want the shared
+    one alone: both leave processors idle, so they shall run at the same time.
     """
-    own = [item for item in items if {"start_cluster", "cluster"} & fixtures_of(item) == {"start_cluster"}]
-    alone = [item for item in items if item.get_closest_marker("alone")]
-    long = [item for item in items if item.get_closest_marker("long")]
-    rest = [item for item in items if item not in {*own, *alone, *long}]
+    own, alone, long, rest = _sorted(items)
     parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
     parts[0] += own
     parts[1 % workers] += alone
@@ -26,6 +23,23 @@ def ordered(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
         part += rest[:taken]
         del rest[:taken]
     return [item for part in parts for item in part]
+
+
+def _sorted(items: list[pytest.Item]) -> tuple[list[pytest.Item], ...]:
+    own: list[pytest.Item] = []
+    alone: list[pytest.Item] = []
+    long: list[pytest.Item] = []
+    rest: list[pytest.Item] = []
+    for item in items:
+        if {"start_cluster", "cluster"} & fixtures_of(item) == {"start_cluster"}:
+            own.append(item)
+        elif item.get_closest_marker("alone"):
+            alone.append(item)
+        elif item.get_closest_marker("long"):
+            long.append(item)
+        else:
+            rest.append(item)
+    return own, alone, long, rest
 
 
 def fixtures_of(item: pytest.Item) -> set[str]:

@@ -11,7 +11,7 @@ __all__ = ["signals_heard"]
 
 def pytest_configure(config: pytest.Config) -> None:
     """What the order of the tests follows."""
-    config.addinivalue_line("markers", "long: takes up to half a minute, so it begins early")
+    config.addinivalue_line("markers", "long: begins early, as it would hold up the end of all")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -28,13 +28,21 @@ _ROOT = Path(__file__).parents[2]
 _RESULTS = _ROOT / "build" / "matrix"
 _PAGE = _ROOT / "docs" / "compatibility.md"
 _BACKENDS = ("embedded", "binaries")
+# Only when asked for: each row would wait a minute for its cluster of containers.
+_SLOW = "kind"
 _COMBINATIONS = "interchange"
 # Statuses of pytest that say that tests ran, or that there was none to run.
 _RAN = (0, 1, 5)
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--cluster", "backends", multiple=True, type=click.Choice(_BACKENDS), help="Default: both.")
+@click.option(
+    "--cluster",
+    "backends",
+    multiple=True,
+    type=click.Choice((*_BACKENDS, _SLOW)),
+    help=f"May be repeated. Default: {' and '.join(_BACKENDS)}.",
+)
 @click.option("--jobs", default="2", show_default=True, metavar="N", help="Rows at a time; 0: in this process.")
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
 def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) -> None:

@@ -1,7 +1,8 @@
 """Whose tests use a cluster that several workers share: many at once, or one alone.
 
-Whoever wants it alone waits until the others have left it, and they wait for him: processors idle meanwhile. So he can
-ask before the cluster is there, when nobody has to leave it, and have several turns one after the other.
+A test that wants it alone waits until the others have left it, while those that come later wait for it: processors idle
+meanwhile. So its worker can ask before the cluster is there, when nobody has to leave it, and can keep it for its next
+test.
 """
 
 from __future__ import annotations

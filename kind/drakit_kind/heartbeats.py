@@ -15,9 +15,9 @@ from drakit_kind.conditions import condition, is_ready
 Node = Mapping[str, Any]
 
 
-def next_second() -> datetime:
-    """The whole second that has not begun yet: a kubelet that ended before it reports of earlier ones only."""
-    return datetime.now(UTC).replace(microsecond=0) + timedelta(seconds=1)
+def next_second(now: datetime) -> datetime:
+    """The whole second that has not begun yet: a kubelet that has ended by now reports of earlier ones only."""
+    return now.replace(microsecond=0) + timedelta(seconds=1)
 
 
 def seconds_until(moment: datetime) -> float:

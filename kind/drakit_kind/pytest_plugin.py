@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import secrets
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
@@ -21,6 +22,7 @@ from drakit_kind.reported import evidence, reported
 if TYPE_CHECKING:
     from drakit_kind.api import Api
     from drakit_kind.cluster import Cluster, ClusterSpec, Driver
+    from drakit_kind.cluster_turns import ClusterTurns
     from drakit_kind.session_clusters import SessionClusters, StartedCluster
     from drakit_kind.shared_cluster import SharedCluster
 
@@ -29,6 +31,8 @@ _DEFAULT_NODES = 5
 _DEFAULT_KIND_NODES = 2
 # Whether the present test of this process wants the cluster alone, and the next one.
 _ALONE: pytest.StashKey[tuple[bool, bool]] = pytest.StashKey()
+_NEITHER = (False, False)  # where something else than pytest runs the tests
+_TURNS: pytest.StashKey[ClusterTurns] = pytest.StashKey()
 # The drivers that a test has started.
 _DRIVERS: pytest.StashKey[list[Driver]] = pytest.StashKey()
 # What was seen when a test's teardown failed: when that is reported, nothing of the test is there any more.
@@ -84,7 +88,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 def _add_kind_options(group: pytest.OptionGroup, pluginmanager: pytest.PytestPluginManager) -> None:
     """pytest-kind has these too, with the same meaning; where it is a plugin of this run, its own are used."""
-    if importlib.util.find_spec("pytest_kind") is not None and not pluginmanager.is_blocked("pytest-kind"):
+    if _has_pytest_kind(pluginmanager):
         return
     group.addoption("--kind-bin", metavar="FILE", help="kind (default: drakit's build, or the one in PATH)")
     group.addoption("--kind-kubectl-bin", metavar="FILE", help="kubectl, for tests that run one; a cluster needs none")
@@ -93,6 +97,14 @@ def _add_kind_options(group: pytest.OptionGroup, pluginmanager: pytest.PytestPlu
         metavar="IMAGE",
         help="node image of kind, e.g. kindest/node:v1.37.1 (default: made of drakit's binaries if it has them)",
     )
+
+
+def _has_pytest_kind(pluginmanager: pytest.PytestPluginManager) -> bool:
+    """Whether it is loaded already, or will be: plugins that are installed come one after the other."""
+    loads_all = not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    is_installed = importlib.util.find_spec("pytest_kind") is not None
+    named = any(pluginmanager.has_plugin(name) for name in ("pytest-kind", "pytest_kind.plugin"))
+    return named or (loads_all and is_installed and not pluginmanager.is_blocked("pytest-kind"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -108,10 +120,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "any_driver: a story about any DRA driver, see --subject-driver")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Note what is known before a cluster starts."""
-    item.session.stash[_ALONE] = (_wants_to_be_alone(item), nextitem is not None and _wants_to_be_alone(nextitem))
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
+    """Note whether this test and the next one want the cluster alone: it is asked for before it is there."""
+    stash = item.session.stash
+    next_alone = nextitem is not None and _wants_to_be_alone(nextitem)
+    stash[_ALONE] = (_wants_to_be_alone(item), next_alone)
+    try:
+        return (yield)
+    finally:
+        if not next_alone and (turns := stash.get(_TURNS, None)) is not None:
+            turns.close()  # what a test has asked for that was left out then
 
 
 def _wants_to_be_alone(item: pytest.Item) -> bool:
@@ -191,12 +210,14 @@ def _shared(
 
     if not cluster_spec.real or not hasattr(request.config, "workerinput"):
         return None
-    return SharedCluster(
+    shared = SharedCluster(
         tmp_path_factory.getbasetemp().parent,  # of all workers
         start=lambda: _clusters.start(cluster_spec),
         home_of=lambda cluster: cluster.home,
         join=_clusters.join,
     )
+    request.session.stash[_TURNS] = shared.turns
+    return shared
 
 
 @pytest.fixture(scope="session")
@@ -216,9 +237,8 @@ def cluster(
 
         yield ForeignCluster(kubeconfig)
     elif _shared is not None:
-        if request.session.stash[_ALONE][0]:
-            _shared.turns.ask_early()
-        with _shared.used() as shared:
+        alone, _ = request.session.stash.get(_ALONE, _NEITHER)
+        with _shared.used(first=alone) as shared:
             yield shared
     else:
         yield start_cluster(cluster_spec)
@@ -249,7 +269,7 @@ def _ending_namespaces(request: pytest.FixtureRequest, _session_api: Api) -> Ite
 @pytest.fixture
 def _turn(request: pytest.FixtureRequest, _shared: SharedCluster[StartedCluster] | None) -> Iterator[None]:
     """Tests of other workers use the cluster at the same time, unless one wants to be alone."""
-    alone, next_alone = request.session.stash[_ALONE]
+    alone, next_alone = request.session.stash.get(_ALONE, _NEITHER)
     with _shared.turns.turn(alone=alone, again=alone and next_alone) if _shared else contextlib.nullcontext():
         yield
 

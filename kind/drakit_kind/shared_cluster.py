@@ -8,8 +8,9 @@ have, which the kernel releases however a worker ends.
 from __future__ import annotations
 
 import fcntl
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
@@ -19,6 +20,7 @@ from drakit_kind.home import ClusterHome
 from drakit_kind.turns import one_at_a_time
 
 C = TypeVar("C")
+_PAUSE = 0.1
 
 
 class SharedCluster(Generic[C]):
@@ -39,15 +41,19 @@ class SharedCluster(Generic[C]):
         self._start = start
         self._home_of = home_of
         self._join = join
+        self._place = directory / "place"  # of the cluster that was started last
         self.turns = ClusterTurns(directory)
 
     @contextmanager
-    def used(self) -> Iterator[C]:
+    def used(self, *, first: bool = False) -> Iterator[C]:
         """The cluster; ``ClusterError`` if it does not start, also for those who would have joined.
 
         Leaving takes the one who started it until nobody else uses it; it is for the caller to stop it then.
+        ``first``: where no cluster was started yet, have the first turn on it.
         """
-        with self._open("starter") as starter, self._open("users") as users:
+        with self._open("starter") as starter, self._open("users") as users, closing(self.turns):
+            if first and not self._place.exists():
+                self.turns.ask_early()
             with self._one_at_a_time("door"):
                 leads = _take(starter)
                 cluster = self._started() if leads else self._joined()
@@ -55,15 +61,22 @@ class SharedCluster(Generic[C]):
             try:
                 yield cluster
             finally:
-                self.turns.close()
+                self.turns.close()  # others may need them before they leave
                 if leads:
-                    # Whoever comes now waits at the door, and then starts another.
-                    with self._one_at_a_time("door"):
-                        fcntl.flock(users, fcntl.LOCK_EX)
-                        fcntl.flock(starter, fcntl.LOCK_UN)
+                    self._leave(starter, users)
+
+    def _leave(self, starter: IO[str], users: IO[str]) -> None:
+        """Wait until nobody else uses the cluster; who comes from then on starts another."""
+        while True:
+            # Never waiting at the door: those who use the cluster may wait for one who is about to enter.
+            with self._one_at_a_time("door"):
+                if _take(users):
+                    fcntl.flock(starter, fcntl.LOCK_UN)
+                    return
+            time.sleep(_PAUSE)
 
     def _started(self) -> C:
-        why, place = self._directory / "why-not", self._directory / "place"
+        why = self._directory / "why-not"
         if why.exists():
             raise ClusterError(f"another worker could not start the cluster: {why.read_text()}")
         try:
@@ -71,11 +84,11 @@ class SharedCluster(Generic[C]):
         except Exception as error:
             why.write_text(str(error))
             raise
-        place.write_text(str(self._home_of(cluster).directory))
+        self._place.write_text(str(self._home_of(cluster).directory))
         return cluster
 
     def _joined(self) -> C:
-        return self._join(ClusterHome(Path((self._directory / "place").read_text())))
+        return self._join(ClusterHome(Path(self._place.read_text())))
 
     def _open(self, name: str) -> IO[str]:
         return (self._directory / name).open("w")

@@ -31,10 +31,11 @@ def test_a_node_is_ready_when_this_kubelet_says_so(conditions: list[dict[str, st
     assert is_ready_since(None, BEGAN) is False
 
 
-def test_what_ended_before_the_next_second_reports_of_none_that_is_as_late() -> None:
-    before = datetime.now(UTC)
-    began = next_second()
-    assert began.microsecond == 0
-    assert before.replace(microsecond=0) < began
-    assert 0 < seconds_until(began) <= 1
-    assert seconds_until(began - timedelta(seconds=2)) == 0
+@pytest.mark.parametrize("now", [BEGAN, BEGAN + timedelta(microseconds=1), BEGAN + timedelta(microseconds=999_999)])
+def test_what_has_ended_reports_of_no_second_that_is_to_come(now: datetime) -> None:
+    assert next_second(now) == BEGAN + timedelta(seconds=1)
+
+
+def test_what_is_past_is_not_waited_for() -> None:
+    assert seconds_until(BEGAN) == 0
+    assert 0 < seconds_until(datetime.now(UTC) + timedelta(hours=1)) <= 3600

@@ -258,3 +258,14 @@ def test_what_kind_cannot_run_is_not_started_elsewhere(
     result = pytester.runpytest_subprocess("--cluster", "kind", "--real", real, timeout=60)
     result.assert_outcomes(errors=1)
     result.stdout.re_match_lines([r".*(in kind, only the scheduler can be drakit's|[Dd]ocker).*"])
+
+
+@pytest.mark.parametrize("chosen", [[], ["-p", "drakit_kind.pytest_plugin"]], ids=["all plugins", "this one alone"])
+def test_the_options_of_kind_are_there_whatever_is_loaded(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, chosen: list[str]
+) -> None:
+    """pytest-kind brings them too, where it is installed and loaded."""
+    if chosen:
+        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makepyfile("def test_it(request): assert request.config.getoption('--kind-image') == 'mine'")
+    pytester.runpytest_subprocess(*chosen, "--kind-image", "mine", timeout=60).assert_outcomes(passed=1)

@@ -143,13 +143,53 @@ def test_who_asks_before_the_cluster_is_there_has_the_first_turns(shared: Callab
 @pytest.mark.parametrize("again", [False, True], ids=["a turn that is not taken", "one that is kept"])
 def test_what_was_asked_for_and_not_used_is_given_up(shared: Callable[[str], Shared], again: bool) -> None:
     leaving = shared("gw0")
-    with leaving.used():
-        leaving.turns.ask_early()
+    with leaving.used(first=True):
         if again:
             with leaving.turns.turn(alone=True, again=True):
                 pass
-    with ThreadPoolExecutor() as pool:
-        pool.submit(_take_a_turn, shared("gw1")).result(_SECONDS)
+    _can_be_taken(shared("gw1"))
+
+
+def test_who_asked_and_has_no_cluster_gives_it_up(shared: Callable[..., Shared]) -> None:
+    with pytest.raises(ClusterError, match=r"^no etcd$"), shared("gw0", _fail).used(first=True):
+        pass
+    _can_be_taken(shared("gw1"))
+
+
+def _can_be_taken(worker: Shared) -> None:
+    thread = threading.Thread(target=_take_a_turn, args=[worker], daemon=True)
+    thread.start()
+    thread.join(_SECONDS)
+    assert not thread.is_alive()
+
+
+def test_who_leaves_who_stays_and_who_comes_do_not_wait_for_each_other(shared: Callable[[str], Shared]) -> None:
+    """The starter waits for the others, one of them for its turn, and who has that comes late."""
+    leaver, user, late = shared("gw0"), shared("gw1"), shared("gw2")
+    used, leaving = threading.Event(), threading.Event()
+
+    def leave() -> None:
+        with leaver.used():
+            assert used.wait(_SECONDS)
+            leaving.set()
+
+    def use() -> None:
+        with user.used():
+            late.turns.ask_early()
+            used.set()
+            _take_a_turn(user)
+
+    def come() -> None:
+        assert leaving.wait(_SECONDS)
+        with late.used(first=True):
+            _take_a_turn(late)
+
+    threads = [threading.Thread(target=each, daemon=True) for each in (leave, use, come)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(_SECONDS)
+    assert not any(thread.is_alive() for thread in threads)
 
 
 def _take_a_turn(worker: Shared) -> None:
@@ -221,3 +261,61 @@ def test_workers_share_a_cluster_of_real_components_alone(
         pytester.path.joinpath(name).write_text(text)
     pytester.runpytest_subprocess("-n", "2", timeout=60).assert_outcomes(passed=2)
     assert len(list(pytester.path.glob("started-*"))) == clusters
+
+
+_ALONE = """
+import os
+import time
+from pathlib import Path
+import pytest
+
+HERE = Path(__file__).parent
+
+def tell(what):
+    with (HERE / "told").open("a") as told:
+        told.write(what + "\\n")
+
+@pytest.fixture
+def seen(_turn, request):
+    tell("begin " + request.node.name)
+    yield
+    tell("end " + request.node.name)
+
+@pytest.mark.alone
+@pytest.mark.parametrize("number", range(3))
+def test_alone(cluster, request, number):
+    if number == 2:
+        pytest.skip("it never takes its turn")
+    time.sleep(0.3)  # others come meanwhile
+    request.getfixturevalue("seen")
+    time.sleep(0.3)
+
+def test_of_the_same_worker_that_needs_no_cluster():
+    wait_until(lambda: "end test_beside[0]" in (HERE / "told").read_text())
+
+@pytest.fixture(scope="session")
+def later():
+    wait_until(lambda: list(HERE.glob("started-*")))
+
+def wait_until(done):
+    until = time.monotonic() + 20
+    while not done():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+@pytest.mark.parametrize("number", range(4))
+def test_beside(later, cluster, seen, number):
+    time.sleep(0.3)
+"""
+
+
+def test_tests_that_want_to_be_alone_are_the_first_and_let_nobody_between(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE", "real")
+    pytester.path.joinpath("conftest.py").write_text(_SUITE["conftest.py"])
+    pytester.path.joinpath("test_it.py").write_text(_ALONE)
+    pytester.runpytest_subprocess("-n", "2", "--dist", "worksteal", timeout=60).assert_outcomes(passed=7, skipped=1)
+    told = pytester.path.joinpath("told").read_text().splitlines()
+    assert told[:4] == ["begin test_alone[0]", "end test_alone[0]", "begin test_alone[1]", "end test_alone[1]"]
+    assert len(told) == 12

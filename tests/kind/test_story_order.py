@@ -29,6 +29,7 @@ def _order(stories: list[Story], workers: int) -> list[str]:
 OWN = Story("own", fixtures=("start_cluster",))
 ALONE = [Story("alone-1", "alone"), Story("alone-2", "alone")]
 LONG = [Story(f"long-{number}", "long") for number in range(5)]
+BOTH = [Story("alone-and-long", "alone", "long"), Story("own-and-long", "long", fixtures=("start_cluster",))]
 SHORT = [Story(f"short-{number}") for number in range(12)]
 
 
@@ -46,6 +47,6 @@ def test_one_worker_begins_with_them_too() -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 7, 40])
-@pytest.mark.parametrize("stories", [[], SHORT[:1], LONG, [*LONG, *SHORT, *ALONE, OWN]])
+@pytest.mark.parametrize("stories", [[], SHORT[:1], LONG, [*LONG, *SHORT, *ALONE, OWN, *BOTH]])
 def test_no_story_is_lost_and_none_comes_twice(stories: list[Story], workers: int) -> None:
     assert Counter(_order(stories, workers)) == Counter(story.name for story in stories)

@@ -20,8 +20,7 @@ _HERE = Path(__file__).parent
 # Exit statuses of pytest: all passed, some failed, none was chosen. Anything else is a run that could not be done.
 _DONE = (0, 1, 5)
 # All that the suite is run with: what else there is in the user's environment may change the order, or repeat tests.
-# The options of pytest-kind are the plugin's own then.
-_PLUGINS = ("drakit_kind.pytest_plugin", "no:pytest-kind", "pytest_timeout", "xdist.plugin")
+_PLUGINS = ("drakit_kind.pytest_plugin", "pytest_timeout", "xdist.plugin")
 # A suite that a terminal or a CI system gives up shall still take its namespaces with it.
 _TEARDOWN_SECONDS = 60.0
 # The first story waits for the cluster, and that for its images to be in all nodes.
@@ -174,13 +173,19 @@ def _problem(status: int, records: Sequence[Record]) -> str:
 def _ended(command: Sequence[str]) -> int:
     """Run a command; its exit status. When we are interrupted so is it, and it has a minute to end in order."""
     # In a group of its own: Ctrl-C in a terminal interrupts us alone, so that it is interrupted once, whoever did it.
-    alone = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    with _interruptible(), subprocess.Popen(command, process_group=0, env=alone) as process:
+    with _interruptible(), subprocess.Popen(command, process_group=0, env=_environment()) as process:
         try:
             return process.wait()
         except KeyboardInterrupt:
             _end(process)
             raise
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without what the user's own tests are run with."""
+    theirs = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS"}
+    kept = {name: value for name, value in os.environ.items() if name not in theirs}
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -10,7 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -129,14 +129,14 @@ class Restarts:
 
     def _restart_kubelet(self, node: str, behaviour: Behaviour) -> None:
         container = self._nodes.container(node)
-        self._nodes.run(container, "systemctl", "stop", "kubelet")
         gates, _ = settable_gates(behaviour)
         config = self._nodes.read_yaml(container, _KUBELET_CONFIG)
         new = _with_gates(config, gates)
         if new != config:
             self._nodes.write(container, _KUBELET_CONFIG, yaml.safe_dump(new, sort_keys=False).encode(), mode=0o644)
         self._install_kubelet(container, behaviour.version)
-        began = next_second()
+        self._nodes.run(container, "systemctl", "stop", "kubelet")
+        began = next_second(datetime.now(UTC))
         time.sleep(seconds_until(began))
         self._nodes.run(container, "systemctl", "start", "kubelet")
         self._wait(

@@ -39,7 +39,7 @@ def health_address(manifest: Object) -> tuple[str, str]:
     probe = (container.get("readinessProbe") or container["startupProbe"])["httpGet"]
     ports = {port.get("name"): port["containerPort"] for port in container.get("ports", ())}
     port = ports.get(probe["port"], probe["port"])
-    return f"{probe.get('scheme', 'HTTP').lower()}://{probe.get('host', '127.0.0.1')}:{port}", probe["path"]
+    return f"{probe.get('scheme', 'HTTP').lower()}://{probe['host']}:{port}", probe["path"]
 
 
 def _name(word: str) -> str:

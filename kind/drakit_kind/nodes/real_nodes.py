@@ -94,7 +94,7 @@ class RealNodes:
         Raises ``ClusterError`` if they do not start so; it can be called again then.
         """
         await together(*(node.stop_kubelet() for node in self._nodes))
-        began = next_second()
+        began = next_second(datetime.now(UTC))
         await asyncio.sleep(seconds_until(began))
         await self._start_kubelets(behaviour, began)
 

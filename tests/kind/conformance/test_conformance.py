@@ -410,14 +410,15 @@ def test_what_else_is_installed_does_not_change_the_judgement(tmp_path: Path) ->
     suite = tmp_path / "e2e"
     suite.mkdir()
     (suite / "test_it.py").write_text("def test_it(cluster_spec): pass\n")
-    for jobs, meddles in (("1", False), ("2", False), ("1", True)):
+    for jobs, meddles in (("1", False), ("2", False), ("2", True)):
         options = ["--jobs", jobs, *(["--", "-p", "meddler"] if meddles else [])]
         ended = subprocess.run(
             [sys.executable, "-c", _OTHER_SUITE, str(suite), "conformance", *options],
             capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
+            env={**os.environ, "PYTHONPATH": str(tmp_path / "site"), "PYTEST_ADDOPTS": "-p meddler"},
         )  # fmt: skip
         assert ended.returncode == (2 if meddles else 0), ended.stdout + ended.stderr
+        assert ("no story was run" in ended.stdout) == meddles
 
 
 def test_what_an_earlier_run_left_is_not_taken_for_this_one(tmp_path: Path) -> None:

@@ -30,7 +30,8 @@ def manifest(program: str, version: str, port: int) -> Object:
     command = [program, "--bind-address=127.0.0.1", "--leader-elect=false"]
     container: Object = {"name": program, "image": f"registry.k8s.io/{program}:v{version}", "command": command}
     container["ports"] = [{"name": "probe-port", "containerPort": port}]
-    container["readinessProbe"] = {"httpGet": {"path": "/readyz", "port": "probe-port", "scheme": "HTTPS"}}
+    asked = {"host": "127.0.0.1", "path": "/readyz", "port": "probe-port", "scheme": "HTTPS"}
+    container["readinessProbe"] = {"httpGet": asked}
     return {"metadata": {"name": program}, "spec": {"containers": [container]}}
 
 
@@ -55,6 +56,7 @@ class Machines:
         self.started: list[tuple[str, str]] = []  # each kubelet's version at each of its starts
         self.nodes: dict[str, Object] = {}  # as their kubelets have reported
         self._silent: dict[str, int] = {}  # how many more looks each kubelet does not report for
+        self._running = dict.fromkeys(self.files, version)
         for node in nodes:
             self._report(node)
 
@@ -116,7 +118,7 @@ class Machines:
     def _report(self, node: str) -> None:
         now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         condition = {"type": "Ready", "status": "True", "lastHeartbeatTime": now}
-        info = {"kubeletVersion": f"v{self.files[node][KUBELET].decode()}"}
+        info = {"kubeletVersion": f"v{self._running[node]}"}
         self.nodes[node] = {"status": {"conditions": [condition], "nodeInfo": info}}
 
     # What its commands do.
@@ -177,6 +179,7 @@ class Machines:
             return ""
         if action == "start":
             self.started.append((container, self.files[container][KUBELET].decode()))
+            self._running[container] = self.files[container][KUBELET].decode()
             self._silent[container] = _LOOKS
             return ""
         return "2\n" if self._kubelet_fails(container) else "0\n"

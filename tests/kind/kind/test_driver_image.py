@@ -48,6 +48,8 @@ def test_docker_gets_what_the_dockerfile_copies_and_nothing_else() -> None:
     lines = (_TREE / ".dockerignore").read_text().splitlines()
     assert lines[1] == "*"
     assert {line.removeprefix("!") for line in lines if line.startswith("!")} == _copied()
+    # BuildKit takes one with the Dockerfile's name instead, where there is one.
+    assert list(_DOCKERFILE.parent.glob("*.dockerignore")) == []
 
 
 def test_in_a_source_tree_it_is_what_the_dockerfile_says(docker: FakeDocker) -> None:

@@ -69,7 +69,7 @@ def test_the_start_is_watched_every_second_for_as_long_as_before() -> None:
 
 
 _STARTS = {"startupProbe": {"httpGet": {"host": "172.18.0.2", "path": "/livez", "port": 6443, "scheme": "HTTPS"}}}
-_READY = {"readinessProbe": {"httpGet": {"path": "/readyz", "port": "probe-port"}}}
+_READY = {"readinessProbe": {"httpGet": {"host": "127.0.0.1", "path": "/readyz", "port": "probe-port"}}}
 _PORTS = {"ports": [{"containerPort": 1}, {"name": "probe-port", "containerPort": 10259}]}
 
 
