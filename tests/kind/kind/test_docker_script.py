@@ -182,3 +182,46 @@ def test_no_daemon_is_started_for_a_docker_that_asks_another(
     assert done.returncode == 3
     assert "`docker` asks tcp://someone-else:2375, which does not answer" in done.stderr
     assert not (tmp_path / "daemon").exists()
+
+
+# Keeps its values in files of the directory SETTINGS, as the kernel does.
+_SYSCTL = """
+case "$*" in
+"-q -w "*) echo "${3#*=}" >"SETTINGS/${3%%=*}" ;;
+"-q -p "*) while read -r name _ value; do echo "$value" >"SETTINGS/$name"; done <"$3" ;;
+"-n "*) cat "SETTINGS/$2" ;;
+*) echo "$1 = $(cat "SETTINGS/$1")" ;;
+esac
+"""
+_FORWARDING, _INSTANCES = "net.ipv4.ip_forward", "fs.inotify.max_user_instances"
+_DOCKERD = """
+for option; do case "$option" in --pidfile=*) echo $$ >"${option#--pidfile=}" ;; esac; done
+echo 1 >"SETTINGS/net.ipv4.ip_forward"
+touch RUNS
+trap 'rm RUNS; exit' TERM
+while :; do sleep 0.1; done
+"""
+
+
+@pytest.mark.parametrize(
+    "before", [("0", "128"), ("1", "8192")], ids=["nobody's", "raised by a cluster that goes first"]
+)
+def test_settings_are_put_back_by_who_has_changed_them(
+    as_root: FakeDocker, tmp_path: Path, before: tuple[str, str]
+) -> None:
+    settings, runs, directory = tmp_path / "settings", tmp_path / "runs", tmp_path / "docker"
+    settings.mkdir()
+    unchanged = dict.fromkeys(("net.ipv6.conf.all.forwarding", "net.ipv6.conf.default.forwarding"), "0")
+    for name, value in {**before, **unchanged}.items():
+        (settings / name).write_text(f"{value}\n")
+    for name, text in {"sysctl": _SYSCTL, "dockerd": _DOCKERD}.items():
+        _program(tmp_path / "programs" / name, text.replace("SETTINGS", str(settings)).replace("RUNS", str(runs)))
+    as_root.answers(f"[ -e {runs} ] || exit 1")
+
+    assert _run("start", directory).returncode == 0
+    assert {name: (settings / name).read_text() for name in before} == {_FORWARDING: "1\n", _INSTANCES: "8192\n"}
+    for name, value in put_back.items():
+        (settings / name).write_text(f"{value}\n")
+    assert _run("stop", directory).returncode == 0
+    assert not runs.exists()
+    assert {name: (settings / name).read_text() for name in before} == {_FORWARDING: "0\n", _INSTANCES: "128\n"}
