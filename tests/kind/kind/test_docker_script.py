@@ -204,10 +204,15 @@ while :; do sleep 0.1; done
 
 
 @pytest.mark.parametrize(
-    "before", [("0", "128"), ("1", "8192")], ids=["nobody's", "raised by a cluster that goes first"]
+    ("before", "put_back"),
+    [
+        ({_FORWARDING: "0", _INSTANCES: "128"}, {}),
+        ({_FORWARDING: "1", _INSTANCES: "8192"}, {_FORWARDING: "0", _INSTANCES: "128"}),
+    ],
+    ids=["it has", "a cluster has, which goes first"],
 )
 def test_settings_are_put_back_by_who_has_changed_them(
-    as_root: FakeDocker, tmp_path: Path, before: tuple[str, str]
+    as_root: FakeDocker, tmp_path: Path, before: dict[str, str], put_back: dict[str, str]
 ) -> None:
     settings, runs, directory = tmp_path / "settings", tmp_path / "runs", tmp_path / "docker"
     settings.mkdir()
