@@ -76,7 +76,7 @@ e2e: setup ready-$(CLUSTER)
 		-n $(E2E_JOBS) --dist worksteal -rs -o timeout=$(E2E_TIMEOUT_$(CLUSTER)) \
 		$(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)
 
-# The whole of it builds what is missing of four Kubernetes versions, about 13 minutes each; then it takes half an hour.
+# The whole of it builds what is missing of four Kubernetes versions, about 20 minutes each; then it takes 20 minutes.
 e2e-matrix: setup
 	$(BIN)/python -m e2e.matrix $(ARGS)
 

@@ -71,7 +71,7 @@ _NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
     "--matrix",
     is_flag=True,
     help="Also tell the stories in which gates are switched and versions changed while pods run, a column for each "
-    "version. Each says its own versions and gates; with --cluster binaries that is 40 minutes of rows, two at once.",
+    "version. Each says its own versions and gates; with --cluster binaries that is half an hour of rows, two at once.",
 )
 @click.option(
     "--jobs",

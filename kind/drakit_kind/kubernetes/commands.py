@@ -40,7 +40,7 @@ def kubernetes() -> None:
 
     \b
     drakit kubernetes list                       what can be built, and what is
-    drakit kubernetes build 1.37.1               all of it; 10 to 15 minutes on two cores, once
+    drakit kubernetes build 1.37.1               all of it; about 20 minutes on two cores, once
     drakit kubernetes build 1.36.3 --only kubelet
     $(drakit kubernetes where 1.37.1 kubectl) version
 
