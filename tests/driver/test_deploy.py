@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from drakit_client.connection import Connection
 from drakit_driver import profiles
 from drakit_driver.driver import Driver, NodeDirectories
 from drakit_driver.prepare import ClaimReference
+from drakit_driver.profiles import Pool
 
 Object = dict[str, Any]
 ROOT = Path(__file__).parents[2] / "driver"
 NODE = "node-1"
+HOSTS = [NODE, "node-2", "node-3", "node-4"]
 
 
 def manifests() -> list[Object]:
@@ -33,34 +36,65 @@ def named(kind: str, name: str) -> Object:
 
 async def test_rights_are_exactly_the_ones_used(api: Any, connection: Connection, short_dir: Path) -> None:
     """Create, change, repair, drop and delete slices, prepare, unprepare: all verbs, against the ClusterRole."""
-    node = await api.put("nodes", {"metadata": {"name": NODE}})
-    assert node
-    pools = profiles.build("a100-40gb", nodes=[NODE])
+    await api.put("nodes", {"metadata": {"name": NODE}})
     nodes = [NodeDirectories(NODE, short_dir / "k", short_dir / "cdi")]
+    pools = profiles.build("a100-40gb", nodes=[NODE])
     driver = Driver(connection, "gpu.nvidia.com", pools, gates=FeatureGates(), nodes=nodes)
+    await _publish_and_change(api, driver, profiles.build("a30", nodes=[NODE]))
+    await driver.plugins[NODE].preparer.prepare([ClaimReference("default", "gone", "uid")])
+    await driver.stop(cleanup=True)
+    assert _used(api) == _granted("drakit-driver")
+
+
+async def test_rights_of_a_publisher_are_exactly_the_ones_used(api: Any, connection: Connection) -> None:
+    """It publishes a pool that spans nodes, and serves none of them."""
+    pools = profiles.build("tpu-v6e-4x4", nodes=HOSTS)
+    driver = Driver(connection, "tpu.google.com", pools, gates=FeatureGates())
+    await _publish_and_change(api, driver, profiles.build("tpu-v6e-4x4", nodes=HOSTS[::-1]))
+    await driver.stop(cleanup=True)
+    assert _used(api) == _granted("drakit-tpu-publisher")
+
+
+async def test_rights_of_a_plugin_that_publishes_nothing_are_exactly_the_ones_used(
+    api: Any, connection: Connection, short_dir: Path
+) -> None:
+    nodes = [NodeDirectories(NODE, short_dir / "k", short_dir / "cdi")]
+    pools = profiles.build("tpu-v6e-4x4", nodes=HOSTS)
+    driver = Driver(connection, "tpu.google.com", pools, gates=FeatureGates(), nodes=nodes, publish=False)
+    await driver.start()
+    await driver.plugins[NODE].preparer.prepare([ClaimReference("default", "gone", "uid")])
+    await driver.stop(cleanup=True)
+    assert _used(api) == _granted("drakit-tpu")
+
+
+async def _publish_and_change(api: Any, driver: Driver, pools: Sequence[Pool]) -> None:
+    """Until its events have been written, too."""
     api.admit = lambda obj: obj["spec"].pop("sharedCounters", None)
     await driver.start()
     (publisher,) = driver.publishers
     await publisher.published(5)
     await publisher._events.flush()
-    driver.update(profiles.build("a30", nodes=[NODE]))
+    driver.update(pools)
     await publisher.published(5)
     await publisher._events.flush()
     publisher._report_dropped(NODE, [])
     for _ in range(2):
         publisher._events.event({"kind": "Node", "name": NODE}, "Warning", "Again", "the same")
         await publisher._events.flush()
-    await driver.plugins[NODE].preparer.prepare([ClaimReference("default", "gone", "uid")])
-    await driver.stop(cleanup=True)
-    used = {verb for verb in api.verbs if verb[2] != "deviceclasses"}
-    granted = {
+
+
+def _used(api: Any) -> set[tuple[str, str, str]]:
+    return {verb for verb in api.verbs if verb[2] != "deviceclasses"}
+
+
+def _granted(role: str) -> set[tuple[str, str, str]]:
+    return {
         (verb, group, resource)
-        for rule in named("ClusterRole", "drakit-driver")["rules"]
+        for rule in named("ClusterRole", role)["rules"]
         for verb in rule["verbs"]
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     }
-    assert used == granted
 
 
 @pytest.mark.parametrize(
