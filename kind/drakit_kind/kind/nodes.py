@@ -129,7 +129,9 @@ class Nodes:
 
     def _logs(self, container: str, pattern: str) -> str:
         found = self.search(container, "/var/log/pods", "-path", pattern, "-exec", "cat", "{}", ";")
-        return _LOG_PREFIX.sub("", found)
+        # Files come in the order of their directories' names. Fractions of a second have as many digits as they need.
+        lines = sorted(found.splitlines(keepends=True), key=lambda line: line.partition("Z ")[0])
+        return _LOG_PREFIX.sub("", "".join(lines))
 
     def journal(self, container: str, unit: str) -> str:
         """What a service of a node has printed."""

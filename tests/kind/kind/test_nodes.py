@@ -22,6 +22,19 @@ def test_a_directory_that_goes_while_it_is_read_is_passed_over(fake: FakeDocker)
     assert fake.calls[0].endswith(" find /var/log/pods -path *_pod_*/*/*.log -exec cat {} ;")
 
 
+def test_a_log_of_several_containers_is_in_the_order_of_time(fake: FakeDocker) -> None:
+    """Directories have names that say nothing of it: the last to have started shall be the last to be read of."""
+    written = [
+        ("2026-01-01T12:00:09.5Z", "new begins"),
+        ("2026-01-01T12:00:09.51Z", "new goes on"),
+        ("2026-01-01T12:00:08Z", "old begins"),
+        ("2026-01-01T12:00:09.25Z", "old ends"),
+    ]
+    fake.answers("".join(f"echo '{time} stderr F {text}'\n" for time, text in written))
+    log = Nodes("story", []).component_log("kube-scheduler")
+    assert log.splitlines() == ["old begins", "old ends", "new begins", "new goes on"]
+
+
 def test_a_node_that_is_gone_is_no_empty_log(fake: FakeDocker) -> None:
     fake.answers("echo 'no such container' >&2; exit 1")
     with pytest.raises(ClusterError, match="no such container"):
