@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
@@ -51,19 +51,17 @@ class SharedCluster(Generic[C]):
         Leaving takes the one who started it until nobody else uses it; it is for the caller to stop it then.
         ``first``: where no cluster was started yet, have the first turn on it.
         """
-        with self._open("starter") as starter, self._open("users") as users, closing(self.turns):
+        # Turns are given up first: others may need them before they leave.
+        with self._open("starter") as starter, self._open("users") as users, ExitStack() as last, closing(self.turns):
             if first and not self._place.exists():
                 self.turns.ask_early()
             with self._one_at_a_time("door"):
                 leads = _take(starter)
                 cluster = self._started() if leads else self._joined()
                 fcntl.flock(users, fcntl.LOCK_SH)
-            try:
-                yield cluster
-            finally:
-                self.turns.close()  # others may need them before they leave
-                if leads:
-                    self._leave(starter, users)
+            if leads:
+                last.callback(self._leave, starter, users)
+            yield cluster
 
     def _leave(self, starter: IO[str], users: IO[str]) -> None:
         """Wait until nobody else uses the cluster; who comes from then on starts another."""
