@@ -12,12 +12,6 @@ import pytest
 from tests.kind.drakit_command import Drakit, run
 
 
-@pytest.fixture(autouse=True)
-def _light_test_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Test runs that tests start do without a plugin that takes as long to load as all the rest."""
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:hypothesispytest")
-
-
 @pytest.fixture
 def home() -> Iterator[Path]:
     """A short directory for the state of this test's clusters."""

@@ -178,8 +178,8 @@ class Machines:
             self._report(container)  # at the worst moment
             return ""
         if action == "start":
-            self.started.append((container, self.files[container][KUBELET].decode()))
             self._running[container] = self.files[container][KUBELET].decode()
+            self.started.append((container, self._running[container]))
             self._silent[container] = _LOOKS
             return ""
         return "2\n" if self._kubelet_fails(container) else "0\n"
