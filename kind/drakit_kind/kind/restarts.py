@@ -80,10 +80,11 @@ class Restarts:
         node, program = self._nodes.control_plane, MAIN_PROGRAMS[component]
         path, aside = f"{static_pods.MANIFESTS}/{program}.yaml", f"{_ASIDE}/{program}.yaml"
         self._load(component, behaviour.version)
+        before = self._containers(program)
         if path in self._nodes.search(node, static_pods.MANIFESTS, "-name", f"{program}.yaml").split():
             self._nodes.run(node, "mv", path, aside)
         # A pod that takes another one's place waits for the kubelet's next look at it, ten seconds later.
-        self._wait(program, lambda: not self._directories(program), log=lambda: self._nodes.component_log(program))
+        self._wait(program, lambda: not self._containers(program), log=lambda: self._nodes.component_log(program))
         image = component_images.image_name(program, behaviour.version)
         manifest = static_pods.changed(
             self._nodes.read_yaml(node, aside), component_flags(component, behaviour), image=image
@@ -91,18 +92,25 @@ class Restarts:
         self._nodes.write(node, path, yaml.safe_dump(manifest, sort_keys=False).encode())
         self._wait(
             program,
-            lambda: self._is_healthy(manifest),
+            lambda: bool(self._containers(program) - before) and self._is_healthy(manifest),
             log=lambda: self._present_log(program),
             crashes=lambda: self._crashes(program),
         )
 
     def _present_log(self, program: str) -> str:
-        return "".join(self._nodes.component_log(program, _uid(path)) for path in self._directories(program))
+        return "".join(self._nodes.component_log(program, uid) for uid in self._uids(program))
 
-    def _directories(self, program: str) -> list[str]:
-        """The kubelet's directories of a static pod: there from its start until nothing of it is left."""
-        pattern = f"{_PODS}/*/containers/{program}"
-        return self._nodes.search(self._nodes.control_plane, _PODS, "-maxdepth", "3", "-path", pattern).split()
+    def _containers(self, program: str) -> set[str]:
+        """Of a static pod: a file of the kubelet's for each, there from its start until nothing of the pod is left.
+
+        Its name is of that start alone, also where it is the same pod (``makeMounts`` in
+        pkg/kubelet/kuberuntime/kuberuntime_container.go).
+        """
+        pattern = f"{_PODS}/*/containers/{program}/*"
+        return set(self._nodes.search(self._nodes.control_plane, _PODS, "-maxdepth", "4", "-path", pattern).split())
+
+    def _uids(self, program: str) -> set[str]:
+        return {PurePosixPath(path).relative_to(_PODS).parts[0] for path in self._containers(program)}
 
     def _load(self, component: Component, version: str) -> None:
         """Bring the image of another version into the node; without its binary, the node will pull it."""
@@ -168,7 +176,7 @@ class Restarts:
 
     def _crashes(self, program: str) -> int:
         """How often the present static pod's container has ended; its logs are numbered from 0."""
-        uids = {_uid(path) for path in self._directories(program)}
+        uids = self._uids(program)
         pattern = f"/var/log/pods/*/{program}/*.log"
         logs = self._nodes.search(self._nodes.control_plane, "/var/log/pods", "-path", pattern).split()
         numbers = [PurePosixPath(path).stem for path in logs if path.split("/")[4].rpartition("_")[2] in uids]
@@ -194,11 +202,6 @@ class Restarts:
                 last = "".join(f"\n  {line}" for line in log().splitlines()[-_LOG_LINES:])
                 raise ClusterError(f"restart of {what}: it {problem}; the end of its log:{last}")
             time.sleep(_PAUSE)
-
-
-def _uid(directory: str) -> str:
-    """The uid of the pod whose directory, or one below it, this is."""
-    return directory.removeprefix(f"{_PODS}/").partition("/")[0]
 
 
 def _with_gates(config: Object, gates: Mapping[str, bool]) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import itertools
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +23,7 @@ KUBELET = "/usr/bin/kubelet"
 KUBELET_CONFIG = "/var/lib/kubelet/config.yaml"
 BROKEN = "Broken"  # a gate with which nothing starts
 _PODS = "/var/lib/kubelet/pods"
-_LOOKS = 3  # at a Node until its kubelet, just started, has reported
+_LOOKS = 3  # at what a kubelet does until it has done it
 
 
 def manifest(program: str, version: str, port: int) -> Object:
@@ -57,6 +58,12 @@ class Machines:
         self.nodes: dict[str, Object] = {}  # as their kubelets have reported
         self._silent: dict[str, int] = {}  # how many more looks each kubelet does not report for
         self._running = dict.fromkeys(self.files, version)
+        self.unseen: int | None = None  # which of the next looks at containers, counted from 1, shows none
+        self._containers: dict[str, tuple[str, bytes]] = {}  # of static pods: the kubelet's file, and the manifest
+        self._not_yet = dict.fromkeys(self._ports, 0)  # how many looks ago their manifest changed
+        self._starts = itertools.count(1)
+        for program in self._ports:
+            self._look_at_pod(program, at_once=True)
         for node in nodes:
             self._report(node)
 
@@ -75,7 +82,8 @@ class Machines:
     def kubectl(self, *arguments: str) -> str:
         assert arguments[:3] == ("get", "--raw", "/readyz")
         (program,) = (each for each, port in self._ports.items() if f"--server=https://127.0.0.1:{port}" in arguments)
-        if self._fails(program):
+        self._look_at_pod(program)
+        if program not in self._containers or self._fails(program):
             raise ClusterError("connection refused")
         return "ok"
 
@@ -109,6 +117,20 @@ class Machines:
 
     # What kubelets do.
 
+    def _look_at_pod(self, program: str, *, at_once: bool = False) -> None:
+        """Its container ends some time after its manifest went, and another starts some time after that came."""
+        text = self.files[CONTROL_PLANE].get(f"{MANIFESTS}/{program}.yaml")
+        present = self._containers[program][1] if program in self._containers else None
+        self._not_yet[program] = 0 if text == present else self._not_yet[program] + 1
+        if not at_once and self._not_yet[program] <= _LOOKS:
+            return
+        if present is not None:
+            del self._containers[program]
+        elif text is not None:
+            uid = hashlib.sha256(text).hexdigest()[:8]
+            self._containers[program] = (f"{_PODS}/{uid}/containers/{program}/{next(self._starts):08x}", text)
+        self._not_yet[program] = 0
+
     def _look_at_node(self, node: str) -> Object:
         self._silent[node] = self._silent.get(node, 0) - 1
         if self._silent[node] == 0 and not self._kubelet_fails(node):
@@ -127,16 +149,18 @@ class Machines:
         """The manifest that the kubelet sees."""
         return self.read_yaml(CONTROL_PLANE, f"{MANIFESTS}/{program}.yaml")
 
-    def _uid(self, program: str) -> str | None:
-        text = self.files[CONTROL_PLANE].get(f"{MANIFESTS}/{program}.yaml")
-        return None if text is None else hashlib.sha256(text).hexdigest()[:8]
-
     def static_pods(self) -> set[str]:
         """The programs of those whose manifests the kubelet sees."""
-        return {program for program in self._ports if self._uid(program)}
+        return {program for program in self._ports if f"{MANIFESTS}/{program}.yaml" in self.files[CONTROL_PLANE]}
+
+    def images_that_run(self) -> set[str]:
+        """Those of static pods, now."""
+        manifests = [yaml.safe_load(text) for _, text in self._containers.values()]
+        return {manifest["spec"]["containers"][0]["image"] for manifest in manifests}
 
     def _fails(self, program: str) -> bool:
-        return any(BROKEN in word for word in self.manifest(program)["spec"]["containers"][0]["command"])
+        """Whether the container that runs is one that does not work."""
+        return BROKEN.encode() in self._containers[program][1]
 
     def _kubelet_fails(self, node: str) -> bool:
         return BROKEN in self.read_yaml(node, KUBELET_CONFIG).get("featureGates", {})
@@ -145,11 +169,19 @@ class Machines:
         pattern = tests[-1]
         if directory == MANIFESTS:
             return " ".join(path for path in self.files[container] if path == f"{MANIFESTS}/{pattern}")
-        program = pattern.split("/")[-1] if directory == _PODS else pattern.split("/")[-2]
-        if (uid := self._uid(program)) is None:
+        program = pattern.split("/")[-2]
+        self._look_at_pod(program)
+        if self.unseen:
+            self.unseen -= 1
+            if not self.unseen:
+                return ""
+        if program not in self._containers:
             return ""
+        file, _ = self._containers[program]
         if directory == _PODS:
-            return f"{_PODS}/{uid}/containers/{program}"
+            assert fnmatch.fnmatch(file, pattern)
+            return file
+        uid = file.removeprefix(f"{_PODS}/").partition("/")[0]
         log = f"/var/log/pods/kube-system_{program}_{uid}/{program}/{3 if self._fails(program) else 0}.log"
         assert fnmatch.fnmatch(log, pattern)
         return log

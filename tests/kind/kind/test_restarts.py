@@ -68,6 +68,17 @@ def test_a_component_comes_back_as_another_version_with_other_gates(
     assert machines.loaded == [f"{program}.tar"]  # both versions' images are in the node by now
 
 
+@pytest.mark.parametrize("unseen", [None, 1, 2])
+def test_a_restart_is_over_when_a_container_that_was_not_there_before_is_healthy(
+    machines: Machines, changes: Restarts, unseen: int | None
+) -> None:
+    """The one before answers until it has ended; one look at containers that shows none proves nothing."""
+    changes.restart("scheduler", Behaviour(version=OLD))
+    machines.unseen = unseen
+    changes.restart("scheduler", Behaviour(version=NEW))
+    assert machines.images_that_run() >= {f"registry.k8s.io/kube-scheduler:v{NEW}"}
+
+
 def test_an_image_whose_binary_is_not_here_is_left_to_the_node(
     machines: Machines, changes: Restarts, tmp_path: Path
 ) -> None:
