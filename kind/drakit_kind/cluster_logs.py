@@ -13,7 +13,8 @@ from drakit_kind.home import ClusterHome
 def lines(home: ClusterHome, component: Component | None = None) -> Iterator[str]:
     """Each with its end: all, or what a component's programs have printed; of ours, what the supervisor says of it.
 
-    Raises ``FileNotFoundError`` where no cluster was ever started.
+    Of several files, a line like ``== kubelet-node-1`` is before each. Raises ``FileNotFoundError`` where no cluster
+    was ever started.
     """
     files = _files(home, component)
     if component is None:
@@ -21,8 +22,19 @@ def lines(home: ClusterHome, component: Component | None = None) -> Iterator[str
     elif not (_is_real(home, component) and any(path.stat().st_size for path in files)):
         yield from (line for line in _lines(home.log) if component in line)
         return
+    yield from _joined([path for path in files if path.stat().st_size])
+
+
+def _joined(files: list[Path]) -> Iterator[str]:
     for path in files:
+        if len(files) > 1:
+            yield f"{part_head(path.stem)}\n"
         yield from _lines(path)
+
+
+def part_head(name: str) -> str:
+    """The line before one of several logs that are shown as one."""
+    return f"== {name}"
 
 
 def _is_real(home: ClusterHome, component: Component) -> bool:

@@ -1,13 +1,15 @@
 """What was going on when a test failed: its objects, their events, and the ends of all logs.
 
 It is gathered before the test's cluster objects are taken away, and goes where pytest shows captured output, so that a
-failure in somebody's CI can be understood without a second run.
+failure in somebody's CI can be understood without a second run. Who wants all of the logs names a directory.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -15,16 +17,38 @@ import yaml
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.cluster import COMPONENTS, Cluster, Driver
+from drakit_kind.cluster_logs import part_head
 
 _LINES = 60  # of each log
+_LEAST_LINES = 15  # of each of its parts
+_NAME_LENGTH = 150  # file systems take 255 bytes
 
 
-def gather(api: Api, cluster: Cluster, drivers: Sequence[Driver]) -> list[tuple[str, str]]:
-    """Titles and texts. Never raises: where something cannot be had, it says why."""
-    sections = [("pods, claims and events", "\n".join(_told(partial(_objects, api))))]
-    sections += [(f"log of driver {_name(driver)}", _end(driver.logs)) for driver in drivers]
-    sections += [(f"log of {component}", _end(partial(cluster.logs, component))) for component in COMPONENTS]
+def gather(api: Api, cluster: Cluster, drivers: Sequence[Driver], *, keep: Path | None = None) -> list[tuple[str, str]]:
+    """Titles and texts. Never raises: where something cannot be had, it says why.
+
+    Of logs, it is the last lines; all of them are written to the directory ``keep``, a file each.
+    """
+    objects = "\n".join(_told(partial(_objects, api)))
+    logs = [(f"log of driver {_name(driver)}", _whole(driver.logs)) for driver in drivers]
+    logs += [(f"log of {component}", _whole(partial(cluster.logs, component))) for component in COMPONENTS]
+    sections = [("pods, claims and events", objects), *((title, _end(text)) for title, text in logs)]
+    if keep is not None:
+        sections.append(("all of the logs", "\n".join(_told(lambda: [_write(keep, [sections[0], *logs])]))))
     return [(title, text) for title, text in sections if text.strip()]
+
+
+def _write(directory: Path, texts: Iterable[tuple[str, str]]) -> str:
+    """A file for each; returns where they are."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for title, text in texts:
+        (directory / f"{file_name(title)}.txt").write_text(text)
+    return f"are in {directory}"
+
+
+def file_name(title: str) -> str:
+    """A name for the file, or directory, of what is called so: of any length, with anything in it."""
+    return re.sub(r"[^\w.=-]+", "-", title).strip("-.")[:_NAME_LENGTH]
 
 
 def _told(lines: Callable[[], Iterable[str]]) -> Iterator[str]:
@@ -51,5 +75,18 @@ def _name(driver: Driver) -> str:
     return "".join(_told(lambda: [driver.name]))
 
 
-def _end(log: Callable[[], str]) -> str:
-    return "\n".join(list(_told(lambda: log().splitlines()))[-_LINES:])
+def _whole(log: Callable[[], str]) -> str:
+    return "\n".join(_told(lambda: log().splitlines()))
+
+
+def _end(text: str) -> str:
+    """The last lines, of each part where it has parts: of a control plane's programs, or of nodes."""
+    parts = re.split(rf"^(?={part_head('')})", text, flags=re.MULTILINE)
+    lines = max(_LINES // len(parts), _LEAST_LINES)
+    return "\n".join(line for part in parts for line in _last(part.splitlines(), lines))
+
+
+def _last(lines: list[str], count: int) -> list[str]:
+    """As many, and the head, if it has one."""
+    head = [line for line in lines[:-count][:1] if line.startswith(part_head(""))]
+    return head + lines[-count:]

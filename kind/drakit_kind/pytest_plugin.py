@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from drakit_kind.reported import evidence, reported
+from drakit_kind.reported import evidence, evidence_of, reported
 
 if TYPE_CHECKING:
     from drakit_kind.api import Api
@@ -83,6 +83,13 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         metavar="A=true,B=false",
         help="feature gates of all components; or `needed`: those that the chosen tests need by their markers and that "
         "the version has, but not on by default",
+    )
+    group.addoption(
+        "--keep-logs",
+        metavar="DIR",
+        type=Path,
+        help="write all of its cluster's logs to a directory of DIR for each test that fails, whose report has but "
+        "their last lines",
     )
 
 
@@ -339,9 +346,7 @@ def _note_failure(item: pytest.Item, api: Api, cluster: Cluster, drivers: list[D
 
     def note(kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, Exception):
-            from drakit_kind.evidence import gather
-
-            item.stash[_SEEN] = gather(api, cluster, drivers)
+            item.stash[_SEEN] = evidence_of(item, cluster, api, drivers)
 
     return note
 

@@ -45,10 +45,23 @@ def reported(item: pytest.Item, cluster: Cluster, api: Api, drivers: Sequence[Dr
 
 
 def evidence(item: pytest.Item) -> Sections:
-    """Objects, events and logs of all that the test uses now: titles and texts. Never raises."""
-    used = item.stash.get(_USED, [])
-    if not used:
-        return []
-    from drakit_kind.evidence import gather
+    """Objects, events and logs of all that the test uses now: titles and texts. Never raises.
 
-    return [section for each in used for section in gather(each.api, each.cluster, each.drivers)]
+    All of the logs go to ``--keep-logs``, into a directory for the test, and one in it for each cluster.
+    """
+    used = item.stash.get(_USED, [])
+    return [
+        section
+        for number, each in enumerate(used, start=1)
+        for section in evidence_of(item, each.cluster, each.api, each.drivers, number=number)
+    ]
+
+
+def evidence_of(
+    item: pytest.Item, cluster: Cluster, api: Api, drivers: Sequence[Driver], *, number: int = 1
+) -> Sections:
+    """The same of one cluster, the test's first or another one."""
+    from drakit_kind.evidence import file_name, gather
+
+    kept = item.config.getoption("--keep-logs", default=None)
+    return gather(api, cluster, drivers, keep=kept and kept / file_name(item.nodeid) / str(number))

@@ -38,11 +38,15 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
     ("component", "log"),
     [
         ("scheduler", "placing pod foo\n"),
-        ("kubelet", "pulled\none\ntwo\n"),
+        ("kubelet", "== containerd-node-1\npulled\n== kubelet-node-1\none\n== kubelet-node-2\ntwo\n"),
         # It is real too, but has printed nothing: what the supervisor knows is better than nothing.
         ("apiserver", "apiserver started\n"),
         ("controllers", ""),
-        (None, SUPERVISOR + "pulled\nplacing pod foo\none\ntwo\n"),
+        (
+            None,
+            f"== drakit\n{SUPERVISOR}== containerd-node-1\npulled\n== kube-scheduler\nplacing pod foo\n"
+            "== kubelet-node-1\none\n== kubelet-node-2\ntwo\n",
+        ),
     ],
 )
 def test_a_component_has_one_log(home: ClusterHome, component: Component | None, log: str) -> None:

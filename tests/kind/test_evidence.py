@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any, NoReturn
 
 import aiohttp
@@ -29,7 +31,7 @@ def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: p
             assert False, "on purpose"
         """
     )
-    result = pytester.runpytest_subprocess("--cluster-nodes", "1", "-p", "no:cacheprovider", timeout=100)
+    result = pytester.runpytest_subprocess("--cluster-nodes", "1", "--keep-logs", "kept", timeout=100)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -43,8 +45,21 @@ def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: p
             "*ready*",
             "*log of apiserver*",
             "*log of scheduler*",
+            "*all of the logs*",
+            "are in kept/*.py-test_it/1",
         ]
     )
+    (kept,) = pytester.path.glob("kept/*/1")
+    files = {file.name: file.read_text() for file in kept.iterdir()}
+    assert sorted(re.sub(r"test-[0-9a-f]+", "TEST", name) for name in files) == [
+        "log-of-apiserver.txt",
+        "log-of-controllers.txt",
+        "log-of-driver-TEST.gpu.nvidia.com.txt",
+        "log-of-kubelet.txt",
+        "log-of-scheduler.txt",
+        "pods-claims-and-events.txt",
+    ]
+    assert "event of waits: SaysNothing" in files["pods-claims-and-events.txt"]
 
 
 class Broken:
@@ -81,6 +96,45 @@ def test_what_cannot_be_had_says_why(error: Exception) -> None:
     sections = gather(broken, broken, [broken])
     assert len(sections) == 1 + 1 + 4
     assert all(text == f"this cannot be told: {type(error).__name__}: {error}" for _, text in sections)
+
+
+class Talkative(Broken):
+    """A cluster of which each program has said much."""
+
+    def __init__(self, *programs: str) -> None:
+        self._programs = programs
+
+    def objects(self, *arguments: Any, **options: Any) -> list[Any]:
+        return []
+
+    def all_events(self) -> list[Any]:
+        return []
+
+    def logs(self, component: str | None = None) -> Any:
+        return "".join(f"{head}" + "".join(f"{n}\n" for n in range(100)) for head in self._programs)
+
+
+@pytest.mark.parametrize(
+    ("programs", "heads", "lines"),
+    [([""], 0, 60), (["== a\n", "== b\n"], 2, 40), ([f"== {n}\n" for n in range(9)], 9, 9 * 15)],
+)
+def test_a_report_has_the_end_of_what_each_program_said(
+    tmp_path: Path, programs: list[str], heads: int, lines: int
+) -> None:
+    cluster: Any = Talkative(*programs)
+    seen = dict(gather(cluster, cluster, [], keep=tmp_path / "kept"))
+    shown = seen["log of kubelet"].splitlines()
+    assert [line for line in shown if line.startswith("== ")] == [head.strip() for head in programs if head]
+    assert (len(shown) - heads, shown[-1]) == (lines, "99")
+    assert (tmp_path / "kept" / "log-of-kubelet.txt").read_text() + "\n" == cluster.logs()
+
+
+def test_logs_that_cannot_be_kept_are_no_other_failure(tmp_path: Path) -> None:
+    (tmp_path / "kept").touch()
+    cluster: Any = Talkative("")
+    seen = dict(gather(cluster, cluster, [], keep=tmp_path / "kept"))
+    assert seen["all of the logs"].startswith("this cannot be told: FileExistsError")
+    assert seen["log of kubelet"].endswith("\n99")
 
 
 def test_what_was_had_before_the_api_server_went_away_is_kept() -> None:

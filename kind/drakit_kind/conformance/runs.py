@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -133,10 +134,12 @@ def run(configuration: Configuration, directory: Path, *, jobs: int | None = Non
     record, junit = directory / "records.jsonl", directory / "junit.xml"
     for old in (record, junit):
         old.unlink(missing_ok=True)
+    shutil.rmtree(directory / "logs", ignore_errors=True)
     command = [sys.executable, "-m", "pytest", *_stories(configuration), "-o", f"cache_dir={directory / 'cache'}", "-q"]
     plugins = (*_PLUGINS, "drakit_kind.conformance.recorder", "drakit_kind.conformance.workers")
     command += [option for plugin in plugins for option in ("-p", plugin)]
     command += ["--record", str(record)]
+    command += ["--keep-logs", str(directory / "logs")]
     command += ["--junit-xml", str(junit), "-o", "junit_suite_name=" + configuration.label]
     command += [*_at_once(configuration, jobs), *configuration.options(), *extra]
     try:

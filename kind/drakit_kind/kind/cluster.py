@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +29,12 @@ from drakit_kind.cluster import (
     cleaning_up_after,
     silent,
 )
+from drakit_kind.cluster_logs import part_head
 from drakit_kind.conditions import is_ready
-from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind import component_images, credentials, driver_image, images, workloads
-from drakit_kind.kind.config import MAIN_PROGRAMS, check_components, kind_config
+from drakit_kind.kind.config import check_components, kind_config
 from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, remove_cluster
 from drakit_kind.kind.drivers import PodDriver
 from drakit_kind.kind.guard import Guard
@@ -49,6 +50,7 @@ SCHEDULER_NAME = "drakit-scheduler"
 _CREATE_SECONDS = 600.0
 _DELETE_SECONDS = 120.0
 _READY_SECONDS = 120.0
+_UNITS = ("containerd", "kubelet")  # services of each node
 
 
 class KindCluster:
@@ -229,18 +231,21 @@ class KindCluster:
         self._restarts.restart(component, asked)
 
     def logs(self, component: Component | None = None) -> str:
-        """The log of one component on all its nodes, or of all components."""
-        if component is None:
-            return "\n".join(self.logs(each) for each in COMPONENTS)
+        """The log of one component on all its nodes, or of all components, with a line before each program's."""
+        parts = [part for each in ([component] if component else COMPONENTS) for part in self._logs(each)]
+        return "\n".join(f"{part_head(name)}\n{text}" for name, text in parts)
+
+    def _logs(self, component: Component) -> Iterator[tuple[str, str]]:
         if component == "kubelet":
-            journals = (
-                (node, self._nodes.journal(self._nodes.container(node), "kubelet")) for node in self._spec.nodes
-            )
-            return "\n".join(f"== kubelet of {node}\n{text}" for node, text in journals)
-        log = self._nodes.component_log(MAIN_PROGRAMS[component])
+            for node in self._spec.nodes:
+                container = self._nodes.container(node)
+                yield f"kube-proxy of {node}", self._nodes.pod_log(container, "kube-proxy-*")
+                yield from ((f"{unit} of {node}", self._nodes.journal(container, unit)) for unit in _UNITS)
+            return
+        for program in PROGRAMS[component]:
+            yield program, self._nodes.component_log(program)
         if component == "scheduler" and self._spec.scheduler:
-            log += f"\n== drakit's scheduler\n{self._scheduler_log()}"
-        return log
+            yield "drakit's scheduler", self._scheduler_log()
 
     def _scheduler_log(self) -> str:
         label = f"{workloads.NAME_LABEL}={SCHEDULER_NAME}"
