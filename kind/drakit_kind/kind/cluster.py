@@ -172,6 +172,7 @@ class KindCluster:
         return len(nodes) == 1 + len(self._spec.nodes) and all(map(is_ready, nodes))
 
     def _set_up(self) -> None:
+        self._restarts.settle()
         self._apply(workloads.access())
         if self._spec.scheduler:
             self._start_scheduler()

@@ -65,6 +65,17 @@ def component_flags(component: Component, behaviour: Behaviour) -> dict[str, str
     return {**behaviour.flags(), **_QUICK.get(component, {})}
 
 
+def at_creation(spec: ClusterSpec, component: Component) -> Behaviour:
+    """What kind makes of a component: all of a control plane have the version of its node image.
+
+    One that shall have another version becomes that afterwards, see ``Restarts.settle``; gates and an emulated version
+    are for that one.
+    """
+    asked = Behaviour.of(spec, component)
+    is_static_pod = component in _SECTIONS
+    return Behaviour(version=spec.version) if is_static_pod and asked.version != spec.version else asked
+
+
 def check_components(spec: ClusterSpec) -> None:
     """Raise ``ClusterError`` for a combination of real components that kind cannot have."""
     if missing := sorted({"apiserver", "controllers", "kubelet"} - spec.real):
@@ -77,7 +88,7 @@ def check_components(spec: ClusterSpec) -> None:
 def _patches(spec: ClusterSpec, *, dns: bool) -> list[Object]:
     sections: Object = {}
     for component, section in _SECTIONS.items():
-        if flags := component_flags(component, Behaviour.of(spec, component)):
+        if flags := component_flags(component, at_creation(spec, component)):
             sections[section] = {"extraArgs": flags}
     # Without fsync a crash of the machine may cost a test cluster its data; with it, each write waits for the disk.
     sections["etcd"] = {"local": {"extraArgs": {"unsafe-no-fsync": "true"}}}

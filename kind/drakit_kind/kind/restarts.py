@@ -23,7 +23,7 @@ from drakit_kind.cluster import ClusterError, ClusterSpec, Component
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.heartbeats import is_ready_since, next_second, seconds_until
 from drakit_kind.kind import component_images, static_pods
-from drakit_kind.kind.config import MAIN_PROGRAMS, component_flags
+from drakit_kind.kind.config import MAIN_PROGRAMS, at_creation, component_flags
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kubernetes.assets import assets_of
 from drakit_kind.nodes.kubelet_config import settable_gates
@@ -51,8 +51,15 @@ class Restarts:
         self._spec = spec
         self._nodes = nodes
         self._api = api
-        self._now: dict[Component, Behaviour] = {each: Behaviour.of(spec, each) for each in MAIN_PROGRAMS}
+        self._now: dict[Component, Behaviour] = {each: at_creation(spec, each) for each in MAIN_PROGRAMS}
         self._loaded = {(component, self._now[component].version) for component in MAIN_PROGRAMS}
+
+    def settle(self) -> None:
+        """Make of each component, as kind has created it, what the cluster's spec says."""
+        for component, before in self._now.items():
+            asked = Behaviour.of(self._spec, component)
+            if asked != before and component in self._spec.real:
+                self.restart(component, asked)
 
     def restart(self, component: Component, behaviour: Behaviour) -> None:
         """Restart it, and wait until it works. Raises ``ClusterError`` with the end of its log."""

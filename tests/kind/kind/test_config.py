@@ -74,6 +74,13 @@ def test_older_kubelets_have_an_image_of_their_own_and_no_gate_that_they_do_not_
     assert _flags(config, "apiServer")["feature-gates"] == "DRADerivedAttributes=true"
 
 
+def test_a_component_of_another_version_gets_its_gates_when_it_gets_that_version() -> None:
+    config = _config(replace(SPEC, versions={"scheduler": "1.34.3"}, gates={"DRADerivedAttributes": True}))
+    assert [node["image"] for node in config["nodes"]] == ["local:1.37"] * 3
+    assert _flags(config, "scheduler") == {"leader-elect": "false"}
+    assert _flags(config, "controllerManager")["feature-gates"] == "DRADerivedAttributes=true"
+
+
 def test_without_dns_kubeadm_leaves_it_out_and_still_checks_nothing() -> None:
     assert _patch(_config(SPEC, dns=True), "InitConfiguration") == {}
     skipped = _patch(_config(SPEC, dns=False), "InitConfiguration")["skipPhases"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -77,6 +78,22 @@ def test_a_restart_is_over_when_a_container_that_was_not_there_before_is_healthy
     machines.unseen = unseen
     changes.restart("scheduler", Behaviour(version=NEW))
     assert machines.images_that_run() >= {f"registry.k8s.io/kube-scheduler:v{NEW}"}
+
+
+def test_what_kind_makes_of_one_version_becomes_what_the_spec_says(machines: Machines) -> None:
+    spec = replace(SPEC, version=NEW, versions={"scheduler": OLD}, gates={"DRADeviceTaints": False})
+    changes = Restarts(spec, cast(Any, machines), cast(Any, machines))
+    before = {program: machines.manifest(program) for program in machines.static_pods()}
+    changes.settle()
+    container = _container(machines, "kube-scheduler")
+    assert container["image"] == f"registry.k8s.io/kube-scheduler:v{OLD}"
+    assert "--feature-gates=DRADeviceTaints=false" in container["command"]
+    assert machines.loaded == ["kube-scheduler.tar"]
+    for program in ("kube-apiserver", "kube-controller-manager"):
+        assert machines.manifest(program) == before[program]
+    assert machines.started == []
+    changes.settle()
+    assert machines.loaded == ["kube-scheduler.tar"]
 
 
 def test_an_image_whose_binary_is_not_here_is_left_to_the_node(
