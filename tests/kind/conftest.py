@@ -21,6 +21,20 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture
+def few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pytest that the test starts loads what our suites need: all that is installed takes as long again."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTEST_PLUGINS", "drakit_kind.pytest_plugin,pytest_timeout,xdist.plugin")
+
+
+@pytest.fixture
+def all_plugins(few_plugins: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It loads those that are installed, as that of a user does."""
+    for name in ("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_PLUGINS"):
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
 def drakit(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Drakit]:
     """Run the command with its state and kubeconfig below ``home``; whatever still runs in the end is taken down."""
     monkeypatch.setenv("DRAKIT_HOME", str(home / "state"))

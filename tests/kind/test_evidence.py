@@ -14,6 +14,7 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.evidence import gather
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.usefixtures("few_plugins")
 
 
 def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: pytest.Pytester) -> None:

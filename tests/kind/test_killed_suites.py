@@ -26,7 +26,7 @@ def test_that_is_killed(cluster, driver):
 _SECONDS = 60.0
 
 
-@pytest.mark.usefixtures("signals_heard")
+@pytest.mark.usefixtures("signals_heard", "few_plugins")
 @pytest.mark.parametrize(
     ("number", "cluster_too"),
     [(signal.SIGKILL, False), (signal.SIGKILL, True), (signal.SIGTERM, False), (signal.SIGINT, False)],

@@ -10,6 +10,7 @@ import pytest
 from drakit_kind.features_off import to_turn_on
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.usefixtures("few_plugins")
 ROOT = Path(__file__).parents[2]
 
 
@@ -18,6 +19,7 @@ def _readme_example() -> str:
     return str(block)
 
 
+@pytest.mark.usefixtures("all_plugins")
 def test_the_example_of_the_readme_passes(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(_readme_example())
     result = pytester.runpytest_subprocess("--cluster-nodes", "1", timeout=100)
@@ -260,12 +262,11 @@ def test_what_kind_cannot_run_is_not_started_elsewhere(
     result.stdout.re_match_lines([r".*(in kind, only the scheduler can be drakit's|[Dd]ocker).*"])
 
 
-@pytest.mark.parametrize("chosen", [[], ["-p", "drakit_kind.pytest_plugin"]], ids=["all plugins", "this one alone"])
+@pytest.mark.parametrize("plugins", ["all_plugins", "few_plugins"])
 def test_the_options_of_kind_are_there_whatever_is_loaded(
-    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, chosen: list[str]
+    pytester: pytest.Pytester, request: pytest.FixtureRequest, plugins: str
 ) -> None:
     """pytest-kind brings them too, where it is installed and loaded."""
-    if chosen:
-        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    request.getfixturevalue(plugins)
     pytester.makepyfile("def test_it(request): assert request.config.getoption('--kind-image') == 'mine'")
-    pytester.runpytest_subprocess(*chosen, "--kind-image", "mine", timeout=60).assert_outcomes(passed=1)
+    pytester.runpytest_subprocess("--kind-image", "mine", timeout=60).assert_outcomes(passed=1)

@@ -16,6 +16,7 @@ from drakit_kind.home import ClusterHome
 from drakit_kind.shared_cluster import SharedCluster
 
 pytest_plugins = ["pytester"]
+pytestmark = pytest.mark.usefixtures("few_plugins")
 _SECONDS = 20
 _WORKERS = 4
 Shared = SharedCluster[str]
