@@ -67,6 +67,8 @@ def without_theirs(
     request: pytest.FixtureRequest, cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster]
 ) -> Iterator[WithoutTheirs]:
     """Such a cluster for one test, with one node."""
+    # After the shared cluster, for which all others wait; asked for here, as the test itself does not use it.
+    request.getfixturevalue("cluster")
     spec = replace(cluster_spec, name="ours", nodes=["node-1"], real=cluster_spec.real - {"scheduler"})
     cluster = start_cluster(spec)
     own: list[Driver] = []
