@@ -26,6 +26,7 @@ from e2e.machine.backends import Backend, Ending, Run, output_of
 
 _RUN_SECONDS = 500.0
 _GONE_SECONDS = 90.0
+_PAUSE = 0.3  # a look takes a tenth of a second, which whoever cleans up needs too
 # A pod runs on a real node: there is a container, its sandbox, its network, its devices are prepared. Then, when the
 # test says so, everything is done once more, on each node.
 _STORY = """
@@ -91,7 +92,7 @@ def _left_behind(backend: Backend, run: Run, before: frozenset[str]) -> list[str
     """What is there and was not before, once there is nothing, or when everything had time to go."""
     deadline = time.monotonic() + _GONE_SECONDS
     while (more := {*backend.footprint() - before, *_processes_of(run)}) and time.monotonic() < deadline:
-        time.sleep(0.1)
+        time.sleep(_PAUSE)
     return sorted(more)
 
 

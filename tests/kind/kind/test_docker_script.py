@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -100,6 +101,19 @@ def test_a_directory_of_somebody_else_is_refused(as_root: FakeDocker, tmp_path: 
     assert done.returncode == 1
     assert f"{directory} was not made by `.ci/docker start`" in done.stderr
     assert list(directory.iterdir()) == [directory / "one"]
+
+
+@pytest.mark.parametrize("action", ["start", "stop"])
+def test_one_waits_for_another_one_of_the_same_place(as_root: FakeDocker, directory: Path, action: str) -> None:
+    place = os.open(directory.parent, os.O_RDONLY)
+    fcntl.flock(place, fcntl.LOCK_EX)
+    with subprocess.Popen([str(SCRIPT), action, str(directory)]) as run:
+        with pytest.raises(subprocess.TimeoutExpired):
+            run.wait(1)
+        assert (directory / MARKER).exists()
+        os.close(place)
+        assert run.wait(_SECONDS) == {"start": 3, "stop": 0}[action]
+    assert not directory.exists()
 
 
 def test_nothing_is_to_be_stopped_where_nothing_was_started(as_root: FakeDocker, tmp_path: Path) -> None:
