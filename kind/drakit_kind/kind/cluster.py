@@ -8,12 +8,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import DAEMON_SETS, DEPLOYMENTS, NODES, PODS
 from drakit_kind.api import Api
 from drakit_kind.cluster import (
@@ -33,7 +35,7 @@ from drakit_kind.cluster_logs import part_head
 from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
 from drakit_kind.home import ClusterHome
-from drakit_kind.kind import component_images, credentials, driver_image, images, workloads
+from drakit_kind.kind import component_images, credentials, images, workloads
 from drakit_kind.kind.config import check_components, kind_config
 from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, remove_cluster
 from drakit_kind.kind.drivers import PodDriver
@@ -125,6 +127,7 @@ class KindCluster:
             chosen = images.node_images(self._spec, self._image, self._report)
             pod_images = list(images.pod_images(self._report))
             self._driver_image = pod_images[0][0]
+            self._image_note.write_text(self._driver_image)
             self._create(chosen)
             self._report("images into the nodes")
             for _, archive in pod_images:
@@ -138,8 +141,13 @@ class KindCluster:
 
     def join(self) -> None:
         """Use a cluster that another process has started in this ``home``, and that goes with that one."""
-        self._driver_image, _ = driver_image.archive(self._report)
+        self._driver_image = self._image_note.read_text()
         self._api = Api(self.kubeconfig, patience=self._spec.patience)
+
+    @property
+    def _image_note(self) -> Path:
+        """Says which image is in the nodes: who joins may have come to another one, as somebody edits the source."""
+        return self._home.directory / "driver-image"
 
     def leave(self) -> None:
         """Use it no more; it runs on."""
@@ -174,8 +182,7 @@ class KindCluster:
     def _set_up(self) -> None:
         self._restarts.settle()
         self._apply(workloads.access())
-        if self._spec.scheduler:
-            self._start_scheduler()
+        self._start_scheduler()
         for driver in self._spec.drivers:
             self.driver(driver).start()
 
@@ -234,19 +241,20 @@ class KindCluster:
     def logs(self, component: Component | None = None) -> str:
         """The log of one component on all its nodes, or of all components, with a line before each program's."""
         parts = [part for each in ([component] if component else COMPONENTS) for part in self._logs(each)]
-        return "\n".join(f"{part_head(name)}\n{text}" for name, text in parts)
+        return "\n".join(f"{part_head(name)}\n{_told(read)}" for name, read in parts)
 
-    def _logs(self, component: Component) -> Iterator[tuple[str, str]]:
+    def _logs(self, component: Component) -> Iterator[tuple[str, Callable[[], str]]]:
         if component == "kubelet":
-            for node in self._spec.nodes:
-                container = self._nodes.container(node)
-                yield f"kube-proxy of {node}", self._nodes.pod_log(container, "kube-proxy-*")
-                yield from ((f"{unit} of {node}", self._nodes.journal(container, unit)) for unit in _UNITS)
+            places = {self._nodes.control_plane: self._nodes.control_plane}
+            places |= {node: self._nodes.container(node) for node in self._spec.nodes}
+            for node, container in places.items():
+                yield f"kube-proxy of {node}", partial(self._nodes.pod_log, container, "kube-proxy-*")
+                yield from ((f"{unit} of {node}", partial(self._nodes.journal, container, unit)) for unit in _UNITS)
             return
         for program in PROGRAMS[component]:
-            yield program, self._nodes.component_log(program)
-        if component == "scheduler" and self._spec.scheduler:
-            yield "drakit's scheduler", self._scheduler_log()
+            yield program, partial(self._nodes.component_log, program)
+        if component == "scheduler":
+            yield "drakit's scheduler", self._scheduler_log
 
     def _scheduler_log(self) -> str:
         label = f"{workloads.NAME_LABEL}={SCHEDULER_NAME}"
@@ -297,3 +305,11 @@ class KindCluster:
             raise ClusterError(f"kind {action}: not done within {timeout:.0f} s:{log_tail(log)}") from None
         if status:
             raise ClusterError(f"kind cluster {self._name}: {action} failed; the end of {log}:{log_tail(log)}")
+
+
+def _told(read: Callable[[], str]) -> str:
+    """A log, or why it cannot be had: the others are worth as much."""
+    try:
+        return read()
+    except (ClusterError, *REQUEST_FAILURES) as error:
+        return f"this cannot be told: {error}\n"

@@ -77,12 +77,16 @@ def at_creation(spec: ClusterSpec, component: Component) -> Behaviour:
 
 
 def check_components(spec: ClusterSpec) -> None:
-    """Raise ``ClusterError`` for a combination of real components that kind cannot have."""
+    """Raise ``ClusterError`` for what kind cannot have."""
     if missing := sorted({"apiserver", "controllers", "kubelet"} - spec.real):
         raise ClusterError(
             f"in kind, only the scheduler can be drakit's: real must have {', '.join(missing)} too; for other "
             "combinations use the backend binaries"
         )
+    if not spec.scheduler:
+        raise ClusterError("in kind, drakit's drivers are pods, which a scheduler has to place: scheduler must be True")
+    if spec.token is not None or not spec.tls:
+        raise ClusterError("in kind, kubeadm makes the certificates that clients need: leave token and tls as they are")
 
 
 def _patches(spec: ClusterSpec, *, dns: bool) -> list[Object]:

@@ -51,14 +51,15 @@ class Restarts:
         self._spec = spec
         self._nodes = nodes
         self._api = api
-        self._now: dict[Component, Behaviour] = {each: at_creation(spec, each) for each in MAIN_PROGRAMS}
-        self._loaded = {(component, self._now[component].version) for component in MAIN_PROGRAMS}
+        self._now: dict[Component, Behaviour] = {each: Behaviour.of(spec, each) for each in MAIN_PROGRAMS}
+        self._loaded = {(each, at_creation(spec, each).version) for each in MAIN_PROGRAMS}
 
     def settle(self) -> None:
-        """Make of each component, as kind has created it, what the cluster's spec says."""
-        for component, before in self._now.items():
-            asked = Behaviour.of(self._spec, component)
-            if asked != before and component in self._spec.real:
+        """Make of each component, as kind has just created it, what the cluster's spec says."""
+        for component, asked in list(self._now.items()):
+            made = at_creation(self._spec, component)
+            if asked != made and component in self._spec.real:
+                self._now[component] = made
                 self.restart(component, asked)
 
     def restart(self, component: Component, behaviour: Behaviour) -> None:

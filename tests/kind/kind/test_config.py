@@ -100,8 +100,11 @@ def test_api_versions_and_the_port_are_kinds_own_fields() -> None:
         (replace(SPEC, real=frozenset({"apiserver", "controllers"})), "real must have kubelet too"),
         (replace(SPEC, real=frozenset()), "real must have apiserver, controllers, kubelet too"),
         (replace(SPEC, nodes=["a", "a"]), "each node needs a name of its own"),
+        (replace(SPEC, scheduler=False), "scheduler must be True"),
+        (replace(SPEC, token="t"), "leave token and tls as they are"),
+        (replace(SPEC, tls=False), "leave token and tls as they are"),
     ],
-    ids=["simulated kubelets", "nothing real", "two nodes of one name"],
+    ids=["simulated kubelets", "nothing real", "two nodes of one name", "no scheduler", "a token", "no TLS"],
 )
 def test_what_kind_cannot_do_is_refused_before_docker_is_asked(
     spec: ClusterSpec, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind import cluster, images
 from drakit_kind.kind.cluster import KindCluster
+from drakit_kind.kind.nodes import Nodes
 from tests.kind.kind.fake_docker import FakeDocker
 
 SPEC = ClusterSpec(name="story", nodes=["a"], real=frozenset(COMPONENTS))
@@ -37,3 +39,54 @@ def test_the_reason_of_a_failed_start_is_told_although_the_daemon_is_gone_too(
         KindCluster(SPEC, ClusterHome(home), kind=home / "kind").start()
     (note,) = error.value.__notes__
     assert "the daemon is gone" in note
+
+
+def test_who_joins_uses_the_image_that_is_in_the_nodes(
+    fake: FakeDocker, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also if somebody has edited the source since, from which another one would be made."""
+    fake.answers("exit 0")
+    monkeypatch.setattr(cluster, "Guard", NoGuard)
+    monkeypatch.setattr(images, "node_images", lambda *_: images.NodeImages({}, dns=False))
+    monkeypatch.setattr(images, "pod_images", lambda report: iter([("localhost/drakit:now", home / "image.tar")]))
+    starts, joins = (KindCluster(SPEC, ClusterHome(home), kind=home / "kind") for _ in range(2))
+    monkeypatch.setattr(starts, "_create", lambda chosen: None)
+    monkeypatch.setattr(starts, "_set_up", lambda: None)
+    monkeypatch.setattr(Nodes, "load", lambda *_: None)
+    starts.start()
+    monkeypatch.setattr(images, "pod_images", lambda report: iter([("localhost/drakit:edited", home / "image.tar")]))
+    (home / "kubeconfig").write_text(_KUBECONFIG)
+    joins.join()
+    assert joins._driver_image == "localhost/drakit:now"
+    joins.leave()
+
+
+_KUBECONFIG = """
+current-context: c
+contexts: [{name: c, context: {cluster: c, user: u}}]
+clusters: [{name: c, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: u, user: {token: t}}]
+"""
+
+
+_LOGS = """case "$*" in
+*etcd*) echo 'the daemon hiccups' >&2; exit 1;;
+*journalctl*) echo "$2: ${5##* }";;
+*/var/log/pods*) echo "2026-01-01T12:00:00Z stderr F in $2";;
+esac
+"""
+
+
+def test_the_log_of_a_component_has_each_of_its_programs_on_each_node(fake: FakeDocker, home: Path) -> None:
+    """One that cannot be read does not take the others along."""
+    fake.answers(_LOGS)
+    shown = KindCluster(SPEC, ClusterHome(home), kind=home / "kind")
+    name = shown.name
+    head, problem, *rest = filter(None, shown.logs("apiserver").splitlines())
+    assert (head, rest) == ("== etcd", ["== kube-apiserver", f"in {name}-control-plane"])
+    assert re.fullmatch("this cannot be told: .*: the daemon hiccups", problem)
+    kubelets = shown.logs("kubelet").splitlines()
+    heads = [line for line in kubelets if line.startswith("== ")]
+    programs = ("kube-proxy", "containerd", "kubelet")
+    assert heads == [f"== {program} of {node}" for node in (f"{name}-control-plane", "a") for program in programs]
+    assert f"{name}-worker: containerd" in kubelets

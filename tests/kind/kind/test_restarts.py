@@ -92,8 +92,16 @@ def test_what_kind_makes_of_one_version_becomes_what_the_spec_says(machines: Mac
     for program in ("kube-apiserver", "kube-controller-manager"):
         assert machines.manifest(program) == before[program]
     assert machines.started == []
-    changes.settle()
-    assert machines.loaded == ["kube-scheduler.tar"]
+
+
+def test_who_joins_a_cluster_puts_back_what_was_there_and_not_what_kind_has_made(machines: Machines) -> None:
+    spec = replace(SPEC, version=NEW, versions={"scheduler": OLD}, gates={"DRADeviceTaints": False})
+    Restarts(spec, cast(Any, machines), cast(Any, machines)).settle()
+    before = machines.manifest("kube-scheduler")
+    joined = Restarts(spec, cast(Any, machines), cast(Any, machines))
+    with pytest.raises(ClusterError, match="restart of kube-scheduler"):
+        joined.restart("scheduler", Behaviour(version=OLD, gates={BROKEN: True}))
+    assert machines.manifest("kube-scheduler") == before
 
 
 def test_an_image_whose_binary_is_not_here_is_left_to_the_node(
