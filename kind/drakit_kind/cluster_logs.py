@@ -29,7 +29,8 @@ def _joined(files: list[Path]) -> Iterator[str]:
     for path in files:
         if len(files) > 1:
             yield f"{part_head(path.stem)}\n"
-        yield from _lines(path)
+        for line in _lines(path):
+            yield line if line.endswith("\n") else f"{line}\n"  # the last one of a program that was killed
 
 
 def part_head(name: str) -> str:

@@ -6,7 +6,9 @@ failure in somebody's CI can be understood without a second run. Who wants all o
 
 from __future__ import annotations
 
+import hashlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,7 @@ from drakit_kind.cluster_logs import part_head
 _LINES = 60  # of each log
 _LEAST_LINES = 15  # of each of its parts
 _NAME_LENGTH = 150  # file systems take 255 bytes
+_HASH_LENGTH = 6
 
 
 def gather(api: Api, cluster: Cluster, drivers: Sequence[Driver], *, keep: Path | None = None) -> list[tuple[str, str]]:
@@ -41,14 +44,20 @@ def gather(api: Api, cluster: Cluster, drivers: Sequence[Driver], *, keep: Path 
 def _write(directory: Path, texts: Iterable[tuple[str, str]]) -> str:
     """A file for each; returns where they are."""
     directory.mkdir(parents=True, exist_ok=True)
+    names: Counter[str] = Counter()
     for title, text in texts:
-        (directory / f"{file_name(title)}.txt").write_text(text)
+        names[title] += 1
+        number = f" {names[title]}" if names[title] > 1 else ""  # drivers on different nodes may have one name
+        (directory / f"{file_name(title + number)}.txt").write_text(text)
     return f"are in {directory}"
 
 
 def file_name(title: str) -> str:
-    """A name for the file, or directory, of what is called so: of any length, with anything in it."""
-    return re.sub(r"[^\w.=-]+", "-", title).strip("-.")[:_NAME_LENGTH]
+    """A name for the file, or directory, of what is called so, and of nothing else: any length, any characters."""
+    name = re.sub(r"[^a-z0-9_.,=-]+", "-", title, flags=re.IGNORECASE | re.ASCII).strip("-.")
+    if name == title.replace(" ", "-") and len(name) <= _NAME_LENGTH:
+        return name
+    return f"{name[:_NAME_LENGTH]}-{hashlib.sha256(title.encode()).hexdigest()[:_HASH_LENGTH]}"
 
 
 def _told(lines: Callable[[], Iterable[str]]) -> Iterator[str]:
@@ -81,7 +90,7 @@ def _whole(log: Callable[[], str]) -> str:
 
 def _end(text: str) -> str:
     """The last lines, of each part where it has parts: of a control plane's programs, or of nodes."""
-    parts = re.split(rf"^(?={part_head('')})", text, flags=re.MULTILINE)
+    parts = [part for part in re.split(rf"^(?={part_head('')})", text, flags=re.MULTILINE) if part] or [""]
     lines = max(_LINES // len(parts), _LEAST_LINES)
     return "\n".join(line for part in parts for line in _last(part.splitlines(), lines))
 

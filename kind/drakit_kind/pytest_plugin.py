@@ -88,8 +88,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         "--keep-logs",
         metavar="DIR",
         type=Path,
-        help="write all of its cluster's logs to a directory of DIR for each test that fails, whose report has but "
-        "their last lines",
+        help="for each test that fails, write the logs of its cluster's components and drivers to a directory in DIR: "
+        "all of them, where the report has the last lines",
     )
 
 
@@ -162,7 +162,7 @@ def pytest_runtest_makereport(
     report = yield
     if report.failed:
         seen: list[tuple[str, str]] = item.stash.get(_SEEN, [])
-        report.sections += seen if report.when == "teardown" else evidence(item)
+        report.sections += seen if report.when == "teardown" else evidence(item, report.when)
     return report
 
 
@@ -346,7 +346,7 @@ def _note_failure(item: pytest.Item, api: Api, cluster: Cluster, drivers: list[D
 
     def note(kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, Exception):
-            item.stash[_SEEN] = evidence_of(item, cluster, api, drivers)
+            item.stash[_SEEN] = evidence_of(item, "teardown", cluster, api, drivers)
 
     return note
 

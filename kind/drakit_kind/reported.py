@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -44,24 +45,28 @@ def reported(item: pytest.Item, cluster: Cluster, api: Api, drivers: Sequence[Dr
         stack.remove(used)
 
 
-def evidence(item: pytest.Item) -> Sections:
+def evidence(item: pytest.Item, when: str) -> Sections:
     """Objects, events and logs of all that the test uses now: titles and texts. Never raises.
 
-    All of the logs go to ``--keep-logs``, into a directory for the test, and one in it for each cluster.
+    All of the logs go to ``--keep-logs``: into a directory for the test, in it one for ``when`` it failed (setup, call,
+    teardown), and there one for each cluster.
     """
     used = item.stash.get(_USED, [])
     return [
         section
         for number, each in enumerate(used, start=1)
-        for section in evidence_of(item, each.cluster, each.api, each.drivers, number=number)
+        for section in evidence_of(item, when, each.cluster, each.api, each.drivers, number=number)
     ]
 
 
 def evidence_of(
-    item: pytest.Item, cluster: Cluster, api: Api, drivers: Sequence[Driver], *, number: int = 1
+    item: pytest.Item, when: str, cluster: Cluster, api: Api, drivers: Sequence[Driver], *, number: int = 1
 ) -> Sections:
     """The same of one cluster, the test's first or another one."""
     from drakit_kind.evidence import file_name, gather
 
-    kept = item.config.getoption("--keep-logs", default=None)
-    return gather(api, cluster, drivers, keep=kept and kept / file_name(item.nodeid) / str(number))
+    keep: Path | None = item.config.getoption("--keep-logs", default=None)
+    if keep is not None:
+        # Of where pytest was started: the test may be elsewhere.
+        keep = item.config.invocation_params.dir / keep / file_name(item.nodeid) / when / str(number)
+    return gather(api, cluster, drivers, keep=keep)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import aiohttp
@@ -11,7 +12,7 @@ import pytest
 
 from drakit_client.errors import ApiError
 from drakit_kind.cluster import ClusterError
-from drakit_kind.evidence import gather
+from drakit_kind.evidence import file_name, gather
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.usefixtures("few_plugins")
@@ -47,10 +48,10 @@ def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: p
             "*log of apiserver*",
             "*log of scheduler*",
             "*all of the logs*",
-            "are in kept/*.py-test_it/1",
+            "are in */kept/*/call/1",
         ]
     )
-    (kept,) = pytester.path.glob("kept/*/1")
+    (kept,) = pytester.path.glob("kept/*.py-test_it-*/call/1")
     files = {file.name: file.read_text() for file in kept.iterdir()}
     assert sorted(re.sub(r"test-[0-9a-f]+", "TEST", name) for name in files) == [
         "log-of-apiserver.txt",
@@ -58,9 +59,9 @@ def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: p
         "log-of-driver-TEST.gpu.nvidia.com.txt",
         "log-of-kubelet.txt",
         "log-of-scheduler.txt",
-        "pods-claims-and-events.txt",
+        "pods,-claims-and-events.txt",
     ]
-    assert "event of waits: SaysNothing" in files["pods-claims-and-events.txt"]
+    assert "event of waits: SaysNothing" in files["pods,-claims-and-events.txt"]
 
 
 class Broken:
@@ -117,7 +118,7 @@ class Talkative(Broken):
 
 @pytest.mark.parametrize(
     ("programs", "heads", "lines"),
-    [([""], 0, 60), (["== a\n", "== b\n"], 2, 40), ([f"== {n}\n" for n in range(9)], 9, 9 * 15)],
+    [([""], 0, 60), (["== a\n"], 1, 60), (["== a\n", "== b\n"], 2, 60), ([f"== {n}\n" for n in range(9)], 9, 9 * 15)],
 )
 def test_a_report_has_the_end_of_what_each_program_said(
     tmp_path: Path, programs: list[str], heads: int, lines: int
@@ -128,6 +129,26 @@ def test_a_report_has_the_end_of_what_each_program_said(
     assert [line for line in shown if line.startswith("== ")] == [head.strip() for head in programs if head]
     assert (len(shown) - heads, shown[-1]) == (lines, "99")
     assert (tmp_path / "kept" / "log-of-kubelet.txt").read_text() + "\n" == cluster.logs()
+
+
+def test_logs_of_drivers_with_one_name_are_kept_beside_each_other(tmp_path: Path) -> None:
+    def driver(text: str) -> Any:
+        return SimpleNamespace(name="gpu.example.com", logs=lambda: text)
+
+    cluster: Any = Talkative("")
+    gather(cluster, cluster, [driver("one"), driver("two")], keep=tmp_path)
+    kept = {file.name: file.read_text() for file in tmp_path.glob("log-of-driver-*")}
+    assert kept == {"log-of-driver-gpu.example.com.txt": "one", "log-of-driver-gpu.example.com-2.txt": "two"}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("a[x/y]", "a[x-y]"), ("a[x]", "a[x-]"), ("é" * 200, "é" * 201), ("../../etc/passwd", "etc/passwd")],
+)
+def test_no_two_things_have_one_file(names: tuple[str, str]) -> None:
+    files = [file_name(name) for name in names]
+    assert len(set(files)) == 2
+    assert all(len(file.encode()) < 200 and "/" not in file and file.strip(".") for file in files)
 
 
 def test_logs_that_cannot_be_kept_are_no_other_failure(tmp_path: Path) -> None:

@@ -116,8 +116,9 @@ def test_one_waits_for_another_one_of_the_same_place(as_root: FakeDocker, direct
     assert not directory.exists()
 
 
-def test_nothing_is_to_be_stopped_where_nothing_was_started(as_root: FakeDocker, tmp_path: Path) -> None:
-    assert _run("stop", tmp_path / "none").returncode == 0
+@pytest.mark.parametrize("name", ["none", "none/below", "/none-of-drakit", "/none-of-drakit/below/that"])
+def test_nothing_is_to_be_stopped_where_nothing_was_started(as_root: FakeDocker, tmp_path: Path, name: str) -> None:
+    assert _run("stop", tmp_path / name).returncode == 0
 
 
 @pytest.mark.parametrize(
