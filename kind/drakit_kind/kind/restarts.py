@@ -106,7 +106,11 @@ class Restarts:
         )
 
     def _present_log(self, program: str) -> str:
-        return "".join(self._nodes.component_log(program, uid) for uid in self._uids(program))
+        if log := "".join(self._nodes.component_log(program, uid) for uid in self._uids(program)):
+            return log
+        # It has not started, e.g. for want of an image: then the kubelet knows why.
+        journal = self._nodes.journal(self._nodes.control_plane, "kubelet").splitlines(keepends=True)
+        return "".join(line for line in journal if program in line)
 
     def _containers(self, program: str) -> set[str]:
         """Of a static pod: a file of the kubelet's for each, there from its start until nothing of the pod is left.

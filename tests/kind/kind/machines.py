@@ -58,6 +58,7 @@ class Machines:
         self.nodes: dict[str, Object] = {}  # as their kubelets have reported
         self._silent: dict[str, int] = {}  # how many more looks each kubelet does not report for
         self._running = dict.fromkeys(self.files, version)
+        self.has_images = True  # and can pull them
         self.unseen: int | None = None  # which of the next looks at containers, counted from 1, shows none
         self._containers: dict[str, tuple[str, bytes]] = {}  # of static pods: the kubelet's file, and the manifest
         self._not_yet = dict.fromkeys(self._ports, 0)  # how many looks ago their manifest changed
@@ -104,7 +105,8 @@ class Machines:
         return f"{program} does not like {BROKEN}\n"
 
     def journal(self, container: str, unit: str) -> str:
-        return f"{unit} of {container} does not like {BROKEN}\n"
+        pulls = "" if self.has_images else "kube-scheduler: ErrImagePull\n"
+        return f"{unit} of {container} does not like {BROKEN}\n{pulls}"
 
     # What Api has.
 
@@ -126,7 +128,7 @@ class Machines:
             return
         if present is not None:
             del self._containers[program]
-        elif text is not None:
+        elif text is not None and self.has_images:
             uid = hashlib.sha256(text).hexdigest()[:8]
             self._containers[program] = (f"{_PODS}/{uid}/containers/{program}/{next(self._starts):08x}", text)
         self._not_yet[program] = 0

@@ -136,6 +136,15 @@ def test_one_that_neither_ends_nor_gets_ready_is_not_waited_for_without_end(
     assert not any(BROKEN in word for word in _container(machines, "kube-apiserver")["command"])
 
 
+def test_of_one_that_does_not_even_start_the_kubelet_says_why(
+    machines: Machines, changes: Restarts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restarts, "_READY_SECONDS", 0.2)
+    machines.has_images = False
+    with pytest.raises(ClusterError, match=r"the end of its log:\n  kube-scheduler: ErrImagePull$"):
+        changes.restart("scheduler", Behaviour(version=OLD))
+
+
 def test_a_removed_component_is_gone(machines: Machines, changes: Restarts) -> None:
     changes.remove("scheduler")
     assert machines.static_pods() == {"kube-apiserver", "kube-controller-manager"}
