@@ -10,6 +10,7 @@ KIND_IMAGE ?=
 # Tests also wait; stories do most of all for containers to start and to end.
 CORES := $(shell nproc 2>/dev/null || echo 2)
 JOBS ?= $(shell expr $(CORES) + 1)
+TESTS ?= tests
 E2E_JOBS_embedded := $(shell expr $(CORES) + 1)
 E2E_JOBS_binaries := $(shell expr $(CORES) \* 3)
 E2E_JOBS_kind := $(shell expr $(CORES) \* 3)
@@ -31,7 +32,7 @@ help:
 	@echo "make setup   create .venv with drakit (editable) and all that the tests need"
 	@echo "make setup-kind  the same with what kind clusters need; make e2e CLUSTER=kind does it by itself"
 	@echo "make demo    a DGX A100 and a TPU pool in a cluster, claims running, pictures of who got what  [CLUSTER=embedded|binaries]"
-	@echo "make test    unit tests and recorded vectors            [ARGS='-k quantity']"
+	@echo "make test    unit tests and recorded vectors            [ARGS='-k quantity' TESTS=tests/api]"
 	@echo "make e2e     the end-to-end suite                       [CLUSTER=embedded|binaries|kind VERSION=1.37.1 ARGS='-k tpu'"
 	@echo "                 GATES=A=true,B=false; default: needed, those that stories need and a version has off"
 	@echo "                 KIND_IMAGE=kindest/node:v1.37.1, of kind; without it one is made: Go and root]"
@@ -66,7 +67,7 @@ demo: setup $(if $(filter binaries,$(CLUSTER)),ready-binaries)
 	$(BIN)/drakit demo --cluster $(CLUSTER) $(ARGS)
 
 test: setup
-	$(BIN)/python -m pytest tests -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest $(TESTS) -n $(JOBS) $(ARGS)
 
 # With a node image of the user's, its tag says the version; VERSION=... says it where the tag does not.
 ASKED_VERSION := $(if $(and $(KIND_IMAGE),$(filter file,$(origin VERSION))),,--kubernetes-version $(VERSION))
