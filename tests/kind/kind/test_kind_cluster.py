@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -39,6 +40,17 @@ def test_the_reason_of_a_failed_start_is_told_although_the_daemon_is_gone_too(
         KindCluster(SPEC, ClusterHome(home), kind=home / "kind").start()
     (note,) = error.value.__notes__
     assert "the daemon is gone" in note
+
+
+def test_components_have_their_versions_before_anything_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    made = KindCluster(SPEC, ClusterHome(home), kind=home / "kind")
+    monkeypatch.setattr(cluster, "Restarts", lambda *_: SimpleNamespace(settle=lambda: steps.append("settle")))
+    monkeypatch.setattr(made, "_api", object())
+    monkeypatch.setattr(made, "_apply", lambda objects: steps.append("apply"))
+    monkeypatch.setattr(made, "_start_scheduler", lambda: steps.append("scheduler"))
+    made._set_up()
+    assert steps == ["settle", "apply", "scheduler"]
 
 
 def test_who_joins_uses_the_image_that_is_in_the_nodes(
