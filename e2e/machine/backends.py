@@ -107,8 +107,8 @@ def _kill_run(run: Run, home: Path) -> None:
     os.killpg(run.pid, signal.SIGKILL)
 
 
-def _press_ctrl_c(run: Run, home: Path) -> None:
-    """A terminal sends it to all processes in the foreground."""
+def press_ctrl_c(run: Run, home: Path | None = None) -> None:
+    """A terminal sends it to all processes in the foreground, workers too."""
     os.killpg(run.pid, signal.SIGINT)
 
 
@@ -181,7 +181,7 @@ KIND = Backend(
     endings=[
         Ending(name="kill the test run", moment=_WORKS_IN_KIND, end=_kill_run),
         Ending(name="kill the test run while kind makes nodes", moment=_STARTS_IN_KIND, end=_kill_run),
-        Ending(name="Ctrl-C", moment=_WORKS_IN_KIND, end=_press_ctrl_c),
-        Ending(name="Ctrl-C while kind makes nodes", moment=_STARTS_IN_KIND, end=_press_ctrl_c),
+        Ending(name="Ctrl-C", moment=_WORKS_IN_KIND, end=press_ctrl_c),
+        Ending(name="Ctrl-C while kind makes nodes", moment=_STARTS_IN_KIND, end=press_ctrl_c),
     ],
 )

@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.nodes.leftovers import RECORDS
-from e2e.machine.backends import Backend, Ending, Run, output_of
+from e2e.machine.backends import Backend, Ending, Run, output_of, press_ctrl_c
 
 _RUN_SECONDS = 500.0
 _GONE_SECONDS = 90.0
@@ -125,10 +125,6 @@ class _Running:
         (self.directory / "go-on").touch()
         assert self.run.wait(_RUN_SECONDS) == 0, output_of(self.directory)
 
-    def press_ctrl_c(self) -> None:
-        """A terminal sends it to all processes in the foreground, workers too."""
-        os.killpg(self.run.pid, signal.SIGINT)
-
 
 @contextmanager
 def _running_suite(backend: Backend, directory: Path, *, workers: int = 1) -> Iterator[_Running]:
@@ -164,6 +160,6 @@ def test_suites_that_end_in_order_leave_the_machine_and_each_other_as_they_were(
 def _ends_alone(backend: Backend, suite: _Running, other: _Running, before: frozenset[str]) -> None:
     """What the suite brought goes; what the other brought, or needs too, stays."""
     needed = other.own | {line for line in suite.own if _SHARED.fullmatch(line)}
-    suite.press_ctrl_c()
+    press_ctrl_c(suite.run)
     assert _left_behind(backend, suite.run, before | needed) == []
     assert needed - backend.footprint() == frozenset()
