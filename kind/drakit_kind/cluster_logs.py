@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from drakit_kind.cluster import Component
@@ -36,6 +36,19 @@ def _joined(files: list[Path]) -> Iterator[str]:
 def part_head(name: str) -> str:
     """The line before one of several logs that are shown as one."""
     return f"== {name}"
+
+
+def told(lines: Callable[[], Iterable[str]]) -> Iterator[str]:
+    """As many of the lines as can be had, and why there are no more."""
+    try:
+        yield from lines()
+    except Exception as error:  # whatever it is, it must not take the place of what is told beside it
+        yield f"this cannot be told: {type(error).__name__}: {error}"
+
+
+def whole(log: Callable[[], str]) -> str:
+    """All of a log, or why it cannot be had."""
+    return "\n".join(told(lambda: log().splitlines()))
 
 
 def _is_real(home: ClusterHome, component: Component) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import yaml
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.cluster import COMPONENTS, Cluster, Driver
-from drakit_kind.cluster_logs import part_head
+from drakit_kind.cluster_logs import part_head, told, whole
 
 _LINES = 60  # of each log
 _LEAST_LINES = 15  # of each of its parts
@@ -32,12 +32,12 @@ def gather(api: Api, cluster: Cluster, drivers: Sequence[Driver], *, keep: Path 
 
     Of logs, it is the last lines; all of them are written to the directory ``keep``, a file each.
     """
-    objects = "\n".join(_told(partial(_objects, api)))
-    logs = [(f"log of driver {_name(driver)}", _whole(driver.logs)) for driver in drivers]
-    logs += [(f"log of {component}", _whole(partial(cluster.logs, component))) for component in COMPONENTS]
+    objects = "\n".join(told(partial(_objects, api)))
+    logs = [(f"log of driver {_name(driver)}", whole(driver.logs)) for driver in drivers]
+    logs += [(f"log of {component}", whole(partial(cluster.logs, component))) for component in COMPONENTS]
     sections = [("pods, claims and events", objects), *((title, _end(text)) for title, text in logs)]
     if keep is not None:
-        sections.append(("all of the logs", "\n".join(_told(lambda: [_write(keep, [sections[0], *logs])]))))
+        sections.append(("all of the logs", "\n".join(told(lambda: [_write(keep, [sections[0], *logs])]))))
     return [(title, text) for title, text in sections if text.strip()]
 
 
@@ -60,14 +60,6 @@ def file_name(title: str) -> str:
     return f"{name[:_NAME_LENGTH]}-{hashlib.sha256(title.encode()).hexdigest()[:_HASH_LENGTH]}"
 
 
-def _told(lines: Callable[[], Iterable[str]]) -> Iterator[str]:
-    """As many of the lines as can be had."""
-    try:
-        yield from lines()
-    except Exception as error:  # whatever it is, it must not take the place of the failure that is reported
-        yield f"this cannot be told: {type(error).__name__}: {error}"
-
-
 def _objects(api: Api) -> Iterator[str]:
     for resource in (PODS, RESOURCE_CLAIMS):
         for obj in api.objects(resource):
@@ -81,11 +73,7 @@ def _status(obj: dict[str, Any]) -> str:
 
 
 def _name(driver: Driver) -> str:
-    return "".join(_told(lambda: [driver.name]))
-
-
-def _whole(log: Callable[[], str]) -> str:
-    return "\n".join(_told(lambda: log().splitlines()))
+    return "".join(told(lambda: [driver.name]))
 
 
 def _end(text: str) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 
 import yaml
 
-from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import DAEMON_SETS, DEPLOYMENTS, NODES, PODS
 from drakit_kind.api import Api
 from drakit_kind.cluster import (
@@ -31,7 +30,7 @@ from drakit_kind.cluster import (
     cleaning_up_after,
     silent,
 )
-from drakit_kind.cluster_logs import part_head
+from drakit_kind.cluster_logs import part_head, whole
 from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
 from drakit_kind.home import ClusterHome
@@ -241,9 +240,10 @@ class KindCluster:
     def logs(self, component: Component | None = None) -> str:
         """The log of one component on all its nodes, or of all components, with a line before each program's."""
         parts = [part for each in ([component] if component else COMPONENTS) for part in self._logs(each)]
-        return "\n".join(f"{part_head(name)}\n{_told(read)}" for name, read in parts)
+        return "\n".join(f"{part_head(name)}\n{whole(log)}" for name, log in parts)
 
     def _logs(self, component: Component) -> Iterator[tuple[str, Callable[[], str]]]:
+        """What each program is called, and how its log is had."""
         if component == "kubelet":
             places = {self._nodes.control_plane: self._nodes.control_plane}
             places |= {node: self._nodes.container(node) for node in self._spec.nodes}
@@ -305,11 +305,3 @@ class KindCluster:
             raise ClusterError(f"kind {action}: not done within {timeout:.0f} s:{log_tail(log)}") from None
         if status:
             raise ClusterError(f"kind cluster {self._name}: {action} failed; the end of {log}:{log_tail(log)}")
-
-
-def _told(read: Callable[[], str]) -> str:
-    """A log, or why it cannot be had: the others are worth as much."""
-    try:
-        return read()
-    except (ClusterError, *REQUEST_FAILURES) as error:
-        return f"this cannot be told: {error}\n"
