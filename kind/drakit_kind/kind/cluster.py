@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -40,9 +39,9 @@ from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_n
 from drakit_kind.kind.drivers import PodDriver
 from drakit_kind.kind.guard import Guard
 from drakit_kind.kind.nodes import Nodes
+from drakit_kind.kind.program import kind_program
 from drakit_kind.kind.restarts import Restarts
 from drakit_kind.kind.sessions import run_in_session
-from drakit_kind.kubernetes.assets import assets_of
 from drakit_kind.spawn import log_tail
 
 Object = dict[str, Any]
@@ -67,7 +66,7 @@ class KindCluster:
         spec: ClusterSpec,
         home: ClusterHome,
         *,
-        kind: Path | None = None,
+        kind: str | Path | None = None,
         image: str | None = None,
         report: Report = silent,
     ) -> None:
@@ -114,8 +113,8 @@ class KindCluster:
         check_components(self._spec)
         for driver in self._spec.drivers:
             workloads.instance_name(driver)  # which finds what is wrong in it
+        kind_program(self._spec, self._kind)
         check_daemon()
-        self._program()
         if cluster_containers(self._name):
             raise ClusterError(f"cluster {self._spec.name} is there already, as {self._name}; stop it first")
         self._home.make()
@@ -281,24 +280,12 @@ class KindCluster:
     def _apply(self, objects: Sequence[Object]) -> None:
         self._connected.apply(*objects, resources=workloads.RESOURCES)
 
-    def _program(self) -> Path:
-        """The kind that was named, drakit's own build, or the one in PATH."""
-        found = self._kind or assets_of(self._spec, self._spec.version).find("kind")
-        if found is None and (in_path := shutil.which("kind")) is not None:
-            found = Path(in_path)
-        if found is None:
-            raise ClusterError(
-                "there is no kind in PATH; install it, name one with --kind-bin, or build it: "
-                f"`drakit kubernetes build {self._spec.version} --only kind`"
-            )
-        return found
-
     def _adapter(self, action: str, *options: str, timeout: float) -> None:
         """Create or delete, in a process of its own; what kind prints is kept in ``kind.log``."""
         log = self._home.directory / "kind.log"
         command = [sys.executable, "-m", "drakit_kind.kind.pytest_kind_adapter", action, "--name", self._name]
         command += ["--directory", str(self._home.directory), "--kubeconfig", str(self.kubeconfig)]
-        command += ["--kind", str(self._program()), *options]
+        command += ["--kind", str(kind_program(self._spec, self._kind)), *options]
         try:
             status = run_in_session(command, log, timeout=timeout)
         except subprocess.TimeoutExpired:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -37,14 +38,14 @@ def test_the_reason_of_a_failed_start_is_told_although_the_daemon_is_gone_too(
     monkeypatch.setattr(cluster, "Guard", NoGuard)
     monkeypatch.setattr(images, "node_images", no_images)
     with pytest.raises(ClusterError, match="no node image") as error:
-        KindCluster(SPEC, ClusterHome(home), kind=home / "kind").start()
+        KindCluster(SPEC, ClusterHome(home), kind=sys.executable).start()
     (note,) = error.value.__notes__
     assert "the daemon is gone" in note
 
 
 def test_components_have_their_versions_before_anything_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
-    made = KindCluster(SPEC, ClusterHome(home), kind=home / "kind")
+    made = KindCluster(SPEC, ClusterHome(home), kind=sys.executable)
     monkeypatch.setattr(cluster, "Restarts", lambda *_: SimpleNamespace(settle=lambda: steps.append("settle")))
     monkeypatch.setattr(made, "_api", object())
     monkeypatch.setattr(made, "_apply", lambda objects: steps.append("apply"))
@@ -61,7 +62,7 @@ def test_who_joins_uses_the_image_that_is_in_the_nodes(
     monkeypatch.setattr(cluster, "Guard", NoGuard)
     monkeypatch.setattr(images, "node_images", lambda *_: images.NodeImages({}, dns=False))
     monkeypatch.setattr(images, "pod_images", lambda report: iter([("localhost/drakit:now", home / "image.tar")]))
-    starts, joins = (KindCluster(SPEC, ClusterHome(home), kind=home / "kind") for _ in range(2))
+    starts, joins = (KindCluster(SPEC, ClusterHome(home), kind=sys.executable) for _ in range(2))
     monkeypatch.setattr(starts, "_create", lambda chosen: None)
     monkeypatch.setattr(starts, "_set_up", lambda: None)
     monkeypatch.setattr(Nodes, "load", lambda *_: None)
@@ -92,7 +93,7 @@ esac
 def test_the_log_of_a_component_has_each_of_its_programs_on_each_node(fake: FakeDocker, home: Path) -> None:
     """One that cannot be read does not take the others along."""
     fake.answers(_LOGS)
-    shown = KindCluster(SPEC, ClusterHome(home), kind=home / "kind")
+    shown = KindCluster(SPEC, ClusterHome(home), kind=sys.executable)
     name = shown.name
     head, problem, *rest = filter(None, shown.logs("apiserver").splitlines())
     assert (head, rest) == ("== etcd", ["== kube-apiserver", f"in {name}-control-plane"])
