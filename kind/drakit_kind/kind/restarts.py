@@ -102,7 +102,7 @@ class Restarts:
             program,
             lambda: bool(self._containers(program) - before) and self._is_healthy(manifest),
             log=lambda: self._present_log(program),
-            crashes=lambda: self._crashes(program),
+            crashes=lambda: len(self._containers(program) - before) - 1,
         )
 
     def _present_log(self, program: str) -> str:
@@ -115,8 +115,8 @@ class Restarts:
     def _containers(self, program: str) -> set[str]:
         """Of a static pod: a file of the kubelet's for each, there from its start until nothing of the pod is left.
 
-        Its name is of that start alone, also where it is the same pod (``makeMounts`` in
-        pkg/kubelet/kuberuntime/kuberuntime_container.go).
+        Those of containers that have ended stay, and each name is of one start alone, also where it is the same pod
+        (``makeMounts`` in pkg/kubelet/kuberuntime/kuberuntime_container.go).
         """
         pattern = f"{_PODS}/*/containers/{program}/*"
         return set(self._nodes.search(self._nodes.control_plane, _PODS, "-maxdepth", "4", "-path", pattern).split())
@@ -185,14 +185,6 @@ class Restarts:
             return is_ready_since(self._api.find(NODES, node), began)
         except (*REQUEST_FAILURES, TimeoutError):
             return False
-
-    def _crashes(self, program: str) -> int:
-        """How often the present static pod's container has ended; its logs are numbered from 0."""
-        uids = self._uids(program)
-        pattern = f"/var/log/pods/*/{program}/*.log"
-        logs = self._nodes.search(self._nodes.control_plane, "/var/log/pods", "-path", pattern).split()
-        numbers = [PurePosixPath(path).stem for path in logs if path.split("/")[4].rpartition("_")[2] in uids]
-        return max(map(int, numbers), default=0)
 
     def _kubelet_crashes(self, container: str) -> int:
         """How often a kubelet has ended since it was restarted."""
