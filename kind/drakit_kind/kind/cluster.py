@@ -33,13 +33,14 @@ from drakit_kind.cluster_logs import part_head, whole
 from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
 from drakit_kind.home import ClusterHome
-from drakit_kind.kind import component_images, credentials, images, workloads
+from drakit_kind.kind import component_images, credentials, images, network, workloads
 from drakit_kind.kind.config import check_components, kind_config
-from drakit_kind.kind.docker import check_daemon, cluster_containers, has_kind_network, remove_cluster
+from drakit_kind.kind.docker import check_daemon, cluster_containers
 from drakit_kind.kind.drivers import PodDriver
 from drakit_kind.kind.guard import Guard
 from drakit_kind.kind.nodes import Nodes
 from drakit_kind.kind.program import kind_program
+from drakit_kind.kind.removal import remove_cluster
 from drakit_kind.kind.restarts import Restarts
 from drakit_kind.kind.sessions import run_in_session
 from drakit_kind.spawn import log_tail
@@ -80,7 +81,7 @@ class KindCluster:
         self._name = f"drakit-{spec.name}-{place}"
         self._nodes = Nodes(self._name, spec.nodes)
         self._guard: Guard | None = None
-        self._new_network = False
+        self._settled = True  # nothing that kind has asked of the daemon is still under way
         self._api: Api | None = None
         self._changes: Restarts | None = None
         self._driver_image = ""
@@ -118,8 +119,7 @@ class KindCluster:
         if cluster_containers(self._name):
             raise ClusterError(f"cluster {self._spec.name} is there already, as {self._name}; stop it first")
         self._home.make()
-        self._new_network = not has_kind_network()
-        self._guard = Guard(self._name, self._home.directory, network=self._new_network)
+        self._guard = Guard(self._name, self._home.directory)
         try:
             self._home.write_spec(self._spec)
             chosen = images.node_images(self._spec, self._image, self._report)
@@ -157,7 +157,10 @@ class KindCluster:
         config = self._home.directory / "kind.yaml"
         config.write_text(yaml.safe_dump(kind_config(self._spec, chosen.by_version, dns=chosen.dns), sort_keys=False))
         self._report(f"kind create cluster {self._name}")
+        network.note_if_new(self._home.directory)
+        self._settled = False
         self._adapter("create", "--config", str(config), timeout=_CREATE_SECONDS)
+        self._settled = True
         credentials.move_to_files(self.kubeconfig)
         self._api = Api(self.kubeconfig, patience=self._spec.patience)
         self._api.wait_all(NODES, self._all_ready, timeout=_READY_SECONDS, what="Ready")
@@ -214,7 +217,10 @@ class KindCluster:
             if cluster_containers(self._name):
                 self._adapter("delete", timeout=_DELETE_SECONDS)
         finally:
-            remove_cluster(self._name, network=self._new_network)
+            if not self._settled:
+                self._report(f"removing what is still made of {self._name}")
+            remove_cluster(self._name, self._home.directory, settled=self._settled)
+            self._settled = True
             if self._guard is not None:
                 self._guard.dismiss()
                 self._guard = None

@@ -7,7 +7,6 @@ the one that matters; a library with an opinion of its own could reach another.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -18,7 +17,6 @@ _CALL_SECONDS = 60.0
 _LOAD_SECONDS = 300.0
 # pkg/cluster/internal/providers/docker of kind.
 _CLUSTER_LABEL = "io.x-k8s.kind.cluster"
-_NETWORK = "kind"
 
 
 def docker(*arguments: str, timeout: float = _CALL_SECONDS, stdin: IO[bytes] | bytes | None = None) -> str:
@@ -76,19 +74,6 @@ def cluster_containers(cluster: str) -> list[str]:
     return docker("ps", "--all", "--filter", f"label={_CLUSTER_LABEL}={cluster}", "--format", "{{.Names}}").split()
 
 
-def has_kind_network() -> bool:
-    """Whether kind has made its network, which it never removes."""
-    return bool(docker("network", "ls", "--quiet", "--filter", f"name=^{_NETWORK}$").strip())
-
-
 def remove_nodes(cluster: str) -> bool:
     """Remove a kind cluster's nodes with all that is in them; whether there were any."""
     return remove_containers(f"label={_CLUSTER_LABEL}={cluster}")
-
-
-def remove_cluster(cluster: str, *, network: bool) -> None:
-    """Remove a kind cluster's nodes; ``network``: kind's too, if nobody is in it any more."""
-    remove_nodes(cluster)
-    if network:
-        with suppress(ClusterError):  # another cluster uses it
-            docker("network", "rm", _NETWORK)

@@ -13,14 +13,12 @@ from pathlib import Path
 
 from drakit_kind import guards
 from drakit_kind.cluster import ClusterError
-from drakit_kind.kind.docker import remove_cluster, remove_nodes
+from drakit_kind.kind.removal import remove_cluster
 
 log = logging.getLogger("drakit.guard")
 
-# What was asked of the daemon before everything else ended, it still does.
-_LOOKS = 3
+_ATTEMPTS = 30
 _PAUSE = 2.0
-_ATTEMPTS = 30  # that may fail
 
 
 class Guard:
@@ -29,9 +27,8 @@ class Guard:
     What it has to say is in ``guard.log`` of the directory, which stays if the cluster cannot be removed.
     """
 
-    def __init__(self, cluster: str, directory: Path, *, network: bool) -> None:
-        arguments = (cluster, str(directory), str(int(network)))
-        self._process = guards.start("drakit_kind.kind.guard", *arguments, log=directory / "guard.log")
+    def __init__(self, cluster: str, directory: Path) -> None:
+        self._process = guards.start("drakit_kind.kind.guard", cluster, str(directory), log=directory / "guard.log")
 
     def dismiss(self) -> None:
         """The cluster is gone, or shall stay."""
@@ -41,27 +38,25 @@ class Guard:
             self._process.stdin.close()
 
 
-def remove(cluster: str, directory: Path, *, network: bool) -> None:
+def remove(cluster: str, directory: Path) -> None:
     """Remove a cluster and its directory, although what made it may still be at work in the daemon."""
-    nothing = failed = 0
-    while nothing < _LOOKS:
+    for attempt in range(1, _ATTEMPTS + 1):
         try:
-            nothing = 0 if remove_nodes(cluster) else nothing + 1
+            remove_cluster(cluster, directory, settled=False)
+            break
         except ClusterError:
             log.exception("removing %s failed", cluster)
-            failed, nothing = failed + 1, 0
-            if failed == _ATTEMPTS:
+            if attempt == _ATTEMPTS:
                 raise
-        time.sleep(_PAUSE)
-    remove_cluster(cluster, network=network)
+            time.sleep(_PAUSE)
     shutil.rmtree(directory, ignore_errors=True)
 
 
 def main() -> None:
-    """``python -m drakit_kind.kind.guard CLUSTER DIRECTORY 0|1``; 1: kind's network goes, if nobody else is in it."""
+    """``python -m drakit_kind.kind.guard CLUSTER DIRECTORY``."""
     guards.wait_for_starter()
-    cluster, directory, network = sys.argv[1:]
-    remove(cluster, Path(directory), network=network == "1")
+    cluster, directory = sys.argv[1:]
+    remove(cluster, Path(directory))
 
 
 if __name__ == "__main__":

@@ -11,17 +11,18 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.kind import guard
+from drakit_kind.kind import guard, removal
 from tests.kind.kind.fake_docker import FakeDocker
 
 CLUSTER = "drakit-story"
 PS = f"ps --all --quiet --filter label=io.x-k8s.kind.cluster={CLUSTER}"
 REMOVED = "rm --force --volumes node-1 node-2"
+NETWORK = "network ls --quiet --no-trunc --filter name=^kind$"
 _STARTER = """
 import sys, time
 from pathlib import Path
 from drakit_kind.kind.guard import Guard
-guard = Guard("drakit-story", Path(sys.argv[1]), network=False)
+guard = Guard("drakit-story", Path(sys.argv[1]))
 if sys.argv[2] == "dismiss":
     guard.dismiss()
 print("ready", flush=True)
@@ -37,7 +38,8 @@ case $(grep -c ^ps "$(dirname "$0")/calls") in {cases} esac"""
 
 
 @pytest.fixture
-def directory(tmp_path: Path) -> Path:
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
     directory = tmp_path / "cluster"
     directory.mkdir()
     (directory / "kubeconfig").touch()
@@ -47,30 +49,29 @@ def directory(tmp_path: Path) -> Path:
 @pytest.fixture
 def looks(monkeypatch: pytest.MonkeyPatch) -> int:
     """How often in a row it must find nothing."""
-    monkeypatch.setattr(guard, "_PAUSE", 0)
-    return guard._LOOKS
+    for module in (guard, removal):
+        monkeypatch.setattr(module, "_PAUSE", 0)
+    return removal._LOOKS
 
 
-@pytest.mark.parametrize("network", [True, False], ids=["kind's network was new", "kind's network was there before"])
-def test_a_cluster_goes_with_its_directory(fake: FakeDocker, directory: Path, looks: int, network: bool) -> None:
+def test_a_cluster_goes_with_its_directory(fake: FakeDocker, directory: Path, looks: int) -> None:
     fake.answers(_nth_look("echo node-1 node-2"))
-    guard.remove(CLUSTER, directory, network=network)
-    assert fake.calls == [PS, REMOVED, *[PS] * (looks + 1), *(["network rm kind"] if network else [])]
+    guard.remove(CLUSTER, directory)
+    assert fake.calls == [PS, REMOVED, *[PS] * looks, NETWORK]
     assert not directory.exists()
 
 
 def test_containers_that_are_made_after_a_look_go_too(fake: FakeDocker, directory: Path, looks: int) -> None:
     """The daemon goes on with what kind had asked it for before it was killed."""
     fake.answers(_nth_look("", "echo node-1 node-2", "", "echo node-1 node-2"))
-    guard.remove(CLUSTER, directory, network=False)
+    guard.remove(CLUSTER, directory)
     assert fake.calls[:6] == [PS, PS, REMOVED, PS, PS, REMOVED]
-    assert set(fake.calls[6:]) == {PS}
-    assert len(fake.calls[6:]) == looks + 1
+    assert fake.calls[6:] == [*[PS] * looks, NETWORK]
 
 
 def test_a_daemon_that_does_not_answer_at_first_is_asked_again(fake: FakeDocker, directory: Path, looks: int) -> None:
     fake.answers(_nth_look("exit 1", "exit 1", "echo node-1 node-2"))
-    guard.remove(CLUSTER, directory, network=False)
+    guard.remove(CLUSTER, directory)
     assert REMOVED in fake.calls
     assert not directory.exists()
 
@@ -80,7 +81,7 @@ def test_where_a_cluster_cannot_be_removed_its_directory_says_why(
 ) -> None:
     fake.answers("echo the daemon is gone >&2; exit 1")
     with pytest.raises(ClusterError, match="the daemon is gone"):
-        guard.remove(CLUSTER, directory, network=False)
+        guard.remove(CLUSTER, directory)
     assert directory.exists()
     assert f"removing {CLUSTER} failed" in caplog.text
 

@@ -12,7 +12,7 @@ import pytest
 
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
 from drakit_kind.home import ClusterHome
-from drakit_kind.kind import cluster, images
+from drakit_kind.kind import cluster, images, removal
 from drakit_kind.kind.cluster import KindCluster
 from drakit_kind.kind.nodes import Nodes
 from tests.kind.kind.fake_docker import FakeDocker
@@ -26,6 +26,13 @@ class NoGuard:
     def dismiss(self) -> None: ...
 
 
+@pytest.fixture(autouse=True)
+def _this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(cluster, "Guard", NoGuard)
+    monkeypatch.setattr(removal, "_PAUSE", 0)
+
+
 def test_the_reason_of_a_failed_start_is_told_although_the_daemon_is_gone_too(
     fake: FakeDocker, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -35,12 +42,34 @@ def test_the_reason_of_a_failed_start_is_told_although_the_daemon_is_gone_too(
         fake.answers("echo 'the daemon is gone' >&2; exit 1")
         raise ClusterError("no node image")
 
-    monkeypatch.setattr(cluster, "Guard", NoGuard)
     monkeypatch.setattr(images, "node_images", no_images)
     with pytest.raises(ClusterError, match="no node image") as error:
         KindCluster(SPEC, ClusterHome(home), kind=sys.executable).start()
     (note,) = error.value.__notes__
     assert "the daemon is gone" in note
+
+
+def test_what_the_daemon_still_makes_after_an_interrupted_start_goes_too(
+    fake: FakeDocker, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had been asked for a container when kind was killed, and answers a look before that one is there."""
+    fake.answers("""case "$*" in
+"ps --all --quiet"*) [ $(grep -c "^ps --all --quiet" "$(dirname "$0")/calls") != 2 ] || echo late-node;;
+esac""")
+    dismissed: list[int] = []
+    monkeypatch.setattr(NoGuard, "dismiss", lambda _: dismissed.append(len(fake.calls)))
+    _starts_with_images(monkeypatch, home)
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    made = KindCluster(SPEC, ClusterHome(home), kind=sys.executable)
+    monkeypatch.setattr(made, "_adapter", interrupted)
+    monkeypatch.setattr(cluster, "kind_config", lambda *_, **__: {})
+    with pytest.raises(KeyboardInterrupt):
+        made.start()
+    assert "rm --force --volumes late-node" in fake.calls
+    assert dismissed == [len(fake.calls)]
 
 
 def test_components_have_their_versions_before_anything_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,9 +88,7 @@ def test_who_joins_uses_the_image_that_is_in_the_nodes(
 ) -> None:
     """Also if somebody has edited the source since, from which another one would be made."""
     fake.answers("exit 0")
-    monkeypatch.setattr(cluster, "Guard", NoGuard)
-    monkeypatch.setattr(images, "node_images", lambda *_: images.NodeImages({}, dns=False))
-    monkeypatch.setattr(images, "pod_images", lambda report: iter([("localhost/drakit:now", home / "image.tar")]))
+    _starts_with_images(monkeypatch, home)
     starts, joins = (KindCluster(SPEC, ClusterHome(home), kind=sys.executable) for _ in range(2))
     monkeypatch.setattr(starts, "_create", lambda chosen: None)
     monkeypatch.setattr(starts, "_set_up", lambda: None)
@@ -72,6 +99,11 @@ def test_who_joins_uses_the_image_that_is_in_the_nodes(
     joins.join()
     assert joins._driver_image == "localhost/drakit:now"
     joins.leave()
+
+
+def _starts_with_images(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setattr(images, "node_images", lambda *_: images.NodeImages({}, dns=False))
+    monkeypatch.setattr(images, "pod_images", lambda report: iter([("localhost/drakit:now", home / "image.tar")]))
 
 
 _KUBECONFIG = """

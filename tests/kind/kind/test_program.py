@@ -39,8 +39,8 @@ def test_the_one_that_is_named_comes_first_then_drakits_build_then_that_in_path(
     built = _program(tmp_path / "built" / "kind")
     monkeypatch.setenv("DRAKIT_KUBERNETES_DIR", str(built.parent))
     assert kind_program(SPEC, None) == built
-    for name, program in {named: named, "./my-kind": named, "kind": in_path}.items():
-        assert kind_program(SPEC, name) == program
+    assert kind_program(SPEC, named) == kind_program(SPEC, "./my-kind") == named
+    assert kind_program(SPEC, "kind") == in_path
 
 
 @pytest.mark.parametrize("name", ["missing", "not-executable", "directory", "name-in-path"])

@@ -1,0 +1,47 @@
+"""kind's Docker network, which kind makes with a first cluster and never removes: it goes with the last of ours.
+
+One that was there before drakit's first cluster is somebody else's and stays.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+from drakit_kind.cluster import ClusterError, silent
+from drakit_kind.kind.docker import docker
+from drakit_kind.kubernetes.cache import cache_directory
+from drakit_kind.turns import one_at_a_time
+
+_NETWORK = "kind"
+_NOTE = "network-is-new"
+
+
+def note_if_new(directory: Path) -> None:
+    """Just before kind creates a cluster: note in the cluster's directory whether it will make the network for it."""
+    note = directory / _NOTE
+    if _network_id():
+        note.unlink(missing_ok=True)
+    else:
+        note.touch()
+
+
+def release(directory: Path) -> None:
+    """When the nodes of the cluster in ``directory`` are gone: remove the network, if one of ours has made it.
+
+    If a container uses it, running or not, the network's id is remembered for the next cluster of ours that ends.
+    """
+    note, made = directory / _NOTE, cache_directory() / "kind" / "network"
+    with one_at_a_time(made.with_suffix(".lock"), silent):
+        network = _network_id()
+        if network and (note.exists() or (made.exists() and made.read_text() == network)):
+            made.write_text(network)
+            if not docker("ps", "--all", "--quiet", "--filter", f"network={network}").strip():
+                with suppress(ClusterError):  # somebody has come meanwhile
+                    docker("network", "rm", network)
+                    made.unlink()
+        note.unlink(missing_ok=True)
+
+
+def _network_id() -> str:
+    return docker("network", "ls", "--quiet", "--no-trunc", "--filter", f"name=^{_NETWORK}$").strip()
