@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import re
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -17,6 +19,8 @@ import click
 
 from drakit_kind.backends import BACKENDS, Backend, real_components
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError
+from drakit_kind.conformance.pytest_options import last_of, refuse_settled
+from drakit_kind.conformance.records import RECORDS
 from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
 from drakit_kind.readable_errors import readable_errors
 
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
     from drakit_kind.conformance.runs import Configuration, Run
 
 _NEEDED = ("jinja2", "pytest", "pytest_timeout", "xdist")
+_RESULTS = ("index.html", "junit.xml")
 
 
 @click.command()
@@ -115,15 +120,17 @@ def conformance(
     drakit conformance --cluster kind -- --kind-image kindest/node:v1.36.3
     """
     end_in_order_on_signals()
-    with _not_run(), readable_errors():
+    with _interruptible(), _not_run(), readable_errors():
+        _remove_results(output)
         _require_pytest()
+        refuse_settled(pytest_options)
         if drivers or kubeconfig:
             _refuse_own(backend, versions, gates, matrix, jobs)
             configurations = _foreign(drivers, kubeconfig)
         else:
             configurations = _own(backend, versions, gates, matrix, pytest_options)
         runs = _run_all(configurations, output, jobs, pytest_options)
-    _write(output, runs)
+        _write(output, runs)
     judged = _judged(runs)
     for run in judged:
         _tell(run)
@@ -143,6 +150,28 @@ def _not_run() -> Iterator[None]:
         yield
     except click.ClickException as error:
         raise _NotRun(error.message) from error
+
+
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Before the first run and after the last one there is nothing to take away; a run itself sees to what it made."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        sys.exit(INTERRUPTED_STATUS)
+
+
+def _remove_results(output: Path) -> None:
+    """Of an earlier call: whatever this one comes to, they must not be taken for its own.
+
+    A directory of a run is one that has its records. What else somebody keeps there stays.
+    """
+    for name in _RESULTS:
+        (output / name).unlink(missing_ok=True)
+    for records in output.glob(f"run-*/{RECORDS}"):
+        if re.fullmatch(r"run-\d+", records.parent.name):
+            shutil.rmtree(records.parent)
 
 
 def _require_pytest() -> None:
@@ -167,7 +196,6 @@ def _own(
     backend: Backend | None, versions: tuple[str, ...], gates: tuple[str, ...], matrix: bool, options: Sequence[str]
 ) -> list[Configuration]:
     from drakit_api.features import parse_gates
-    from drakit_kind.conformance.pytest_options import last_of
     from drakit_kind.conformance.runs import Configuration
     from drakit_kind.features_off import NEEDED
 
@@ -184,8 +212,9 @@ def _own(
             parse_gates(text)
     real = last_of(options, "--real")
     real_components(backend, real)
+    emulated = last_of(options, "--emulated-version")
     configurations = [
-        Configuration(backend=backend, version=version, gates=text, real=real)
+        Configuration(backend=backend, version=version, gates=text, real=real, emulated=emulated)
         for version, text in product(versions or (KUBERNETES_VERSION,), gates or ("",))
     ]
     return [*configurations, *([Configuration(backend=backend, matrix=True, real=real)] if matrix else [])]
@@ -193,7 +222,6 @@ def _own(
 
 def _of_image(options: Sequence[str], versions: tuple[str, ...]) -> tuple[str, ...]:
     """The versions to run: of a node image that the user names, as its tag says."""
-    from drakit_kind.conformance.pytest_options import last_of
     from drakit_kind.features_off import tagged_version
 
     image = last_of(options, "--kind-image") or ""
@@ -254,9 +282,9 @@ def _write(output: Path, runs: list[Run]) -> None:
     from drakit_kind.conformance import junit, page
 
     command = shlex.join(["drakit", *sys.argv[1:]])
-    page.write(output / "index.html", _judged(runs), title="DRA conformance", command=command, when=datetime.now(UTC))
-    files = [output / f"run-{number}" / "junit.xml" for number, _ in enumerate(runs, start=1)]
-    merged = ElementTree.ElementTree(junit.merge(runs, files))
+    judged = _judged(runs)
+    page.write(output / "index.html", judged, title="DRA conformance", command=command, when=datetime.now(UTC))
+    merged = ElementTree.ElementTree(junit.merge(judged))
     merged.write(output / "junit.xml", encoding="utf-8", xml_declaration=True)
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from xml.etree import ElementTree
 
 from drakit_kind.conformance.records import STORY, Record
@@ -14,16 +13,29 @@ from drakit_kind.conformance.runs import Run
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def merge(runs: Sequence[Run], files: Iterable[Path]) -> ElementTree.Element:
-    """One element with the suites of all runs; ``files`` are what pytest wrote for each, where it came to that."""
+def merge(runs: Iterable[Run]) -> ElementTree.Element:
+    """One element with the suites of all runs, as pytest wrote them, where it came to that.
+
+    A run without a judgement has a suite with an error that says why: who reads XML alone must not take it for success.
+    """
     merged = ElementTree.Element("testsuites", name="drakit conformance")
-    for run, file in zip(runs, files, strict=True):
-        if file.exists():
+    for run in runs:
+        if run.junit is not None and run.junit.exists():
             # Written by pytest a moment ago, in a directory of ours.
-            suites = ElementTree.parse(file).getroot()  # noqa: S314
+            suites = ElementTree.parse(run.junit).getroot()  # noqa: S314
             _add_evidence(suites, run.records)
             merged.extend(suites)
+        if run.problem:
+            merged.append(_not_judged(run))
     return merged
+
+
+def _not_judged(run: Run) -> ElementTree.Element:
+    said = {"name": run.configuration.label, "tests": "1", "errors": "1", "failures": "0", "skipped": "0"}
+    suite = ElementTree.Element("testsuite", said)
+    case = ElementTree.SubElement(suite, "testcase", classname="drakit.conformance", name="the run")
+    ElementTree.SubElement(case, "error", message=_NO_XML.sub("", run.problem))
+    return suite
 
 
 def _add_evidence(suites: ElementTree.Element, records: Iterable[Record]) -> None:

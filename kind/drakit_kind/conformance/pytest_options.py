@@ -5,12 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from drakit_kind.cluster import ClusterError
+
+# What a run is about, which page and JUnit XML say too: pytest's option, and that of this command.
+_SETTLED = {
+    "--cluster": "--cluster",
+    "--kubernetes-version": "--kubernetes-version",
+    "--feature-gates": "--feature-gates",
+    "--cluster-kubeconfig": "--kubeconfig",
+    "--subject-driver": "--driver",
+    "--record": "--output",
+    "--junit-xml": "--output",
+    "--junitxml": "--output",
+}
+
+
+def refuse_settled(options: Sequence[str]) -> None:
+    """Raise ``ClusterError`` for options that would silently make a run another one than what is said of it."""
+    for option in options:
+        if own := _SETTLED.get(option.partition("=")[0]):
+            raise ClusterError(f"{option} after --: say it before, with {own} of drakit conformance")
+
+
+def any_driver_only(options: Sequence[str]) -> list[str]:
+    """The option that leaves the stories about any driver, of those that the user has chosen by ``-m``.
+
+    It has to be the last one.
+    """
+    chosen = last_of(options, "-m")
+    return ["-m", f"any_driver and ({chosen})" if chosen else "any_driver"]
+
 
 def last_of(options: Sequence[str], name: str) -> str | None:
-    """What they say last about one of them, as ``--name value`` or ``--name=value``; None if nothing."""
-    given = [
-        option.partition("=")[2] if "=" in option else following
-        for option, following in pairwise([*options, ""])
-        if option.partition("=")[0] == name
-    ]
-    return given[-1] if given else None
+    """What they say last about one of them, as ``--name value``, ``--name=value``, or ``-mvalue``; or None."""
+    given = [_value(name, option, following) for option, following in pairwise([*options, ""])]
+    return next((value for value in reversed(given) if value is not None), None)
+
+
+def _value(name: str, option: str, following: str) -> str | None:
+    if option == name:
+        return following
+    if name.startswith("--"):
+        return option.removeprefix(f"{name}=") if option.startswith(f"{name}=") else None
+    return option.removeprefix(name).removeprefix("=") if option.startswith(name) else None

@@ -10,6 +10,8 @@ import msgspec
 Outcome = Literal["passed", "failed", "skipped"]
 # What users read: where a story is left out, pytest says that it is skipped.
 NAMES: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped": "left out"}
+# The file of a run that has them.
+RECORDS = "records.jsonl"
 # The property of a story's JUnit entry that says which record is the story's.
 STORY = "story"
 _BADNESS: dict[Outcome, int] = {"skipped": 0, "passed": 1, "failed": 2}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,12 +15,15 @@ from pathlib import Path
 
 from drakit_kind.backends import Backend, real_components
 from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION
-from drakit_kind.conformance.records import NAMES, Record, read
+from drakit_kind.conformance.pytest_options import any_driver_only
+from drakit_kind.conformance.records import NAMES, RECORDS, Record, read
 from drakit_kind.features_off import NEEDED
 
 _HERE = Path(__file__).parent
-# Exit statuses of pytest: all passed, some failed, none was chosen. Anything else is a run that could not be done.
+# Exit statuses of pytest: all passed, some failed, none was chosen. Anything else is a run that could not be done, but
+# for one that stops at its first failure.
 _DONE = (0, 1, 5)
+_FAILED, _STOPPED = 1, 2
 # All that the suite is run with: what else there is in the user's environment may change the order, or repeat tests.
 _PLUGINS = ("drakit_kind.pytest_plugin", "pytest_timeout", "xdist.plugin")
 # A suite that a terminal or a CI system gives up shall still take its namespaces with it.
@@ -37,7 +41,7 @@ class Configuration:
 
     ``version`` is of the cluster to start, or what the other one behaves like; ``gates`` are as of ``--feature-gates``.
     ``matrix``: instead of the suite, the rows of its matrix, each of which says its own versions and gates.
-    ``real`` is what pytest's ``--real`` says.
+    ``real`` and ``emulated`` are what pytest's ``--real`` and ``--emulated-version`` say.
     """
 
     backend: Backend = "embedded"
@@ -47,6 +51,7 @@ class Configuration:
     driver: str | None = None
     matrix: bool = False
     real: str | None = None
+    emulated: str | None = None
 
     @property
     def label(self) -> str:
@@ -56,7 +61,8 @@ class Configuration:
         if self.matrix:
             return f"{self.backend}, gates and versions changed"
         gates = "with the gates that stories need" if self.gates == NEEDED else self.gates.replace(",", " ")
-        return f"{self.backend} {self.version} {gates}".strip()
+        version = self.version + (f" as {self.emulated}" if self.emulated else "")
+        return f"{self.backend} {version} {gates}".strip()
 
     @property
     def at_once(self) -> int:
@@ -86,7 +92,7 @@ class Configuration:
         """Options of pytest."""
         if self.kubeconfig is not None:
             judged = ["--subject-driver", self.driver] if self.driver else []
-            return ["-m", "any_driver", "--cluster-kubeconfig", str(self.kubeconfig), *judged]
+            return ["--cluster-kubeconfig", str(self.kubeconfig), *judged]
         options = ["--cluster", self.backend]
         if self.backend == "kind":
             options += ["-o", f"timeout={_KIND_STORY_SECONDS}"]
@@ -99,11 +105,15 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Run:
-    """What one configuration showed; ``problem`` is why there is no judgement."""
+    """What one configuration showed.
+
+    ``problem`` is why there is no judgement; ``junit`` is where pytest has written, if it came to that.
+    """
 
     configuration: Configuration
     records: list[Record]
     problem: str = ""
+    junit: Path | None = None
 
     @property
     def passed(self) -> bool:
@@ -131,7 +141,7 @@ def run(configuration: Configuration, directory: Path, *, jobs: int | None = Non
     """
     directory = directory.absolute()  # pytest takes some paths as relative to the suite
     directory.mkdir(parents=True, exist_ok=True)
-    record, junit = directory / "records.jsonl", directory / "junit.xml"
+    record, junit = directory / RECORDS, directory / "junit.xml"
     for old in (record, junit):
         old.unlink(missing_ok=True)
     shutil.rmtree(directory / "logs", ignore_errors=True)
@@ -142,18 +152,20 @@ def run(configuration: Configuration, directory: Path, *, jobs: int | None = Non
     command += ["--keep-logs", str(directory / "logs")]
     command += ["--junit-xml", str(junit), "-o", "junit_suite_name=" + configuration.label]
     command += [*_at_once(configuration, jobs), *configuration.options(), *extra]
+    if configuration.kubeconfig is not None:
+        command += any_driver_only(extra)
     try:
         status = _ended(command)
     except KeyboardInterrupt:
-        return Run(configuration, read(record), INTERRUPTED)
+        return Run(configuration, read(record), INTERRUPTED, junit)
     records = read(record)
-    return Run(configuration, records, _problem(status, records))
+    return Run(configuration, records, _problem(status, records), junit)
 
 
 def _stories(configuration: Configuration) -> list[str]:
     chosen = suite() / "matrix" if configuration.matrix else suite()
     # As in the source tree: `from e2e.ledger import ...`.
-    path = ["-o", f"pythonpath={suite().parent}"]
+    path = ["-o", f"pythonpath={shlex.quote(str(suite().parent))}"]  # a list, which pytest splits as a shell does
     return [str(chosen), "-c", str(_HERE / "pytest.ini"), "--rootdir", str(suite()), *path]
 
 
@@ -164,7 +176,11 @@ def _at_once(configuration: Configuration, jobs: int | None) -> list[str]:
 
 
 def _problem(status: int, records: Sequence[Record]) -> str:
-    if status not in _DONE:
+    failed = any(record.outcome == "failed" for record in records)
+    if status == _FAILED and not failed:
+        # As a module that cannot be imported, in a worker; or a story that ended the process.
+        return "pytest failed outside of any story; what it says stands above"
+    if status not in _DONE and not (status == _STOPPED and failed):
         return f"pytest ended with status {status}; what it says stands above"
     if not records:
         return NO_STORY
@@ -185,10 +201,10 @@ def _ended(command: Sequence[str]) -> int:
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what the user's own tests are run with."""
-    theirs = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS"}
+    """Ours, without what the user's own tests are run with, nor modules of the directory that the user is in."""
+    theirs = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_TIMEOUT"}
     kept = {name: value for name, value in os.environ.items() if name not in theirs}
-    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONSAFEPATH": "1"}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import pytest
@@ -250,8 +251,9 @@ def test_failures_bring_their_events_and_logs_into_the_junit_xml(tmp_path: Path)
     command = [sys.executable, "-m", "pytest", "-o", "junit_family=xunit1", "--junit-xml", "junit.xml"]
     command += ["-p", "drakit_kind.conformance.recorder", "--record", "out.jsonl", "-n", "2"]
     subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=110, check=False)
-    run = Run(Configuration(), read(tmp_path / "out.jsonl"))
-    written = ElementTree.tostring(junit.merge([run, run], [tmp_path / "junit.xml", tmp_path / "none.xml"]))
+    records = read(tmp_path / "out.jsonl")
+    files = (tmp_path / "junit.xml", tmp_path / "none.xml")
+    written = ElementTree.tostring(junit.merge(Run(Configuration(), records, junit=file) for file in files))
     cases = {case.get("name"): case.findtext("system-out") for case in ElementTree.fromstring(written).iter("testcase")}
     assert cases == {
         "test_what_holds": None,
@@ -426,12 +428,71 @@ def test_what_else_is_installed_does_not_change_the_judgement(tmp_path: Path) ->
 
 
 def test_what_an_earlier_run_left_is_not_taken_for_this_one(tmp_path: Path) -> None:
+    """Nor is a run that could not be done taken for one in which nothing failed."""
     old = tmp_path / "conformance" / "run-1"
     old.mkdir(parents=True)
     (old / "junit.xml").write_text('<testsuites><testsuite name="old" tests="5"/></testsuites>')
     ended = _conformance("--jobs", "1", "--", "--no-such-option", home=tmp_path)
     assert ended.returncode == 2
-    assert len(ElementTree.parse(tmp_path / "conformance" / "junit.xml").getroot()) == 0
+    (suite,) = ElementTree.parse(tmp_path / "conformance" / "junit.xml").getroot()
+    assert (suite.get("name"), suite.get("tests"), suite.get("errors")) == ("embedded 1.37.1", "1", "1")
+    assert [error.get("message") for error in suite.iter("error")] == [
+        "pytest ended with status 4; what it says stands above"
+    ]
+
+
+def test_a_call_that_runs_nothing_leaves_no_results_of_an_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What else is in the directory is the user's."""
+    monkeypatch.chdir(tmp_path)
+    earlier = ["index.html", "junit.xml", "run-1/records.jsonl", "run-1/logs/a.txt", "run-7/records.jsonl"]
+    theirs = ["README.md", "run-2/notes.txt", "run-2.old/records.jsonl", "records.jsonl"]
+    for name in earlier + theirs:
+        file = tmp_path / "conformance" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    assert CliRunner().invoke(main, ["conformance", "--real", "x"]).exit_code == 2  # click's own refusal
+    assert CliRunner().invoke(main, ["conformance", "--cluster", "kind", "--matrix"]).exit_code == 2
+    left = {str(path.relative_to(tmp_path / "conformance")) for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == set(theirs)
+
+
+@pytest.mark.parametrize(
+    ("broken", "error", "status", "says"),
+    [
+        ("preparation.prepare", KeyboardInterrupt(), 130, "interrupted"),
+        ("page.write", KeyboardInterrupt(), 130, "interrupted"),
+        ("page.write", PermissionError(13, "Permission denied", "index.html"), 2, "index.html: Permission denied"),
+    ],
+)
+def test_what_goes_wrong_beside_the_stories_is_not_said_to_be_one_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str, error: BaseException, status: int, says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runs, "_ended", lambda command: 5)
+    monkeypatch.setattr(f"drakit_kind.conformance.{broken}", Mock(side_effect=error))
+    ended = CliRunner().invoke(main, ["conformance"])
+    assert ended.exit_code == status, ended.output
+    assert says in ended.output
+
+
+def test_what_the_user_says_to_pytest_keeps_a_run_what_it_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In somebody else's cluster, the rest of the suite is never run; a version that is emulated is in the label."""
+    (own,) = command._own("embedded", (), (), False, ["--emulated-version=1.34"])
+    assert own.label == "embedded 1.37.1 as 1.34"
+    for extra, chosen in [
+        ([], "any_driver"),
+        (["-m", "not long"], "any_driver and (not long)"),
+        (["-m", "x", "-mlong or x"], "any_driver and (long or x)"),
+        (["-k", "pool", "-m=long"], "any_driver and (long)"),
+    ]:
+        started = Mock(return_value=5)
+        monkeypatch.setattr(runs, "_ended", started)
+        runs.run(Configuration(kubeconfig=Path("config"), driver="d"), tmp_path / "run-1", extra=extra)
+        assert started.call_args.args[0][-2:] == ["-m", chosen]
 
 
 @pytest.mark.parametrize(
@@ -502,6 +563,9 @@ def test_a_wheel_has_the_suite_where_an_installed_drakit_looks_for_it(
             "--kubernetes-version 1.37.1: kindest/node:v1.36.3 is 1.36.3; one run for each image",
         ),
         (["--jobs", "0"], "0 is not in the range x>=1"),
+        (["--", "--cluster", "kind"], "--cluster after --: say it before, with --cluster of drakit conformance"),
+        (["--", "--cluster-kubeconfig=config"], "with --kubeconfig of drakit conformance"),
+        (["--", "-k", "pool", "--junitxml", "mine.xml"], "--junitxml after --: say it before, with --output of"),
         (["--feature-gates", "DRAPartitionableDevices"], "missing bool value for DRAPartitionableDevices"),
     ],
 )
