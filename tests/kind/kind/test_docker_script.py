@@ -55,10 +55,9 @@ def _program(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-def _run(action: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [str(SCRIPT), action, str(directory)], capture_output=True, text=True, timeout=_SECONDS, check=False
-    )
+def _run(action: str, directory: Path, needed_by: int | str = "") -> subprocess.CompletedProcess[str]:
+    command = [str(SCRIPT), action, str(directory), str(needed_by)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
 
 
 @contextmanager
@@ -146,6 +145,54 @@ def test_where_docker_cannot_be_had_the_status_is_3(as_root: FakeDocker, tmp_pat
     assert done.stderr.startswith("docker cannot be had: no daemon answers, and only root can start one")
 
 
+_READ_ONLY = """
+case "$*" in
+*-w*) echo "sysctl: permission denied on key" >&2; echo "sysctl: no more to say" >&2; exit 1 ;;
+*-p*) [ ! -s "$3" ] ;;
+"-n "*) echo INSTANCES ;;
+*) echo "$1 = 1" ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "text", "reason"),
+    [
+        ("iptables", "echo 'Permission denied' >&2; exit 4", "iptables does not work here: Permission denied"),
+        (
+            "sysctl",
+            _READ_ONLY.replace("INSTANCES", "128"),
+            "settings cannot be changed here: sysctl: permission denied on key",
+        ),
+        ("sysctl", _READ_ONLY.replace("INSTANCES", "8192"), "dockerd did not start: "),
+        ("iptables", "seq 100000", "dockerd did not start: "),
+    ],
+    ids=["no right to see rules", "no right to change settings", "nothing to change in settings", "many rules"],
+)
+def test_root_of_a_machine_that_allows_no_daemon_is_told_so_in_one_line(
+    as_root: FakeDocker, tmp_path: Path, program: str, text: str, reason: str
+) -> None:
+    """CI's job may be root in an ordinary container; the same is said each time, and nothing stays."""
+    _program(tmp_path / "programs" / program, text)
+    for _ in range(2):
+        done = _run("start", tmp_path / "daemon")
+        assert done.returncode == 3
+        (line,) = done.stderr.splitlines()
+        assert line.startswith(f"docker cannot be had: {reason}")
+        assert not (tmp_path / "daemon").exists()
+
+
+def test_a_start_that_was_killed_before_it_changed_anything_is_cleared_away(
+    as_root: FakeDocker, tmp_path: Path, directory: Path
+) -> None:
+    (directory / "before").mkdir()
+    (directory / "before" / "forward").touch()
+    for program in ("iptables", "iptables-save", "iptables-restore", "sysctl"):
+        _program(tmp_path / "programs" / program, "exit 4")
+    assert _run("stop", directory).returncode == 0
+    assert not directory.exists()
+
+
 @pytest.mark.parametrize("root_directory", ["its own", "another"])
 def test_the_containers_of_another_daemon_stay(
     as_root: FakeDocker, directory: Path, monkeypatch: pytest.MonkeyPatch, root_directory: str
@@ -218,6 +265,19 @@ while :; do sleep 0.1; done
 """
 
 
+def _machine(docker: FakeDocker, tmp_path: Path, before: dict[str, str]) -> tuple[Path, Path]:
+    """One with a dockerd: the directory of its settings, and a file that is there while that runs."""
+    settings, runs = tmp_path / "settings", tmp_path / "runs"
+    settings.mkdir()
+    unchanged = dict.fromkeys(("net.ipv6.conf.all.forwarding", "net.ipv6.conf.default.forwarding"), "0")
+    for name, value in {**before, **unchanged}.items():
+        (settings / name).write_text(f"{value}\n")
+    for name, text in {"sysctl": _SYSCTL, "dockerd": _DOCKERD}.items():
+        _program(tmp_path / "programs" / name, text.replace("SETTINGS", str(settings)).replace("RUNS", str(runs)))
+    docker.answers(f"[ -e {runs} ] || exit 1")
+    return settings, runs
+
+
 @pytest.mark.parametrize(
     ("before", "put_back"),
     [
@@ -229,15 +289,8 @@ while :; do sleep 0.1; done
 def test_settings_are_put_back_by_who_has_changed_them(
     as_root: FakeDocker, tmp_path: Path, before: dict[str, str], put_back: dict[str, str]
 ) -> None:
-    settings, runs, directory = tmp_path / "settings", tmp_path / "runs", tmp_path / "docker"
-    settings.mkdir()
-    unchanged = dict.fromkeys(("net.ipv6.conf.all.forwarding", "net.ipv6.conf.default.forwarding"), "0")
-    for name, value in {**before, **unchanged}.items():
-        (settings / name).write_text(f"{value}\n")
-    for name, text in {"sysctl": _SYSCTL, "dockerd": _DOCKERD}.items():
-        _program(tmp_path / "programs" / name, text.replace("SETTINGS", str(settings)).replace("RUNS", str(runs)))
-    as_root.answers(f"[ -e {runs} ] || exit 1")
-
+    settings, runs = _machine(as_root, tmp_path, before)
+    directory = tmp_path / "docker"
     assert _run("start", directory).returncode == 0
     assert {name: (settings / name).read_text() for name in before} == {_FORWARDING: "1\n", _INSTANCES: "8192\n"}
     for name, value in put_back.items():
@@ -245,3 +298,35 @@ def test_settings_are_put_back_by_who_has_changed_them(
     assert _run("stop", directory).returncode == 0
     assert not runs.exists()
     assert {name: (settings / name).read_text() for name in before} == {_FORWARDING: "0\n", _INSTANCES: "128\n"}
+
+
+def test_a_daemon_stays_until_nobody_who_lives_needs_it(as_root: FakeDocker, tmp_path: Path) -> None:
+    """CI may run twice at once; the first to end must not take the daemon from the other."""
+    _, runs = _machine(as_root, tmp_path, {_FORWARDING: "0", _INSTANCES: "128"})
+    directory = tmp_path / "docker"
+    with _bystander() as killed, _bystander() as first, _bystander() as second:
+        for user in (killed, first):
+            assert _run("start", directory, user.pid).returncode == 0
+        assert _run("stop", directory, second.pid).returncode == 0, "it has failed before it needed any"
+        assert _run("start", directory, second.pid).stdout == "docker: the daemon that runs already\n"
+        assert _run("stop", directory, first.pid).returncode == 0
+        assert runs.exists()
+        killed.kill()
+        killed.wait()
+        assert _run("stop", directory, second.pid).returncode == 0
+    assert not runs.exists()
+    assert not directory.exists()
+
+
+def test_whoever_stops_a_daemon_by_hand_means_it(as_root: FakeDocker, tmp_path: Path) -> None:
+    _, runs = _machine(as_root, tmp_path, {_FORWARDING: "0", _INSTANCES: "128"})
+    with _bystander() as user:
+        assert _run("start", tmp_path / "docker", user.pid).returncode == 0
+        assert _run("stop", tmp_path / "docker").returncode == 0
+    assert not runs.exists()
+
+
+def test_what_is_no_process_id_is_refused(as_root: FakeDocker, directory: Path) -> None:
+    done = _run("stop", directory, "../made-by-drakit")
+    assert (done.returncode, done.stderr) == (1, "../made-by-drakit is no process id\n")
+    assert (directory / MARKER).exists()
