@@ -22,7 +22,7 @@ from drakit_kind import kubeconfig
 from drakit_kind.backends import started_components
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.concurrency import together
-from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.control_plane.flags import Behaviour, driver_gates
 from drakit_kind.drivers import pools_of
 from drakit_kind.home import ClusterHome
 from drakit_kind.ours import ApiServer, OurComponents
@@ -194,7 +194,6 @@ class Components:
         return self._ours.kubelet(self._reach, behaviour.version, gates, client_authority=authority)
 
     async def _start_driver(self, index: int, spec: DriverSpec) -> None:
-        from drakit_api.features import FeatureGates
         from drakit_driver import profiles
         from drakit_driver.driver import Driver, NodeDirectories
 
@@ -203,7 +202,7 @@ class Components:
             NodeDirectories(node, self._home.nodes / node, self._home.nodes / node / "cdi") for node in spec.nodes
         ]
         name = pools[0].driver
-        gates = FeatureGates(self._spec.behaves_as("kubelet"), {**self._spec.gates, **spec.gates})
+        gates = driver_gates(self._spec, spec)
         classes = profiles.device_classes(spec.profile, name)
         connection = self._connect(f"driver-{name}")
         driver = Driver(connection, name, pools, gates=gates, nodes=directories, classes=classes)

@@ -12,6 +12,7 @@ import os
 import sys
 from pathlib import Path
 
+from drakit_api.features import FeatureGateError
 from drakit_client.readiness import announce_failure, announce_ready, told_to_stop
 from drakit_kind import control
 from drakit_kind.cluster import ClusterError, with_notes
@@ -65,7 +66,7 @@ def main() -> None:
             remove_after(home.directory, starter=int(sys.argv[2]))
         try:
             asyncio.run(_serve(home))
-        except ClusterError as error:
+        except (ClusterError, FeatureGateError) as error:
             log.error("%s", with_notes(error))
             announce_failure(with_notes(error))
             raise SystemExit(1) from None

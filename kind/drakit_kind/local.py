@@ -34,7 +34,7 @@ from drakit_kind.cluster import (
     cleaning_up_after,
     silent,
 )
-from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
+from drakit_kind.control_plane.flags import PROGRAMS, Behaviour, driver_gates
 from drakit_kind.drivers import DriverProcess, pools_of
 from drakit_kind.home import ClusterHome
 from drakit_kind.ports import free_port
@@ -204,6 +204,7 @@ def _check(spec: ClusterSpec, home: ClusterHome, report: Report) -> None:
         _check_component(spec, component, Behaviour.of(spec, component))
     for driver in spec.drivers:
         pools_of(driver)
+        driver_gates(spec, driver)
 
 
 def _check_component(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:

@@ -7,6 +7,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -114,6 +115,22 @@ def test_what_a_machine_lacks_for_real_nodes_is_found_before_anything_is_made(
     home = ClusterHome(tmp_path / "home")
     with pytest.raises(ClusterError, match="real nodes need root"):
         LocalCluster(ClusterSpec(nodes=["node-1"], real=frozenset({"kubelet"})), home).start()
+    assert not home.directory.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"gates": {"ImageVolume": True}}, "apiserver: unrecognized feature gate: ImageVolume"),
+        ({"version": "1.38.0"}, r"apiserver: emulation version 1\.38 is not between"),
+    ],
+)
+def test_what_our_components_do_not_know_is_refused_before_anything_is_made(
+    tmp_path: Path, fields: dict[str, Any], says: str
+) -> None:
+    home = ClusterHome(tmp_path / "home")
+    with pytest.raises(ClusterError, match=says):
+        LocalCluster(ClusterSpec(nodes=["node-1"], **fields), home).start()
     assert not home.directory.exists()
 
 

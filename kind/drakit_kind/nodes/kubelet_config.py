@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from drakit_api.features import FeatureGates
+from drakit_api.features import NEWEST_EMULATED
 from drakit_kind.cluster import minor_version
-from drakit_kind.control_plane.flags import Behaviour, gates_flag
+from drakit_kind.control_plane.flags import Behaviour, gates_flag, gates_known
 
 PORT = 10250
 HEALTH_PORT = 10248
@@ -112,10 +112,9 @@ def settable_gates(behaviour: Behaviour) -> tuple[dict[str, bool], list[str]]:
     ``ClusterError`` for a gate of the kit.
     """
     gates_flag(behaviour.gates)
-    own = minor_version(behaviour.version)
     known, out = _known_gates(behaviour.version, behaviour.gates)
-    if behaviour.minor != own:
-        fixed = {gate.name: gate.spec.default for gate in FeatureGates(own).known() if gate.spec.locked}
+    if behaviour.minor != minor_version(behaviour.version):
+        fixed = {gate.name: gate.spec.default for gate in gates_known(behaviour.version).values() if gate.spec.locked}
         locked = [name for name, on in known.items() if fixed.get(name, on) != on]
         return {name: on for name, on in known.items() if name not in locked}, sorted([*out, *locked])
     return known, out
@@ -124,9 +123,10 @@ def settable_gates(behaviour: Behaviour) -> tuple[dict[str, bool], list[str]]:
 def _known_gates(version: str, gates: Mapping[str, bool]) -> tuple[dict[str, bool], list[str]]:
     """The gates that a kubelet of this version knows, and the names of the DRA gates that it does not.
 
-    It ends at its start if it is told of a gate that a later version brought ("unrecognized feature gate").
+    It ends at its start if it is told of a gate that a later version brought ("unrecognized feature gate"). Where
+    drakit does not know which those are, it is told of all.
     """
-    at_version = {gate.name for gate in FeatureGates(minor_version(version)).known()}
-    at_newest = {gate.name for gate in FeatureGates().known()}
-    unknown = sorted(gates.keys() & at_newest - at_version)
+    at_version = gates_known(version)
+    later = gates_known(NEWEST_EMULATED).keys() - at_version.keys() if at_version else ()
+    unknown = sorted(name for name in gates if name in later)
     return {name: on for name, on in gates.items() if name not in unknown}, unknown

@@ -66,3 +66,16 @@ def test_what_went_wrong_after_a_failed_start_is_told_too(home: ClusterHome) -> 
     with pytest.raises(SpawnError) as failed:
         spawn([sys.executable, "-c", code, str(home.directory)], log=home.log, timeout=30)
     assert str(failed.value) == "node-1 is not Ready\nthe bridge is busy"
+
+
+def test_gates_that_are_found_to_be_wrong_late_are_no_traceback(home: ClusterHome) -> None:
+    code = (
+        "from drakit_api.features import FeatureGates\n"
+        "from drakit_kind import host\n"
+        "async def serve(home):\n    FeatureGates('1.38')\n"
+        "host._serve = serve\n"
+        "host.main()\n"
+    )
+    with pytest.raises(SpawnError, match=r"^emulation version 1\.38 is not between"):
+        spawn([sys.executable, "-c", code, str(home.directory)], log=home.log, timeout=30)
+    assert "Traceback" not in home.log.read_text()

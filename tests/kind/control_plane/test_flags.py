@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from drakit_api.features import FeatureGateError
-from drakit_kind.cluster import ClusterError, ClusterSpec
-from drakit_kind.control_plane.flags import Behaviour, arguments
+from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, DriverSpec
+from drakit_kind.control_plane.flags import Behaviour, arguments, driver_gates
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,29 @@ def test_each_component_can_have_a_version_of_its_own() -> None:
     assert (spec.behaves_as("kubelet"), spec.behaves_as("apiserver")) == ("1.34", "1.37")
     with pytest.raises(ClusterError, match=r"Kubernetes version 'latest': write it as 1\.37\.1"):
         ClusterSpec(version="latest").behaves_as("scheduler")
+
+
+@pytest.mark.parametrize(
+    ("fields", "minor", "gates"),
+    [
+        ({"gates": {"DRAPartitionableDevices": False}}, "1.37", {"DRAPartitionableDevices": False}),
+        ({"gates": {"ImageVolume": True, "AllBeta": True}}, "1.37", {"AllBeta": True}),
+        ({"version": "1.38.0"}, "1.37", {}),
+        ({"version": "1.33.2", "gates": {"DRAPartitionableDevices": True}}, "1.34", {"DRAPartitionableDevices": True}),
+        ({"versions": {"kubelet": "1.34.3"}, "gates": {"DRADerivedAttributes": True}}, "1.34", {}),
+        ({"version": "1.38.0", "emulated_version": "1.36"}, "1.36", {}),
+    ],
+    ids=["known", "not of DRA", "too new", "too old", "newer than its kubelets", "emulated"],
+)
+def test_a_driver_beside_real_components_has_those_of_their_gates_that_drakit_knows(
+    fields: dict[str, Any], minor: str, gates: dict[str, bool]
+) -> None:
+    spec = ClusterSpec(real=frozenset(COMPONENTS), nodes=["node-1"], **fields)
+    made = driver_gates(spec, DriverSpec(profile="a30", nodes=["node-1"]))
+    assert (made.emulated_version, made.overrides) == (minor, gates)
+
+
+def test_a_gate_of_a_drivers_own_that_is_none_is_refused() -> None:
+    driver = DriverSpec(profile="a30", nodes=["node-1"], gates={"ImageVolume": True})
+    with pytest.raises(ClusterError, match="driver a30: unrecognized feature gate: ImageVolume"):
+        driver_gates(ClusterSpec(nodes=["node-1"]), driver)

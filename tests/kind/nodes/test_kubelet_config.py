@@ -86,6 +86,10 @@ def test_the_root_directory_is_where_a_simulated_node_has_its_own() -> None:
         ("1.37.1", None, {"DRAPrioritizedList": False}, {"DRAPrioritizedList": False}, []),
         # Not a DRA gate: the kubelet knows best.
         ("1.34.3", None, {"AllAlpha": True, "ImageVolume": True}, {"AllAlpha": True, "ImageVolume": True}, []),
+        # Which gates these versions have, drakit does not know.
+        ("1.38.0", None, {DERIVED: True}, {DERIVED: True}, []),
+        ("1.38.0", "1.37", {DERIVED: True}, {DERIVED: True}, []),
+        ("1.33.2", None, {}, {}, []),
     ],
 )  # fmt: skip
 def test_a_kubelet_is_told_of_the_gates_that_it_can_be_told_of(
