@@ -86,7 +86,7 @@ class Components:
     async def restart(self, request: dict[str, Any]) -> dict[str, Any]:
         """``{component, version, gates, emulated_version}``; what is None stays as the cluster was started.
 
-        One at a time. Whoever asks has looked for what can be known to be wrong before anything is stopped.
+        One at a time. What can be known to be wrong is found before anything is stopped.
         """
         # A task, so that `stop` can end it.
         restarting = asyncio.create_task(self._restart(request))
@@ -96,12 +96,15 @@ class Components:
         return {}
 
     async def _restart(self, request: dict[str, Any]) -> None:
+        from drakit_kind.local import check_component
+
         component: Component = request["component"]
         async with self._changing:
             if component not in self._slots:
                 raise ClusterError(f"this cluster runs no {component}; it runs {', '.join(self._slots)}")
             asked = {field: request[field] for field in ("version", "gates", "emulated_version")}
             behaviour = Behaviour.of(self._spec, component, **asked)
+            check_component(self._spec, component, behaviour)
             before = self._behaviour[component]
             try:
                 await self._restart_component(component, behaviour)

@@ -157,9 +157,10 @@ class LocalCluster:
         gates: Mapping[str, bool] | None = None,
         emulated_version: str | None = None,
     ) -> None:
-        """Restart one component in its slot; see ``Cluster.restart``."""
-        behaviour = Behaviour.of(self._spec, component, version=version, gates=gates, emulated_version=emulated_version)
-        _check_component(self._spec, component, behaviour)
+        """Restart one component in its slot; see ``Cluster.restart``.
+
+        The cluster's process looks for what can be known to be wrong: where its programs are, its environment says.
+        """
         request = {
             "component": component,
             "version": version,
@@ -201,13 +202,13 @@ def _check(spec: ClusterSpec, home: ClusterHome, report: Report) -> None:
         assets = assets_of(spec, spec.version_of("kubelet"))
         requirements.check_machine(assets, home.directory, nodes=len(spec.nodes), report=report)
     for component in started_components(spec):
-        _check_component(spec, component, Behaviour.of(spec, component))
+        check_component(spec, component, Behaviour.of(spec, component))
     for driver in spec.drivers:
         pools_of(driver)
         driver_gates(spec, driver)
 
 
-def _check_component(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:
+def check_component(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:
     """Raise ``ClusterError`` for gates and programs of which it can be known before it starts."""
     if component not in spec.real:
         try:

@@ -7,15 +7,17 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from drakit_client.connection import Connection
-from drakit_kind import components, host
+from drakit_kind import components, control, host
 from drakit_kind.cluster import ClusterError, ClusterSpec
 from drakit_kind.components import Components
 from drakit_kind.home import ClusterHome
+from drakit_kind.local import LocalCluster
 from drakit_kind.slots import Loop
 
 _BOUND = 20.0
@@ -88,6 +90,29 @@ async def test_a_component_that_does_not_come_back_as_asked_comes_back_as_it_was
     with pytest.raises(type(fault), match=str(fault)):
         await running.restart(_restart())
     assert schedulers.live == {3}
+
+
+async def test_programs_of_a_restarted_component_are_where_the_clusters_process_looks_for_them(
+    home: ClusterHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks may have another $DRAKIT_KUBERNETES_DIR, or none."""
+    asked: list[dict[str, Any]] = []
+    spec = ClusterSpec(token="t", port=1, real=frozenset({"scheduler"}))
+    monkeypatch.setattr(control, "call", lambda path, request, *, timeout: asked.append(request))
+    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path))
+    monkeypatch.setenv("DRAKIT_KUBERNETES_DIR", str(tmp_path / "unmounted"))
+    LocalCluster(spec, home).restart("scheduler")
+    monkeypatch.setenv("DRAKIT_KUBERNETES_DIR", str(tmp_path))
+    running, schedulers = Components(spec, home), Instances()
+    running._make["scheduler"] = schedulers
+    await running._start_component("scheduler")
+    with pytest.raises(ClusterError, match=f"there is no kube-scheduler of Kubernetes 1.37.1; .* in\n  {tmp_path}"):
+        await running.restart(asked[0])
+    assert schedulers.live == {1}
+    (tmp_path / "1.37.1").mkdir()
+    (tmp_path / "1.37.1" / "kube-scheduler").touch(0o700)
+    await running.restart(asked[0])
+    assert schedulers.live == {2}
 
 
 async def test_a_component_that_does_not_come_back_at_all_ends_the_cluster(
