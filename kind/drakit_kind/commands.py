@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drakit_kind.backends import LOCAL, Local, real_components
+from drakit_kind.backends import LOCAL, Local, real_components, started_components
 from drakit_kind.cluster import (
     COMPONENTS,
     KUBERNETES_VERSION,
@@ -83,7 +83,8 @@ def cluster() -> None:
 @click.option(
     "--kubernetes-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where real components are, e.g. an unpacked release.  [default: what `drakit kubernetes build` made]",
+    help="Where real components are, e.g. an unpacked release.  [default: "
+    "$DRAKIT_KUBERNETES_DIR, then what `drakit kubernetes build` made]",
 )
 @click.option(
     "--nodes",
@@ -181,7 +182,7 @@ def _spec(
 
     names = [f"node-{number}" for number in range(1, nodes + 1)]
     wanted = [_driver_spec(text, names) for text in drivers] or _default_drivers(names)
-    return ClusterSpec(
+    spec = ClusterSpec(
         name=name,
         real=real_components(backend, real),
         kubernetes_dir=str(kubernetes_dir.absolute()) if kubernetes_dir else None,
@@ -192,6 +193,19 @@ def _spec(
         drivers=[] if no_driver else wanted,
         **fields,
     )
+    _refuse_ignored(spec, real)
+    return spec
+
+
+def _refuse_ignored(spec: ClusterSpec, real: str | None) -> None:
+    """What was asked for and would have no effect; a backend's own choice of components is not asked for."""
+    if real is not None and (unused := sorted(spec.real.difference(started_components(spec)))):
+        option = {"scheduler": "--no-scheduler", "kubelet": "--nodes 0"}[unused[0]]
+        raise ClusterError(f"--real {real}: with {option} there is no {unused[0]}; leave one of them out")
+    if spec.kubernetes_dir and not spec.real:
+        raise ClusterError(
+            "--kubernetes-dir: all components are drakit's own; say with --cluster binaries or --real which are not"
+        )
 
 
 def _refuse_layouts(drivers: Sequence[DriverSpec], home: ClusterHome) -> None:
@@ -245,9 +259,10 @@ def down(name: str, data_dir: Path | None) -> None:
         home = _home(name, data_dir)
         spec = home.read_spec()
         if spec is None:
-            raise ClusterError(f"there is no cluster {name}{_others()}")
-        LocalCluster(spec, home).stop()
-        left = [problem for path in home.exported_to() if (problem := _forget(path, f"drakit-{spec.name}"))]
+            raise ClusterError(f"there is no cluster {name}{_others(home)}")
+        running = LocalCluster(spec, home)
+        running.stop()
+        left = [problem for path in home.exported_to() if (problem := _forget(path, running))]
         if data_dir is None:
             shutil.rmtree(home.directory)
     click.echo(f"cluster {name} is stopped" + (f"; its data stays in {data_dir}" if data_dir else ""))
@@ -264,12 +279,12 @@ def _progress(spec: ClusterSpec) -> Report:
     return lambda text: click.echo(f"  {text}", err=True)
 
 
-def _forget(path: Path, name: str) -> str | None:
+def _forget(path: Path, cluster: LocalCluster) -> str | None:
     """Take a cluster out of a kubeconfig; what is wrong with the file, if that cannot be done."""
     from drakit_kind import kubeconfig
 
     try:
-        kubeconfig.remove(path, name)
+        kubeconfig.remove(path, f"drakit-{cluster.spec.name}", cluster.url)
     except (KubeconfigError, OSError) as error:
         return str(error)
     return None
@@ -286,7 +301,7 @@ def logs(name: str, data_dir: Path | None, component: Component | None) -> None:
     with readable_errors():
         home = _home(name, data_dir)
         if not home.log.exists():
-            raise ClusterError(f"there is no cluster {name}{_others()}")
+            raise ClusterError(f"there is no cluster {name}{_others(home)}")
         for line in cluster_logs.lines(home, component):
             click.echo(line, nl=False)
 
@@ -327,14 +342,26 @@ def _running(name: str, data_dir: Path | None) -> LocalCluster:
     home = _home(name, data_dir)
     running = LocalCluster.running(home)
     if running is None:
-        raise ClusterError(f"cluster {name} does not run{_others()}")
+        raise ClusterError(f"cluster {name} does not run{_ended(home) or _others(home)}")
     return running
 
 
-def _others() -> str:
+def _ended(home: ClusterHome) -> str:
+    """What to do about a cluster that is there and does not run; "" if there is none."""
+    if not home.spec_file.exists():
+        return ""
+    return (
+        "; it ended: `drakit cluster logs` says why, and `drakit cluster up`, each with the same --name or --data-dir, "
+        f"continues it ({home.directory})"
+    )
+
+
+def _others(home: ClusterHome) -> str:
     base = base_directory()
-    names = sorted(path.name for path in base.iterdir() if (path / "cluster.json").exists()) if base.exists() else []
-    return f"; there are: {', '.join(names)}" if names else "; start one with `drakit cluster up`"
+    named = [path for path in base.iterdir() if path.name[0] != "."] if base.exists() else []
+    others = sorted(path.name for path in named if path != home.directory and (path / "cluster.json").exists())
+    hint = f"there are: {', '.join(others)}" if others else "start one with `drakit cluster up`"
+    return f"; {hint} ({home.directory} was looked at)"
 
 
 def _continued(spec: ClusterSpec, home: ClusterHome) -> ClusterSpec:

@@ -76,18 +76,26 @@ def add(path: Path, config: dict[str, Any]) -> None:
         write(path, merged)
 
 
-def remove(path: Path, name: str) -> None:
-    """Take one cluster's entries out again; a file that held nothing else is removed."""
+def remove(path: Path, name: str, server: str) -> None:
+    """Take one cluster's entries out again; a file that held nothing else is removed.
+
+    Those of the name may be another cluster's by now, which has another ``server``: they stay.
+    """
     if not path.exists():
         return
     with _alone(path):
         config = _read(path)
-        if config is None or not _take_out(config, name):
+        if config is None or not _has(config, name, server) or not _take_out(config, name):
             return
         if any(config[key] for key in _LISTS):
             write(path, config)
         else:
             path.resolve().unlink()  # of a symlink, the file that holds the token
+
+
+def _has(config: dict[str, Any], name: str, server: str) -> bool:
+    mine = [item for item in config.get("clusters") or [] if item.get("name") == name]
+    return any((item.get("cluster") or {}).get("server") == server for item in mine)
 
 
 def _take_out(config: dict[str, Any], name: str) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter
 from drakit_client.connection import Object
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api
-from drakit_kind.cluster import COMPONENTS, ClusterSpec
+from drakit_kind.cluster import COMPONENTS, ClusterSpec, minor_version
 from drakit_kind.conditions import is_ready
 from drakit_kind.local import LocalCluster
 
@@ -15,6 +15,7 @@ from drakit_kind.local import LocalCluster
 def summary(cluster: LocalCluster) -> str:
     """Several lines of text; asks the API server, so it also shows that it answers."""
     with Api(cluster.kubeconfig, namespace="") as api:
+        serves = api.version()
         nodes = api.objects(NODES)
         slices = api.objects(RESOURCE_SLICES)
         claims = api.objects(RESOURCE_CLAIMS)
@@ -22,7 +23,7 @@ def summary(cluster: LocalCluster) -> str:
     ready = sum(is_ready(node) for node in nodes)
     allocated = sum("allocation" in claim.get("status", {}) for claim in claims)
     lines = [
-        f"cluster {cluster.spec.name}: running at {cluster.url}, Kubernetes {_versions(cluster.spec)}",
+        f"cluster {cluster.spec.name}: running at {cluster.url}, Kubernetes {_versions(serves, cluster.spec)}",
         f"nodes: {ready} of {len(nodes)} ready",
         *(_devices_line(driver, slices) for driver in sorted({item["spec"]["driver"] for item in slices})),
         f"claims: {allocated} of {len(claims)} allocated",
@@ -39,9 +40,16 @@ def _devices_line(driver: str, slices: list[Object]) -> str:
     return f"driver {driver}: {len(pools)} pools, {len(mine)} slices, {devices} devices"
 
 
-def _versions(spec: ClusterSpec) -> str:
-    """As ``1.37`` where all is ours, and as ``1.37.1 (Kubernetes' own: apiserver, controllers)``."""
+def _versions(serves: str, spec: ClusterSpec) -> str:
+    """As ``1.37`` where all is ours, and as ``1.36 (started as 1.37.1; Kubernetes' own: apiserver, controllers)``.
+
+    Which one the API server behaves like, it ``serves``: it may have been restarted as another one.
+    """
     real = [component for component in COMPONENTS if component in spec.real]
-    if not real:
-        return spec.behaves_as("apiserver")
-    return f"{spec.version} (Kubernetes' own: {', '.join(real)})"
+    notes = []
+    if real or serves != minor_version(spec.version):
+        emulated = f", emulating {spec.emulated_version}" if spec.emulated_version else ""
+        notes = [f"started as {spec.version}{emulated}"]
+    if real:
+        notes.append(f"Kubernetes' own: {', '.join(real)}")
+    return f"{serves} ({'; '.join(notes)})" if notes else serves

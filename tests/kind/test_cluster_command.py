@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import socket
 import subprocess
 from pathlib import Path
@@ -110,6 +112,18 @@ def test_two_clusters_run_side_by_side(drakit: Drakit, home: Path) -> None:
         (["cluster", "up", "--token", "line\nbreak"], "--token: use visible ASCII characters without spaces"),
         (["cluster", "up", "--data-dir", "/tmp"], "/tmp: others than its owner may look into it"),
         (["cluster", "up", "--feature-gates", "DRA"], "DRA"),
+        (
+            ["cluster", "up", "--real", "scheduler", "--no-scheduler"],
+            "--real scheduler: with --no-scheduler there is no scheduler; leave one of them out",
+        ),
+        (
+            ["cluster", "up", "--real", "kubelet,scheduler", "--nodes", "0"],
+            "--real kubelet,scheduler: with --nodes 0 there is no kubelet; leave one of them out",
+        ),
+        (
+            ["cluster", "up", "--kubernetes-dir", "/opt/kubernetes"],
+            "--kubernetes-dir: all components are drakit's own; say with --cluster binaries or --real which are not",
+        ),
         (["cluster", "up", "--runtime-config", "v1beta1"], "--runtime-config invalid key v1beta1: write GROUP/VERSION"),
         (["cluster", "up", "--runtime-config", "dra.k8s.io/v1=true"], "unknown api groups dra.k8s.io/v1"),
         (
@@ -128,6 +142,44 @@ def test_a_mistake_is_one_line_that_says_what_to_do(
     assert says in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
     assert not (home / "config").exists()
+
+
+def test_of_a_cluster_that_ended_it_is_said_how_to_see_why_and_to_continue_it(drakit: Drakit, home: Path) -> None:
+    options = ["--nodes", "0", "--no-scheduler", "--name"]
+    drakit("cluster", "up", *options, "red")
+    drakit("cluster", "up", *options, "blue")
+    dead = ClusterHome(home / "state" / "red")
+    pid = dead.running_pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert ended(pid, seconds=20)
+    assert drakit("cluster", "status", "--name", "red", code=1).stderr == (
+        "Error: cluster red does not run; it ended: `drakit cluster logs` says why, and `drakit cluster up`, each with "
+        f"the same --name or --data-dir, continues it ({dead.directory})\n"
+    )
+    assert drakit("cluster", "status", "--name", "green", code=1).stderr == (
+        f"Error: cluster green does not run; there are: blue, red ({home / 'state' / 'green'} was looked at)\n"
+    )
+    assert "apiserver started" in drakit("cluster", "logs", "--name", "red").stdout
+    drakit("cluster", "up", *options, "red")
+    assert "nodes: 0 of 0 ready" in drakit("cluster", "status", "--name", "red").stdout
+
+
+def test_of_two_clusters_of_one_name_the_one_that_runs_keeps_its_context(drakit: Drakit, home: Path) -> None:
+    for data in ("a", "b"):
+        drakit("cluster", "up", "--nodes", "0", "--no-scheduler", "--data-dir", str(home / data))
+    drakit("cluster", "down", "--data-dir", str(home / "a"))
+    with Api(home / "config") as api:
+        assert api.objects(NODES) == []
+    drakit("cluster", "down", "--data-dir", str(home / "b"))
+    assert not (home / "config").exists()
+
+
+def test_the_status_says_which_version_runs_now(drakit: Drakit) -> None:
+    drakit("cluster", "up", "--nodes", "0", "--no-scheduler")
+    assert ", Kubernetes 1.37\n" in drakit("cluster", "status").stdout
+    drakit("cluster", "restart", "apiserver", "--emulated-version", "1.36")
+    assert ", Kubernetes 1.36 (started as 1.37.1)\n" in drakit("cluster", "status").stdout
 
 
 def test_a_kubeconfig_that_cannot_be_added_to_is_found_before_anything_starts(drakit: Drakit, home: Path) -> None:

@@ -64,7 +64,7 @@ def test_what_a_component_of_an_earlier_run_has_printed_is_not_the_log_of_anothe
     ("arguments", "says"),
     [
         (["proxy"], "'proxy' is not one of 'apiserver', 'controllers', 'scheduler', 'kubelet'"),
-        (["--name", "none"], "Error: there is no cluster none; there are: default\n"),
+        (["--name", "none"], "Error: there is no cluster none; there are: default ("),
         (["--name", "x" * 300], "use at most 40 lower case letters"),
         (["--data-dir", "x" * 300], "File name too long"),
     ],

@@ -12,9 +12,11 @@ import yaml
 
 from drakit_kind import kubeconfig
 
+SERVER = "http://127.0.0.1:1"
+
 
 def _entry(name: str = "drakit-a") -> dict[str, object]:
-    return kubeconfig.entry(name, "http://127.0.0.1:1", "secret", None)
+    return kubeconfig.entry(name, SERVER, "secret", None)
 
 
 def _load(path: Path) -> dict[str, object]:
@@ -34,7 +36,7 @@ def test_entries_of_other_clusters_survive_add_and_remove(tmp_path: Path) -> Non
     other = kubeconfig.entry("prod", "https://prod.example.com", "t", b"PEM") | {"preferences": {"colors": True}}
     path.write_text(yaml.safe_dump(other))
     kubeconfig.add(path, _entry())
-    kubeconfig.remove(path, "drakit-a")
+    kubeconfig.remove(path, "drakit-a", SERVER)
     assert _load(path) == {**other, "current-context": ""}
 
 
@@ -50,14 +52,25 @@ def test_adding_twice_replaces_the_entry(tmp_path: Path) -> None:
 def test_a_file_that_held_only_this_cluster_goes_away(tmp_path: Path) -> None:
     path = tmp_path / "config"
     kubeconfig.add(path, _entry())
-    kubeconfig.remove(path, "drakit-a")
+    kubeconfig.remove(path, "drakit-a", SERVER)
+    assert not path.exists()
+
+
+def test_what_another_cluster_of_the_same_name_put_there_stays(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    kubeconfig.add(path, _entry())
+    another = kubeconfig.entry("drakit-a", "http://127.0.0.1:2", "secret", None)
+    kubeconfig.add(path, another)
+    kubeconfig.remove(path, "drakit-a", SERVER)
+    assert _load(path) == another
+    kubeconfig.remove(path, "drakit-a", "http://127.0.0.1:2")
     assert not path.exists()
 
 
 def test_removing_what_is_not_there_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "config"
     path.write_text("# mine\nclusters: []\n")
-    kubeconfig.remove(path, "drakit-a")
+    kubeconfig.remove(path, "drakit-a", SERVER)
     assert path.read_text() == "# mine\nclusters: []\n"
 
 
@@ -102,7 +115,7 @@ def test_the_last_entry_of_a_symlinked_kubeconfig_takes_the_file_with_it(tmp_pat
     target, link = tmp_path / "real", tmp_path / "config"
     link.symlink_to(target)
     kubeconfig.add(link, _entry())
-    kubeconfig.remove(link, "drakit-a")
+    kubeconfig.remove(link, "drakit-a", SERVER)
     assert link.is_symlink()
     assert not target.exists()
 
