@@ -11,6 +11,7 @@ import re
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError, ClusterSpec
@@ -121,16 +122,17 @@ def _in_directory(directory: Path, version: str) -> list[Path]:
 
 
 def _check_version(place: Path, version: str) -> None:
-    teller = next((place / name for name in _TELL_VERSION if (place / name).is_file()), None)
-    if teller is not None and (actual := _version_of(teller)) != version:
-        raise ClusterError(
-            f"{teller} is Kubernetes {actual}, not {version}; put each version's binaries in a directory of its name: "
-            f"{place / version}"
-        )
+    for teller in (place / name for name in _TELL_VERSION if (place / name).is_file()):
+        if (actual := _version_of(teller, teller.stat().st_mtime_ns)) != version:
+            raise ClusterError(
+                f"{teller} is Kubernetes {actual}, not {version}; put each version's binaries in a directory of its "
+                f"name: {place / version}"
+            )
 
 
-def _version_of(executable: Path) -> str:
-    """What a component's ``--version`` says, e.g. ``1.37.1`` of ``Kubernetes v1.37.1``."""
+@cache  # each of the many who look for binaries would run them all
+def _version_of(executable: Path, changed: int) -> str:
+    """What a component's ``--version`` says, e.g. ``1.37.1`` of ``Kubernetes v1.37.1``; ``changed`` is its mtime."""
     try:
         said = subprocess.run(
             [executable, "--version"], capture_output=True, text=True, check=False, timeout=_VERSION_SECONDS

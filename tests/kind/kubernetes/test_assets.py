@@ -107,6 +107,11 @@ def _other_version(own: Path) -> str:
     return f"{own}/kubelet is Kubernetes 1.36.3, not 1.37.1; put each version's binaries in a directory of its name"
 
 
+def _another_beside(own: Path) -> str:
+    _put(own, "kube-apiserver")
+    return _other_version(own)
+
+
 def _no_version(own: Path) -> str:
     (_put(own) / "kubelet").write_text("#!/bin/sh\necho hello\n")
     (own / "kubelet").chmod(0o755)
@@ -128,7 +133,9 @@ def _not_executable(own: Path) -> str:
     return f"{own}/kubectl is not executable; `chmod +x` it"
 
 
-@pytest.mark.parametrize("prepare", [_other_version, _no_version, _another_machines, _no_directory, _not_executable])
+@pytest.mark.parametrize(
+    "prepare", [_other_version, _another_beside, _no_version, _another_machines, _no_directory, _not_executable]
+)
 def test_a_directory_that_cannot_be_used_is_refused(
     cache: Path, tmp_path: Path, prepare: Callable[[Path], str]
 ) -> None:
@@ -136,6 +143,19 @@ def test_a_directory_that_cannot_be_used_is_refused(
     with pytest.raises(ClusterError) as refused:
         find_assets("1.37.1", tmp_path / "own").path("kubectl")
     assert str(refused.value).startswith(says)
+
+
+def test_each_binary_of_a_directory_is_asked_once_until_it_is_another(cache: Path, tmp_path: Path) -> None:
+    own = _put(tmp_path / "own")
+    for name in ("kubelet", "kube-scheduler"):
+        (own / name).write_text(f"#!/bin/sh\necho {name} >>{tmp_path}/asked\necho Kubernetes v1.37.1\n")
+        (own / name).chmod(0o755)
+    for _ in range(3):
+        find_assets("1.37.1", own)
+    assert (tmp_path / "asked").read_text().splitlines() == ["kubelet", "kube-scheduler"]
+    _other_version(own)
+    with pytest.raises(ClusterError, match=r"kubelet is Kubernetes 1\.36\.3, not 1\.37\.1"):
+        find_assets("1.37.1", own)
 
 
 def test_a_name_is_never_a_path(cache: Path) -> None:
