@@ -34,7 +34,7 @@ from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind import component_images, credentials, images, network, workloads
-from drakit_kind.kind.config import check_components, kind_config
+from drakit_kind.kind.config import check_components, gates_of_our_scheduler, kind_config
 from drakit_kind.kind.docker import check_daemon, cluster_containers
 from drakit_kind.kind.drivers import PodDriver
 from drakit_kind.kind.guard import Guard
@@ -190,11 +190,12 @@ class KindCluster:
     def _start_scheduler(self) -> None:
         """drakit's scheduler: beside kube-scheduler under a name of its own, or instead of it."""
         ours = "scheduler" not in self._spec.real
+        gates = gates_of_our_scheduler(self._spec)
         objects = workloads.scheduler(
             self._driver_image,
             name="default-scheduler" if ours else SCHEDULER_NAME,
-            gates=self._spec.gates,
-            emulated_version=self._spec.behaves_as("scheduler"),
+            gates=gates.overrides,
+            emulated_version=gates.emulated_version,
         )
         self._report("drakit's scheduler")
         self._apply(objects)

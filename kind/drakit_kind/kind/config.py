@@ -11,12 +11,16 @@ from typing import Any
 
 import yaml
 
+from drakit_api.features import FeatureGateError, FeatureGates
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component
 from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.known_gates import known_gates
 from drakit_kind.nodes.kubelet_config import SYNC_FREQUENCY, settable_gates
 
 Object = dict[str, Any]
 
+# Of a cluster: drakit-NAME-abcdef-control-plane is a host name (man 7 hostname).
+_NAME_LENGTH = 35
 # In kubeadm's ClusterConfiguration.
 _SECTIONS: Mapping[Component, str] = {
     "apiserver": "apiServer",
@@ -76,8 +80,18 @@ def at_creation(spec: ClusterSpec, component: Component) -> Behaviour:
     return Behaviour(version=spec.version) if is_static_pod and asked.version != spec.version else asked
 
 
+def gates_of_our_scheduler(spec: ClusterSpec) -> FeatureGates:
+    """The gates of a cluster that drakit's scheduler has too; raises ``FeatureGateError`` where it would refuse."""
+    return FeatureGates(spec.behaves_as("scheduler"), known_gates(spec.gates))
+
+
 def check_components(spec: ClusterSpec) -> None:
     """Raise ``ClusterError`` for what kind cannot have."""
+    if len(spec.name) > _NAME_LENGTH:
+        raise ClusterError(
+            f"cluster name {spec.name!r}: in kind use at most {_NAME_LENGTH} characters, as names of nodes are made of "
+            "it and Linux allows 63 for those"
+        )
     if missing := sorted({"apiserver", "controllers", "kubelet"} - spec.real):
         raise ClusterError(
             f"in kind, only the scheduler can be drakit's: real must have {', '.join(missing)} too; for other "
@@ -87,6 +101,11 @@ def check_components(spec: ClusterSpec) -> None:
         raise ClusterError("in kind, drakit's drivers are pods, which a scheduler has to place: scheduler must be True")
     if spec.token is not None or not spec.tls:
         raise ClusterError("in kind, kubeadm makes the certificates that clients need: leave token and tls as they are")
+    _patches(spec, dns=True)  # which finds gates that Kubernetes' own components do not have
+    try:
+        gates_of_our_scheduler(spec)
+    except FeatureGateError as error:
+        raise ClusterError(f"drakit's scheduler, which every cluster in kind has: {error}") from None
 
 
 def _patches(spec: ClusterSpec, *, dns: bool) -> list[Object]:

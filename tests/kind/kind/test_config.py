@@ -12,7 +12,7 @@ import yaml
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind.cluster import KindCluster
-from drakit_kind.kind.config import kind_config
+from drakit_kind.kind.config import check_components, gates_of_our_scheduler, kind_config
 
 SPEC = ClusterSpec(name="story", nodes=["a", "b"], real=frozenset(COMPONENTS))
 IMAGES = {"1.37.1": "local:1.37", "1.34.3": "local:1.34"}
@@ -103,8 +103,28 @@ def test_api_versions_and_the_port_are_kinds_own_fields() -> None:
         (replace(SPEC, scheduler=False), "scheduler must be True"),
         (replace(SPEC, token="t"), "leave token and tls as they are"),
         (replace(SPEC, tls=False), "leave token and tls as they are"),
+        (replace(SPEC, name="a" * 36), "in kind use at most 35 characters"),
+        (replace(SPEC, gates={"DRAResourceSliceMixins": True}), "exists in drakit's own components only"),
+        (
+            replace(SPEC, gates={"DRAAdminAccess": False}),
+            "scheduler.*: cannot set feature gate DRAAdminAccess to false",
+        ),
+        (replace(SPEC, version="1.36.3", gates={"DRADerivedAttributes": True}), "DRADerivedAttributes .* PreAlpha"),
+        (replace(SPEC, version="1.33.4"), r"scheduler.*: emulation version 1\.33 is not between \[1\.34"),
     ],
-    ids=["simulated kubelets", "nothing real", "two nodes of one name", "no scheduler", "a token", "no TLS"],
+    ids=[
+        "simulated kubelets",
+        "nothing real",
+        "two nodes of one name",
+        "no scheduler",
+        "a token",
+        "no TLS",
+        "a name that makes host names too long",
+        "a gate of the kit",
+        "a locked gate",
+        "a gate of a later version",
+        "a version that drakit does not know",
+    ],
 )
 def test_what_kind_cannot_do_is_refused_before_docker_is_asked(
     spec: ClusterSpec, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -117,6 +137,22 @@ def test_what_kind_cannot_do_is_refused_before_docker_is_asked(
 def test_a_gate_of_the_kit_is_refused() -> None:
     with pytest.raises(ClusterError, match="exists in drakit's own components only"):
         _config(replace(SPEC, gates={"DRAResourceSliceMixins": True}))
+
+
+def test_drakits_scheduler_gets_the_gates_that_it_knows_and_the_other_components_all() -> None:
+    spec = replace(SPEC, gates={"AllBeta": False, "DRADerivedAttributes": True, "InPlacePodVerticalScaling": True})
+    check_components(spec)
+    ours = gates_of_our_scheduler(spec)
+    assert ours.overrides == {"AllBeta": False, "DRADerivedAttributes": True}
+    assert ours.emulated_version == "1.37"
+    flag = "AllBeta=false,DRADerivedAttributes=true,InPlacePodVerticalScaling=true"
+    assert _flags(_config(spec), "scheduler")["feature-gates"] == flag
+
+
+def test_a_name_may_be_as_long_as_those_of_its_nodes_allow() -> None:
+    name = "a" * 35
+    check_components(replace(SPEC, name=name))
+    assert len(f"drakit-{name}-abcdef-control-plane") == 63
 
 
 def test_etcd_does_not_wait_for_the_disk() -> None:
