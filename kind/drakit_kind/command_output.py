@@ -22,7 +22,6 @@ def output(
 
     Raises ``ClusterError`` with its own last lines, or with the time that it took.
     """
-    shown = " ".join([*command[:4], *(["..."] if len(command) > 4 else [])])
     try:
         done = subprocess.run(
             list(command),
@@ -37,12 +36,22 @@ def output(
     except FileNotFoundError:
         raise ClusterError(f"there is no {command[0]!r} in PATH; install it") from None
     except subprocess.TimeoutExpired:
-        raise ClusterError(f"`{shown}` did not end within {timeout:.0f} s") from None
+        raise overdue(command, timeout) from None
     if done.returncode:
-        text = (done.stderr or done.stdout or b"").decode(errors="replace").strip()
-        raise ClusterError(f"`{shown}` failed with status {done.returncode}: {_last_lines(text)}")
+        raise failure(command, done.returncode, (done.stderr or done.stdout or b"").decode(errors="replace"))
     return done.stdout.decode(errors="replace")
 
 
-def _last_lines(text: str) -> str:
-    return " / ".join(text.splitlines()[-3:]) or "it printed nothing"
+def overdue(command: Sequence[str], timeout: float) -> ClusterError:
+    """What is said of a command that did not end within ``timeout`` seconds."""
+    return ClusterError(f"`{_shown(command)}` did not end within {timeout:.0f} s")
+
+
+def failure(command: Sequence[str], status: int, text: str) -> ClusterError:
+    """What is said of a command that failed, with the last lines of what it printed."""
+    lines = " / ".join(text.strip().splitlines()[-3:]) or "it printed nothing"
+    return ClusterError(f"`{_shown(command)}` failed with status {status}: {lines}")
+
+
+def _shown(command: Sequence[str]) -> str:
+    return " ".join([*command[:4], *(["..."] if len(command) > 4 else [])])

@@ -22,11 +22,11 @@ from pathlib import Path
 import msgspec
 
 from drakit_kind.cluster import ClusterError, Report
-from drakit_kind.command_output import output
 from drakit_kind.images import Entry, Image, Layer, write_images, write_layer
 from drakit_kind.kind import debian
+from drakit_kind.kind.build_steps import run_step
 from drakit_kind.kind.debian import PackageFiles
-from drakit_kind.kind.docker import check_daemon, docker, image_labels
+from drakit_kind.kind.docker import check_daemon, docker, image_labels, remove_containers
 from drakit_kind.kubernetes.cache import cache_directory
 from drakit_kind.turns import one_at_a_time, scratch_directory
 
@@ -39,6 +39,7 @@ _DEBIAN_PACKAGES = ("python3", "libstdc++6")
 # As driver/Dockerfile has it.
 _ENTRYPOINT = ["drakit"]
 _USER = "65532:65532"
+_BUILD_LABEL = "drakit.build"
 _LIBRARY = "opt/drakit/lib"
 # A module for each of Kubernetes' kinds, which nothing of drakit loads; compiled they would be a third of the image.
 _NOT_COMPILED = re.compile(r"/kubernetes/(aio/)?client/(api|models)/")
@@ -142,7 +143,8 @@ def _build_from_registry(name: str, file: Path, report: Report) -> None:
     source = _source_tree()
     if source is not None:
         report("docker build -f driver/Dockerfile")
-        docker("build", "-f", str(source / "driver" / "Dockerfile"), "-t", name, str(source), timeout=_BUILD_SECONDS)
+        command = ["docker", "build", "-f", str(source / "driver" / "Dockerfile"), "-t", name, str(source)]
+        run_step(command, file.parent, timeout=_BUILD_SECONDS)
     else:
         _add_to_base(name, file.parent, report)
     docker("save", "--output", str(file), name, timeout=_COPY_SECONDS)
@@ -157,7 +159,9 @@ def _source_tree() -> Path | None:
 
 def _add_to_base(name: str, scratch: Path, report: Report) -> None:
     """The same without a source tree: this installation, copied into the base image."""
-    container = docker("create", _BASE).strip()
+    label = f"{_BUILD_LABEL}={cache_directory()}"  # of all who have the turn
+    remove_containers(f"label={label}")  # of a build that was killed
+    container = docker("create", "--label", label, _BASE).strip()
     try:
         layer = scratch / "drakit.layer"
         with layer.open("wb") as stream:
@@ -241,21 +245,21 @@ def _dependencies(report: Report, scratch: Path) -> Path:
     if not file.exists():
         report(f"installing {len(requirements)} packages that drakit needs into the image, once, with pip")
         library, part = scratch / "lib", scratch / "dependencies.layer"
-        _pip_install(library, requirements)
+        _pip_install(library, requirements, scratch)
         with part.open("wb") as stream:
             write_layer(stream, _compiled_entries(library))
         part.rename(file)
     return file
 
 
-def _pip_install(target: Path, requirements: Iterable[str]) -> None:
+def _pip_install(target: Path, requirements: Iterable[str], scratch: Path) -> None:
     version = ".".join(map(str, _PYTHON))
     machine = os.uname().machine
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--target", str(target)]
     command += ["--only-binary=:all:", "--implementation", "cp", "--python-version", version]
     command += [word for name in _PLATFORMS for word in ("--platform", f"{name}_{machine}")]
     try:
-        output([*command, *requirements], timeout=_PIP_SECONDS)
+        run_step([*command, *requirements], scratch, timeout=_PIP_SECONDS)
     except ClusterError as error:
         if "No module named pip" in str(error):
             raise ClusterError(f"the image needs pip, which {sys.executable} has not; install it there") from None

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,9 +15,9 @@ from pathlib import Path
 
 from drakit_kind import images
 from drakit_kind.cluster import ClusterError, Report
-from drakit_kind.command_output import output
 from drakit_kind.images import Entry, Image, write_images, write_layer
 from drakit_kind.kind import component_images, debian, node_files
+from drakit_kind.kind.build_steps import run_step
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, load, remove_containers
 from drakit_kind.kind.kind_module import KindModule, kind_module, kind_version
 from drakit_kind.kubernetes.assets import Assets
@@ -141,7 +140,7 @@ def _kind_build(kind: Path, server: Path, base_name: str, scratch: Path) -> None
     command = [str(kind), "build", "node-image", "--type", "file", str(server)]
     command += ["--base-image", base_name, "--image", f"{base_name}-built"]
     # kind unpacks the release below TMPDIR and leaves it there.
-    output(command, timeout=_BUILD_SECONDS, environment={**os.environ, "TMPDIR": str(scratch)})
+    run_step(command, scratch, timeout=_BUILD_SECONDS, environment={"TMPDIR": str(scratch)})
 
 
 def _replace_manifests(built: str, name: str) -> None:

@@ -96,14 +96,29 @@ def test_a_changed_dockerfile_makes_another_image(
     assert len(names) == 2
 
 
-def test_an_installed_drakit_is_added_to_the_base(
-    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No source tree, and nothing that drakit depends on."""
     monkeypatch.setattr(driver_image, "_source_tree", lambda: None)
     dependencies = tmp_path / "dependencies.layer"
     with dependencies.open("wb") as stream:
         write_layer(stream, [])
     monkeypatch.setattr(driver_image, "_dependencies", lambda report, scratch: dependencies)
+
+
+@pytest.mark.usefixtures("installed")
+def test_the_container_of_a_killed_build_goes_with_the_next(docker: FakeDocker, tmp_path: Path) -> None:
+    label = f"drakit.build={tmp_path / 'cache'}"
+    docker.answers(f'case "$*" in *"--filter label={label}") echo left ;; esac\n{_DOCKER}')
+    driver_image.archive(silent, local=False)
+    calls = [call for call in docker.calls if call.split()[0] in ("create", "rm")]
+    assert calls == [
+        "rm --force --volumes left", f"create --label {label} python:3.11-slim", "rm --force --volumes c0ffee"
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("installed")
+def test_an_installed_drakit_is_added_to_the_base(docker: FakeDocker, tmp_path: Path) -> None:
     name, file = driver_image.archive(silent, local=False)
     assert file.read_text() == f"image {name}\n"
     commit = next(call for call in docker.calls if call.startswith("commit"))

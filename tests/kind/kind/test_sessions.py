@@ -121,5 +121,53 @@ def test_debootstrap_ends_with_the_command_that_needs_it(
     assert [path.name for path in (tmp_path / "cache" / "debian").glob("*.root")] == []
 
 
+_DRIVER_IMAGE = """
+from drakit_kind.cluster import silent
+from drakit_kind.kind import driver_image
+driver_image.archive(silent, local=False)
+"""
+_DEPENDENCIES = """
+import sys
+from pathlib import Path
+from drakit_kind.kind import driver_image
+driver_image._pip_install(Path(sys.argv[1], "lib"), ["x"], Path(sys.argv[1]))
+"""
+_NODE_IMAGE = """
+import sys
+from pathlib import Path
+from drakit_kind.kind import node_image
+scratch = Path(sys.argv[1])
+node_image._kind_build(scratch / "kind", scratch / "server.tar.gz", "base", scratch)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("builder", "program"),
+    [(_DRIVER_IMAGE, "docker"), (_DEPENDENCIES, "pip/__main__.py"), (_NODE_IMAGE, "kind")],
+    ids=["docker build", "pip", "kind build"],
+)
+def test_a_build_ends_with_the_test_run_that_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, builder: str, program: str, number: signal.Signals
+) -> None:
+    """pytest ends at once, and can end nothing itself."""
+    slow = [*_SLOW, str(tmp_path / "pids")]
+    text = f"#!/bin/sh\n[ $1 != build ] || exec {_quoted(slow)}\n"
+    if program.endswith(".py"):
+        text = f"import os\nos.execvp({slow[0]!r}, {slow!r})\n"
+        (tmp_path / "pip").mkdir()
+        (tmp_path / "pip" / "__init__.py").touch()
+    file = tmp_path / program
+    file.write_text(text)
+    file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
+    with subprocess.Popen([sys.executable, "-c", builder, str(tmp_path)]) as run:
+        pids = _pids(tmp_path / "pids")
+        run.send_signal(number)
+    assert not any(map(_lives_on, pids))
+
+
 def _quoted(command: list[str]) -> str:
     return " ".join(map(shlex.quote, command))
