@@ -265,9 +265,15 @@ class Api:
     ) -> str:
         state = "it does not exist" if last is None else yaml.safe_dump(last.get("status", last), sort_keys=False)
         lines = [f"{resource.kind} {name} was not {what} after {timeout:.0f} s; its state:", state.rstrip()]
-        if events := self.events(name, namespace if resource.namespaced else "default"):
+        if events := self._told_events(name, namespace if resource.namespaced else "default"):
             lines += ["events:", *events[-5:]]
         return "\n".join(lines)
+
+    def _told_events(self, name: str, namespace: str | None = None) -> list[str]:
+        """For a message that says something else: if they cannot be read, that is one of its lines."""
+        from drakit_kind.cluster_logs import told
+
+        return list(told(lambda: self.events(name, namespace)))
 
     def wait_all(
         self,
@@ -280,7 +286,10 @@ class Api:
         timeout: float = 30.0,
         what: str = "as expected",
     ) -> list[Object]:
-        """Watch a collection, or what is selected of it, until ``condition(objects)`` holds; returns the objects."""
+        """Watch a collection, or what is selected of it, until ``condition(objects)`` holds; returns the objects.
+
+        What the API server refuses at the beginning (a kind that it does not serve, say) raises ``ApiError``.
+        """
         seen: list[Object] = []
         timeout *= self._patience
 
@@ -297,6 +306,12 @@ class Api:
             task = asyncio.create_task(reflector.run())
             try:
                 async with asyncio.timeout(timeout):
+                    await self._refused(
+                        resource,
+                        self._in(resource, namespace),
+                        label_selector=label_selector,
+                        field_selector=field_selector,
+                    )
                     await reflector.synced()
                     while not condition(objects := list(reflector.store.values())):
                         seen[:] = objects
@@ -313,6 +328,16 @@ class Api:
             names = ", ".join(obj["metadata"]["name"] for obj in seen) or "none"
             message = f"{resource.plural} were not {what} after {timeout:.0f} s; there are {len(seen)}: {names}"
             raise WaitTimeout(message) from None
+
+    async def _refused(self, resource: Resource, namespace: str | None, **selectors: str) -> None:
+        """Raise what a reflector would meet again and again, as it does not know that nothing will change it."""
+        try:
+            await self._connection.list(resource, namespace, **selectors)
+        except (Expired, *UNREACHABLE):
+            return
+        except ApiError as error:
+            if error.code < 500:
+                raise
 
     def wait_running(self, *pods: str, namespace: str | None = None, timeout: float = 30.0) -> list[Object]:
         """Wait until all these pods run."""
@@ -356,7 +381,7 @@ class Api:
                 timeout=timeout,
             )
         except WaitTimeout:
-            bound, seen = timeout * self._patience, "\n".join(self.events(name)) or "none"
+            bound, seen = timeout * self._patience, "\n".join(self._told_events(name)) or "none"
             raise WaitTimeout(
                 f"no event {reason} containing {containing!r} about {name} after {bound:.0f} s; events:\n{seen}"
             ) from None

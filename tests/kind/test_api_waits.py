@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 
 from drakit_client.connection import Connection
-from drakit_client.errors import ApiError, ConfigurationError
+from drakit_client.errors import ApiError, ConfigurationError, NotFound
 from drakit_client.resources import EVENTS, PODS
 from drakit_kind.api import Api, WaitTimeout
 
@@ -111,6 +111,58 @@ def test_waits_go_on_while_the_api_server_is_away(
 
     monkeypatch.setattr(Connection, "list", listed)
     assert wait(api) in (EVENT, [{"kind": "Event", "apiVersion": "v1", **EVENT}], "said")
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        pytest.param(lambda api: api.wait(EVENTS, "a"), id="wait"),
+        pytest.param(lambda api: api.wait_all(EVENTS, bool), id="wait_all"),
+        pytest.param(lambda api: api.wait_event("pod", "R"), id="wait_event"),
+    ],
+)
+@pytest.mark.parametrize("refusal", [NotFound(404, {}), ApiError(403, {"message": "forbidden"})], ids=repr)
+def test_what_the_api_server_refuses_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch, api: Api, refusal: ApiError, wait: Waits
+) -> None:
+    async def listed(*_: Any, **__: Any) -> Any:
+        raise refusal
+
+    monkeypatch.setattr(Connection, "list", listed)
+    with pytest.raises(ApiError) as told:
+        wait(api)
+    assert told.value is refusal
+
+
+@pytest.mark.parametrize(
+    ("wait", "says"),
+    [
+        pytest.param(
+            lambda api: api.wait(PODS, "a", timeout=0.05), "Pod a was not there after 0 s; its state", id="wait"
+        ),
+        pytest.param(
+            lambda api: api.wait_event("a", "R", timeout=0.05), "no event R containing '' about a", id="event"
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    "problem", [ConnectionRefusedError("refused"), ApiError(403, {"message": "forbidden"})], ids=repr
+)
+def test_what_did_not_happen_is_told_also_if_events_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, api: Api, problem: Exception, wait: Waits, says: str
+) -> None:
+    async def listed(*_: Any, **__: Any) -> Any:
+        return {"metadata": {"resourceVersion": "1"}, "items": []}
+
+    def events(*_: Any, **__: Any) -> Any:
+        raise problem
+
+    monkeypatch.setattr(Connection, "list", listed)
+    monkeypatch.setattr(Api, "events", events)
+    with pytest.raises(WaitTimeout) as told:
+        wait(api)
+    assert str(told.value).startswith(says)
+    assert str(told.value).endswith(f"this cannot be told: {type(problem).__name__}: {problem}")
 
 
 def test_an_event_that_does_not_come_is_told_with_those_that_did(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:
