@@ -17,7 +17,7 @@ from drakit_client.resources import DEVICE_CLASSES, RESOURCE_CLAIMS
 from drakit_kind import manifests
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, Driver
-from drakit_kind.pytest_plugin import end_pods
+from drakit_kind.pytest_plugin import end_pods, note_failure
 from e2e.hardware import Gpus, StartGpus, StartTpus, TakeNodes, Tpus
 from e2e.ledger import AllFree, Allocated, DevicesOf, Ledger, OpenLedger, results
 from e2e.order import fixtures_of, ordered
@@ -91,7 +91,7 @@ def tpus(driver: Callable[..., Driver]) -> StartTpus:
 
 
 @pytest.fixture
-def subject(request: pytest.FixtureRequest, api: Api) -> Iterator[Subject]:
+def subject(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterator[Subject]:
     """The driver under judgement: ``--subject-driver``, or one of ours with MIG GPUs on a node."""
     name, ours = request.config.getoption("--subject-driver"), None
     if name is None:
@@ -100,9 +100,11 @@ def subject(request: pytest.FixtureRequest, api: Api) -> Iterator[Subject]:
         name = ours.name
     device_class = f"{api.namespace}.any-device"
     with contextlib.ExitStack() as stack:
-        # Before it is created: whoever interrupts the run does not wait for the end of that.
+        stack.push(note_failure(request.node, cluster, api))
+        stack.callback(end_pods, request.session, api)
+        # Before it is created: whoever interrupts the run does not wait for the end of that. And it is the first to go:
+        # pods may take long to end, and a class is in no namespace that goes with all that is in it.
         stack.callback(api.delete, DEVICE_CLASSES, device_class)
-        stack.callback(end_pods, api)
         api.create(manifests.device_class(device_class, f"device.driver == '{name}'"))
         yield Subject(name, device_class, api, ours)
 

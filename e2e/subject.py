@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from drakit_client.resources import RESOURCE_CLAIMS, RESOURCE_SLICES
+from drakit_client.resources import NODES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind import manifests
 from drakit_kind.api import ALL_NAMESPACES, Api
 from drakit_kind.cluster import Driver
@@ -15,6 +15,8 @@ from e2e.ledger import results
 Object = dict[str, Any]
 # (pool, device)
 DeviceId = tuple[str, str]
+# Taints of nodes that are in no condition to run pods (k8s.io/api/core/v1, k8s.io/cloud-provider/api).
+_CONDITIONS = ("node.kubernetes.io/", "node.cloudprovider.kubernetes.io/")
 
 
 def by_pool(slices: Iterable[Object]) -> dict[str, list[Object]]:
@@ -61,6 +63,20 @@ class Subject:
     def template(self, name: str) -> Object:
         """A template of such claims."""
         return manifests.claim_template(name, manifests.request("any", self.device_class))
+
+    def pod(self, name: str, claim: str | None = None, *, template: str | None = None, **fields: Any) -> Object:
+        """A pod that goes wherever the driver has devices, as nodes with GPUs are often kept for pods that say so.
+
+        Nodes that are not ready, or cordoned, are tainted too, by Kubernetes itself: there it does not go.
+        """
+        keys = {
+            taint["key"]
+            for node in self.api.objects(NODES)
+            for taint in node["spec"].get("taints") or []
+            if taint["effect"] == "NoSchedule" and not taint["key"].startswith(_CONDITIONS)
+        }
+        tolerations = [{"key": key, "operator": "Exists", "effect": "NoSchedule"} for key in sorted(keys)]
+        return manifests.pod(name, claim, template=template, tolerations=tolerations, **fields)
 
     @property
     def own(self) -> str:

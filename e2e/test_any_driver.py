@@ -15,7 +15,6 @@ from kubernetes.utils.quantity import parse_quantity
 
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api, WaitTimeout
-from drakit_kind.manifests import pod
 from e2e.ledger import AllFree, results
 from e2e.subject import Subject, by_pool, device_names, is_complete, newest
 
@@ -90,7 +89,7 @@ def _counters(slices: list[dict[str, Any]]) -> dict[tuple[str, str], Decimal]:
 
 
 def test_a_pod_runs_with_a_device_and_gives_it_back(subject: Subject, api: Api, all_free: AllFree) -> None:
-    api.create(subject.claim("one"), pod("user", "one"))
+    api.create(subject.claim("one"), subject.pod("user", "one"))
     (running,) = api.wait_running("user")
     (result,) = results(api.get(RESOURCE_CLAIMS, "one"))
     assert result["driver"] == subject.name
@@ -103,7 +102,7 @@ def test_a_pod_runs_with_a_device_and_gives_it_back(subject: Subject, api: Api, 
 
 
 def test_a_finished_pod_gives_its_device_back(subject: Subject, api: Api, all_free: AllFree) -> None:
-    job = pod("job", "one", restartPolicy="Never")
+    job = subject.pod("job", "one", restartPolicy="Never")
     job["spec"]["containers"][0]["command"] = ["true"]
     api.create(subject.claim("one"), job)
     api.wait(PODS, "job", lambda seen: seen["status"].get("phase") == "Succeeded", what="Succeeded")
@@ -111,7 +110,7 @@ def test_a_finished_pod_gives_its_device_back(subject: Subject, api: Api, all_fr
 
 
 def test_two_pods_share_one_claim_and_one_of_them_goes(subject: Subject, api: Api, all_free: AllFree) -> None:
-    api.create(subject.claim("shared"), pod("first", "shared"), pod("second", "shared"))
+    api.create(subject.claim("shared"), subject.pod("first", "shared"), subject.pod("second", "shared"))
     api.wait_running("first", "second")
     before = results(api.get(RESOURCE_CLAIMS, "shared"))
     api.delete(PODS, "first")
@@ -128,7 +127,7 @@ def test_a_device_can_be_used_again_and_again(subject: Subject, api: Api, all_fr
     api.create(subject.claim("again"))
     for turn in range(3):
         name = f"user-{turn}"
-        api.create(pod(name, "again"))
+        api.create(subject.pod(name, "again"))
         api.wait_running(name)
         api.delete(PODS, name)
         api.wait_gone(PODS, [name])
@@ -138,7 +137,7 @@ def test_a_device_can_be_used_again_and_again(subject: Subject, api: Api, all_fr
 def test_devices_are_given_out_once_until_nothing_fits(subject: Subject, api: Api) -> None:
     api.create(subject.template("each"))
     names = [f"user-{index}" for index in range(min(AT_MOST, len(subject.devices()) + 1))]
-    api.create(*(pod(name, template="each") for name in names))
+    api.create(*(subject.pod(name, template="each") for name in names))
     pods = api.wait_all(PODS, lambda seen: len(seen) == len(names) and all(map(_decided, seen)), what="decided")
     running = [item["metadata"]["name"] for item in pods if item["status"].get("phase") == "Running"]
     assert running, f"none of {len(names)} pods got a device of driver {subject.name}; their events say why"
@@ -170,7 +169,7 @@ def _check_counters(subject: Subject, held: set[tuple[str, str]]) -> None:
 
 def test_a_deleted_slice_is_published_again_while_pods_run(subject: Subject, api: Api) -> None:
     """Slices are the driver's to keep, whoever deletes them; pods do not notice."""
-    api.create(subject.claim("one"), pod("user", "one"))
+    api.create(subject.claim("one"), subject.pod("user", "one"))
     api.wait_running("user")
     item = subject.slices()[0]
     pool, uid = item["spec"]["pool"]["name"], item["metadata"]["uid"]

@@ -39,6 +39,8 @@ _DRIVERS: pytest.StashKey[list[Driver]] = pytest.StashKey()
 _SEEN: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()
 # Longer than a simulated kubelet takes to end pods, and than a container that ignores SIGTERM.
 _GRACE_SECONDS = 40.0
+# Of a run that is interrupted, as it often is because a driver does not answer; whoever did it waits a minute at most.
+_INTERRUPTED_GRACE_SECONDS = 1.0
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
@@ -323,7 +325,7 @@ def driver(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterat
 
     started = request.node.stash.setdefault(_DRIVERS, [])
     with contextlib.ExitStack() as stack:
-        stack.push(_note_failure(request.node, api, cluster, started))
+        stack.push(note_failure(request.node, cluster, api))
 
         def start(profile: str, **options: object) -> Driver:
             options.setdefault("nodes", list(cluster.spec.nodes))
@@ -338,31 +340,34 @@ def driver(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterat
 
         yield start
         if started:
-            stack.callback(end_pods, api)
+            stack.callback(end_pods, request.session, api)
 
 
-def _note_failure(item: pytest.Item, api: Api, cluster: Cluster, drivers: list[Driver]) -> Callable[..., None]:
-    """The last thing of a teardown: if something of it failed, gather what is there still."""
+def note_failure(item: pytest.Item, cluster: Cluster, api: Api) -> Callable[..., None]:
+    """The last thing of a teardown, for ``ExitStack.push``: if something of it failed, gather what is there still."""
 
     def note(kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
         if isinstance(error, Exception):
+            drivers: list[Driver] = item.stash.get(_DRIVERS, [])
             item.stash[_SEEN] = evidence_of(item, "teardown", cluster, api, drivers)
 
     return note
 
 
-def end_pods(api: Api) -> None:
+def end_pods(session: pytest.Session, api: Api) -> None:
     """Delete all pods of the namespace and wait until they are gone, by force where their driver does not answer."""
     from drakit_client.resources import DEPLOYMENTS, PODS, REPLICA_SETS
     from drakit_kind.api import WaitTimeout
 
+    interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
+    seconds = _INTERRUPTED_GRACE_SECONDS if interrupted else _GRACE_SECONDS  # times the cluster's patience
     for resource in (DEPLOYMENTS, REPLICA_SETS, PODS):
         for obj in api.objects(resource):
             api.delete(resource, obj["metadata"]["name"])
     try:
-        api.wait_all(PODS, lambda pods: not pods, what="gone", timeout=_GRACE_SECONDS)
+        api.wait_all(PODS, lambda pods: not pods, what="gone", timeout=seconds)
     except WaitTimeout:
         # Their driver does not answer, e.g. because the test failed after killing it: do not wait for their kubelet.
         for obj in api.objects(PODS):
             api.delete(PODS, obj["metadata"]["name"], grace_period_seconds=0)
-        api.wait_all(PODS, lambda pods: not pods, what="gone", timeout=_GRACE_SECONDS)
+        api.wait_all(PODS, lambda pods: not pods, what="gone", timeout=seconds)

@@ -105,7 +105,8 @@ def conformance(
     With them it starts nothing and runs the stories that hold for any driver: its pools are sound, its devices can be
     allocated, shared, used by pods and given back. They need a device that is free. They make and remove namespaces and
     DeviceClasses, hold up to 12 claims at a time in pods of the image busybox:1.36, and delete one ResourceSlice of the
-    driver, which has to publish it again. Nothing else in the cluster is changed.
+    driver, which has to publish it again. Their pods tolerate the taints NoSchedule that nodes were given (GPU pools
+    often have one), not NoExecute. Nothing else in the cluster is changed.
 
     Exit status: 0 all passed, 1 something failed, 2 it could not be run or every story was left out, 130 interrupted.
     After Ctrl-C the suite has a minute to take away what it made, and what was seen until then is written.

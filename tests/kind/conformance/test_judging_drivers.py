@@ -149,3 +149,24 @@ def test_admin_access_takes_a_device_from_nobody() -> None:
     api = Mock(spec=Api)
     api.objects.return_value = [claim("user"), claim("admin", adminAccess=True), claim("other", driver="b")]
     assert Subject("a", "any", api).held() == {("p", "d"): ["default/user"]}
+
+
+def test_pods_go_to_nodes_that_are_kept_for_pods_with_devices() -> None:
+    """Not to those that Kubernetes itself has tainted, as they are not ready, or cordoned."""
+
+    def node(*taints: tuple[str, str]) -> dict[str, Any]:
+        return {"spec": {"taints": [{"key": key, "effect": effect} for key, effect in taints]}}
+
+    api = Mock(spec=Api)
+    api.objects.return_value = [
+        {"spec": {}},
+        node(("nvidia.com/gpu", "NoSchedule"), ("example.com/team", "NoSchedule")),
+        node(("nvidia.com/gpu", "NoSchedule"), ("node.kubernetes.io/unschedulable", "NoSchedule")),
+        node(("example.com/old", "NoExecute"), ("node.cloudprovider.kubernetes.io/shutdown", "NoSchedule")),
+    ]
+    made = Subject("a", "any", api).pod("user", "one", restartPolicy="Never")
+    assert made["spec"]["tolerations"] == [
+        {"key": "example.com/team", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"},
+    ]
+    assert made["spec"]["restartPolicy"] == "Never"
