@@ -34,7 +34,7 @@ from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind import component_images, credentials, images, network, workloads
-from drakit_kind.kind.config import check_components, gates_of_our_scheduler, kind_config
+from drakit_kind.kind.config import at_creation, check_components, gates_of_our_scheduler, kind_config
 from drakit_kind.kind.docker import check_daemon, cluster_containers
 from drakit_kind.kind.drivers import PodDriver
 from drakit_kind.kind.guard import Guard
@@ -112,6 +112,7 @@ class KindCluster:
         began = time.monotonic()
         check_names(self._spec)
         check_components(self._spec)
+        images.check_tag(self._spec, self._image)
         for driver in self._spec.drivers:
             workloads.instance_name(driver)  # which finds what is wrong in it
         kind_program(self._spec, self._kind)
@@ -163,6 +164,7 @@ class KindCluster:
         self._settled = True
         credentials.move_to_files(self.kubeconfig)
         self._api = Api(self.kubeconfig, patience=self._spec.patience)
+        self._check_version(self._api.version(), chosen.by_version[self._spec.version])
         self._api.wait_all(NODES, self._all_ready, timeout=_READY_SECONDS, what="Ready")
         if self._spec.version_of("kubelet") != self._spec.version:
             # Nodes of another version have another kube-proxy in their image than the one that they shall run.
@@ -176,6 +178,14 @@ class KindCluster:
             timeout=_READY_SECONDS,
             what="ready on all nodes",
         )
+
+    def _check_version(self, seen: str, image: str) -> None:
+        """What a test run says of its version, and leaves out for it, must be true."""
+        if seen != (expected := at_creation(self._spec, "apiserver").minor):
+            raise ClusterError(
+                f"node image {image}: its API server is Kubernetes {seen}, and {expected} was asked for; say "
+                "--kubernetes-version, or name another image with --kind-image"
+            )
 
     def _all_ready(self, nodes: Sequence[Object]) -> bool:
         return len(nodes) == 1 + len(self._spec.nodes) and all(map(is_ready, nodes))

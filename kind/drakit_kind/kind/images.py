@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError, ClusterSpec, Report
+from drakit_kind.features_off import tagged_version
 from drakit_kind.images import busybox_archive
 from drakit_kind.kind import driver_image, node_image
 from drakit_kind.kind.docker import docker, image_labels
@@ -29,31 +30,49 @@ class NodeImages:
     dns: bool
 
 
-def node_images(spec: ClusterSpec, image: str | None, report: Report) -> NodeImages:
-    """The images for the versions of a cluster's control plane and kubelets.
+def check_tag(spec: ClusterSpec, image: str | None) -> None:
+    """Raise ``ClusterError`` for a node image whose tag says another version than the cluster's."""
+    tagged = tagged_version(image or "")
+    if tagged is not None and tagged != spec.version:
+        raise ClusterError(
+            f"--kind-image {image} is Kubernetes {tagged}, and the cluster shall be {spec.version}: name an image of "
+            f"that version, or none; or ask for {tagged} (--kubernetes-version, ClusterSpec.version)"
+        )
 
-    ``image`` is used as it is for the control plane's version; without one, an image is made here where the binaries
-    are, and taken from a registry where they are not. Raises ``ClusterError`` where neither is possible.
+
+def node_images(spec: ClusterSpec, image: str | None, report: Report) -> NodeImages:
+    """The images for the versions of a cluster's control plane and kubelets, all made here or all of a registry.
+
+    Those have pod networks that do not go together. ``image`` is used as it is for the control plane's version; without
+    one, images are made here where all binaries are, and taken from a registry otherwise. Raises ``ClusterError`` where
+    neither is possible.
     """
     versions = {spec.version, spec.version_of("kubelet")}
-    chosen = {
-        version: _made_or_pulled(spec, version, report)
-        for version in versions
-        if not (image and version == spec.version)
-    }
-    if image is not None:
+    if image is None:
+        unbuilt = sorted(version for version in versions if not _is_built(spec, version))
+        make, chosen = not unbuilt, {}
+        builds = ", ".join(f"`drakit kubernetes build {version}`" for version in unbuilt)
+        way_out = f"or build the binaries for local ones: {builds}"
+    else:
         _pull_missing(image, "name another with --kind-image")
-        chosen[spec.version] = image
-    return NodeImages(chosen, dns=not node_image.is_ours(chosen[spec.version]))
+        make, chosen = node_image.is_ours(image), {spec.version: image}
+        way_out = f"it was asked for as {image} was not made by drakit; without --kind-image all are made here"
+    for version in sorted(versions - chosen.keys()):
+        if not make:
+            chosen[version] = f"{_STOCK}:v{version}"
+            _pull_missing(chosen[version], way_out)
+        elif _is_built(spec, version):
+            chosen[version] = node_image.build(assets_of(spec, version), report)
+        else:
+            raise ClusterError(
+                f"{image} was made by drakit, and {_STOCK}:v{version} has another pod network; build the binaries for "
+                f"an image that goes with it: `drakit kubernetes build {version}`"
+            )
+    return NodeImages(chosen, dns=not make)
 
 
-def _made_or_pulled(spec: ClusterSpec, version: str, report: Report) -> str:
-    assets = assets_of(spec, version)
-    if assets.find("kubeadm") is not None:
-        return node_image.build(assets, report)
-    image = f"{_STOCK}:v{version}"
-    _pull_missing(image, f"or build the binaries for a local one: `drakit kubernetes build {version}`")
-    return image
+def _is_built(spec: ClusterSpec, version: str) -> bool:
+    return assets_of(spec, version).find("kubeadm") is not None
 
 
 def _pull_missing(image: str, way_out: str) -> None:

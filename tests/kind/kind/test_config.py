@@ -134,6 +134,15 @@ def test_what_kind_cannot_do_is_refused_before_docker_is_asked(
         KindCluster(spec, ClusterHome(tmp_path / "cluster")).start()
 
 
+def test_a_node_image_of_another_version_is_refused_before_docker_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    other = "kindest/node:v1.35.4@sha256:12"
+    with pytest.raises(ClusterError, match=rf"^--kind-image {other} is Kubernetes 1\.35\.4, and .* shall be 1\.37\.1"):
+        KindCluster(SPEC, ClusterHome(tmp_path / "cluster"), image=other).start()
+
+
 def test_a_gate_of_the_kit_is_refused() -> None:
     with pytest.raises(ClusterError, match="exists in drakit's own components only"):
         _config(replace(SPEC, gates={"DRAResourceSliceMixins": True}))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -70,6 +71,26 @@ esac""")
         made.start()
     assert "rm --force --volumes late-node" in fake.calls
     assert dismissed == [len(fake.calls)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "runs"),
+    [
+        (SPEC, "1.37"),
+        (replace(SPEC, emulated_version="1.36"), "1.36"),
+        (replace(SPEC, versions={"apiserver": "1.36.3"}), "1.37"),
+    ],
+    ids=["plain", "emulating", "an API server that will be older"],
+)
+def test_a_node_image_whose_version_no_tag_tells_must_be_what_was_asked_for(
+    home: Path, spec: ClusterSpec, runs: str
+) -> None:
+    made = KindCluster(spec, ClusterHome(home), image="my/node")
+    made._check_version(runs, "my/node")
+    with pytest.raises(
+        ClusterError, match=rf"^node image my/node: .* is Kubernetes 1\.35, and {runs} was .* --kind-image"
+    ):
+        made._check_version("1.35", "my/node")
 
 
 def test_components_have_their_versions_before_anything_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,6 +19,10 @@ SKEWED = replace(SPEC, versions={"kubelet": "1.36.3"})
 NO_SUCH_IMAGE = "echo 'Error response from daemon: No such image: x' >&2; exit 1"
 # What the daemon has: nothing of a registry, and images of other names.
 MISSING = f'[ "$2" != inspect ] || {{ {NO_SUCH_IMAGE}; }}'
+LABELS = f"""[ "$2" != inspect ] || case "$*" in
+*drakit-node*) echo '{{"{node_image.INPUTS_LABEL}": "abc"}}';;
+*) echo null;;
+esac"""
 HERE = '[ "$2" != inspect ] || echo null'
 NO_REGISTRY = 'if [ "$1" = pull ]; then echo no route to host >&2; exit 1; fi'
 
@@ -73,23 +77,75 @@ def test_where_the_binaries_are_an_image_is_made_of_them(
     fake: FakeDocker, assets: Assets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake.answers(HERE)
+    built = _builds(monkeypatch, assets, "1.37.1")
+    assert node_images(SPEC, None, silent).by_version == {"1.37.1": "localhost/drakit-node:v1.37.1"}
+    assert node_images(SPEC, "kindest/node:v1.37.1", silent).by_version == {"1.37.1": "kindest/node:v1.37.1"}
+    assert built == ["1.37.1"]
+
+
+OURS = {"1.37.1": "localhost/drakit-node:v1.37.1", "1.36.3": "localhost/drakit-node:v1.36.3"}
+STOCK = {"1.37.1": "kindest/node:v1.37.1", "1.36.3": "kindest/node:v1.36.3"}
+
+
+@pytest.mark.parametrize(
+    ("built", "image", "expected"),
+    [
+        (["1.37.1", "1.36.3"], None, OURS),
+        (["1.37.1"], None, STOCK),
+        (["1.36.3"], None, STOCK),
+        (["1.36.3"], OURS["1.37.1"], OURS),
+        (["1.37.1", "1.36.3"], STOCK["1.37.1"], STOCK),
+    ],
+    ids=["all built", "the kubelets' not built", "the control plane's not built", "one of ours", "a registry's"],
+)
+def test_the_nodes_of_a_cluster_are_all_made_here_or_all_of_a_registry(
+    fake: FakeDocker,
+    assets: Assets,
+    monkeypatch: pytest.MonkeyPatch,
+    built: list[str],
+    image: str | None,
+    expected: dict[str, str],
+) -> None:
+    """Those made here have a pod network of their own: beside others they would never be ready."""
+    fake.answers(LABELS)
+    _builds(monkeypatch, assets, *built)
+    assert node_images(SKEWED, image, silent) == NodeImages(expected, dns=expected is STOCK)
+
+
+def test_where_they_would_not_fit_the_error_says_what_to_build(
+    fake: FakeDocker, assets: Assets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _builds(monkeypatch, assets, "1.37.1")
+    fake.answers(LABELS)
+    with pytest.raises(
+        ClusterError, match=r"drakit-node:v1\.37\.1 was made by drakit, and kindest/node:v1\.36\.3 .*build 1\.36\.3`$"
+    ):
+        node_images(SKEWED, OURS["1.37.1"], silent)
+    fake.answers(f"{MISSING}; {NO_REGISTRY}")
+    with pytest.raises(ClusterError, match=r"cannot be pulled .*for local ones: `drakit kubernetes build 1\.36\.3`$"):
+        node_images(SKEWED, None, silent)
+
+
+def _builds(monkeypatch: pytest.MonkeyPatch, assets: Assets, *versions: str) -> list[str]:
+    """Binaries of these versions are there; what is built of them is in the list."""
     built: list[str] = []
 
     def build(assets: Assets, report: Report) -> str:
         built.append(assets.version)
         return node_image.default_name(assets.version)
 
+    def of(spec: ClusterSpec, version: str) -> Assets:
+        return Assets(version, assets.own if version in versions else (), ())
+
     monkeypatch.setattr(node_image, "build", build)
-    monkeypatch.setattr(images, "assets_of", lambda spec, version: assets)
-    assert node_images(SPEC, None, silent).by_version == {"1.37.1": "localhost/drakit-node:v1.37.1"}
-    assert node_images(SPEC, "kindest/node:v1.37.1", silent).by_version == {"1.37.1": "kindest/node:v1.37.1"}
-    assert built == ["1.37.1"]
+    monkeypatch.setattr(images, "assets_of", of)
+    return built
 
 
 @pytest.mark.parametrize(
     ("image", "way_out"),
     [
-        (None, "or build the binaries for a local one: `drakit kubernetes build 1.37.1`"),
+        (None, "or build the binaries for local ones: `drakit kubernetes build 1.37.1`"),
         ("kindest/node:v1.37.1", "name another with --kind-image"),
     ],
 )
