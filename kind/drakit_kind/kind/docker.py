@@ -6,6 +6,7 @@ the one that matters; a library with an opinion of its own could reach another.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
@@ -17,6 +18,8 @@ _CALL_SECONDS = 60.0
 _LOAD_SECONDS = 300.0
 # pkg/cluster/internal/providers/docker of kind.
 _CLUSTER_LABEL = "io.x-k8s.kind.cluster"
+# As older and newer versions of docker say it, in lower case.
+_NOBODY_THERE = ("cannot connect to the docker daemon", "failed to connect to the docker api")
 
 
 def docker(*arguments: str, timeout: float = _CALL_SECONDS, stdin: IO[bytes] | bytes | None = None) -> str:
@@ -29,9 +32,17 @@ def check_daemon() -> None:
     try:
         docker("version", "--format", "{{.Server.Version}}")
     except ClusterError as error:
-        raise ClusterError(
-            f"no Docker daemon answers ({error}); start one (in a source tree on Debian, as root: `.ci/docker start`)"
-        ) from None
+        raise ClusterError(f"no Docker daemon answers ({error}); {_way_out(str(error).lower())}") from None
+
+
+def _way_out(said: str) -> str:
+    if shutil.which("docker") is None:
+        return "on Debian with `apt-get install docker.io`, or in a source tree, as root, with `.ci/docker start`"
+    if "permission denied" in said:
+        return "run this as root, or as a user who may use Docker: `usermod --append --groups docker USER`, as root"
+    if any(words in said for words in _NOBODY_THERE):
+        return "start one (in a source tree on Debian, as root: `.ci/docker start`)"
+    return "`docker context ls` shows which one is asked"
 
 
 def image_labels(name: str) -> Mapping[str, str] | None:
