@@ -14,8 +14,9 @@ from typing import Any
 
 import yaml
 
+from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import DAEMON_SETS, DEPLOYMENTS, NODES, PODS
-from drakit_kind.api import Api
+from drakit_kind.api import Api, WaitTimeout
 from drakit_kind.cluster import (
     COMPONENTS,
     ClusterError,
@@ -29,9 +30,10 @@ from drakit_kind.cluster import (
     cleaning_up_after,
     silent,
 )
-from drakit_kind.cluster_logs import part_head, whole
+from drakit_kind.cluster_logs import part_head, told, whole
 from drakit_kind.conditions import is_ready
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
+from drakit_kind.evidence import file_name
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind import component_images, credentials, images, network, workloads
 from drakit_kind.kind.config import at_creation, check_components, gates_of_our_scheduler, kind_config
@@ -51,6 +53,7 @@ SCHEDULER_NAME = "drakit-scheduler"
 _CREATE_SECONDS = 600.0
 _DELETE_SECONDS = 120.0
 _READY_SECONDS = 120.0
+_LAST_LINES = 8  # of each program of a cluster that does not start
 _UNITS = ("containerd", "kubelet")  # services of each node
 
 
@@ -122,7 +125,17 @@ class KindCluster:
         self._home.make()
         self._guard = Guard(self._name, self._home.directory)
         try:
+            self._make()
+        except BaseException as error:
+            with cleaning_up_after(error):
+                self.stop()
+            raise
+        self.ready_seconds = time.monotonic() - began
+
+    def _make(self) -> None:
+        try:
             self._home.write_spec(self._spec)
+            self._home.logs.mkdir(exist_ok=True)
             chosen = images.node_images(self._spec, self._image, self._report)
             pod_images = list(images.pod_images(self._report))
             self._driver_image = pod_images[0][0]
@@ -132,11 +145,9 @@ class KindCluster:
             for _, archive in pod_images:
                 self._nodes.load(archive, self._nodes.for_pods)
             self._set_up()
-        except BaseException as error:
-            with cleaning_up_after(error):
-                self.stop()
-            raise
-        self.ready_seconds = time.monotonic() - began
+        except (ClusterError, WaitTimeout, *REQUEST_FAILURES) as error:
+            ends = "".join(f"\n{line}" for line in told(self._keep_logs))
+            raise ClusterError(f"cluster {self._spec.name} did not start: {error}{ends}") from None
 
     def join(self) -> None:
         """Use a cluster that another process has started in this ``home``, and that goes with that one."""
@@ -258,6 +269,16 @@ class KindCluster:
         parts = [part for each in ([component] if component else COMPONENTS) for part in self._logs(each)]
         return "\n".join(f"{part_head(name)}\n{whole(log)}" for name, log in parts)
 
+    def _keep_logs(self) -> Iterator[str]:
+        """Write all logs to files of the home's, which is still possible while there are nodes; the ends of them."""
+        if not cluster_containers(self._name):
+            return
+        self._report("logs of what runs")
+        for name, log in (part for component in COMPONENTS for part in self._logs(component)):
+            text = whole(log)
+            self._home.component_log(file_name(name)).write_text(f"{text}\n")
+            yield from (part_head(name), *text.splitlines()[-_LAST_LINES:])
+
     def _logs(self, component: Component) -> Iterator[tuple[str, Callable[[], str]]]:
         """What each program is called, and how its log is had."""
         if component == "kubelet":
@@ -298,8 +319,8 @@ class KindCluster:
         self._connected.apply(*objects, resources=workloads.RESOURCES)
 
     def _adapter(self, action: str, *options: str, timeout: float) -> None:
-        """Create or delete, in a process of its own; what kind prints is kept in ``kind.log``."""
-        log = self._home.directory / "kind.log"
+        """Create or delete, in a process of its own; what kind prints is kept among the logs."""
+        log = self._home.component_log("kind")
         command = [sys.executable, "-m", "drakit_kind.kind.pytest_kind_adapter", action, "--name", self._name]
         command += ["--directory", str(self._home.directory), "--kubeconfig", str(self.kubeconfig)]
         command += ["--kind", str(kind_program(self._spec, self._kind)), *options]
@@ -308,4 +329,6 @@ class KindCluster:
         except subprocess.TimeoutExpired:
             raise ClusterError(f"kind {action}: not done within {timeout:.0f} s:{log_tail(log)}") from None
         if status:
-            raise ClusterError(f"kind cluster {self._name}: {action} failed; the end of {log}:{log_tail(log)}")
+            raise ClusterError(
+                f"kind cluster {self._name}: {action} failed; the end of what it printed:{log_tail(log)}"
+            )

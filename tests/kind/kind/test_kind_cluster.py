@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from drakit_kind.api import WaitTimeout
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind import cluster, images, removal
@@ -91,6 +92,34 @@ def test_a_node_image_whose_version_no_tag_tells_must_be_what_was_asked_for(
         ClusterError, match=rf"^node image my/node: .* is Kubernetes 1\.35, and {runs} was .* --kind-image"
     ):
         made._check_version("1.35", "my/node")
+
+
+@pytest.mark.parametrize("reason", [WaitTimeout("not ready"), ClusterError("not ready"), ConnectionError("not ready")])
+def test_a_cluster_that_does_not_start_tells_the_ends_of_all_logs_and_keeps_them(
+    fake: FakeDocker, home: Path, monkeypatch: pytest.MonkeyPatch, reason: Exception
+) -> None:
+    """They are gone with its nodes."""
+    _starts_with_images(monkeypatch, home)
+    fake.answers("exit 0")
+    made = KindCluster(SPEC, ClusterHome(home), kind=sys.executable)
+
+    def not_ready(chosen: object) -> None:
+        fake.answers(f"""case "$*" in
+"ps --all --quiet"* | "ps --all --filter"*) echo {made.name}-control-plane;;
+*) seq 100 199;;
+esac""")
+        raise reason
+
+    monkeypatch.setattr(made, "_create", not_ready)
+    monkeypatch.setattr(made, "_adapter", lambda *_, **__: None)
+    with pytest.raises(ClusterError, match=r"^cluster story did not start: not ready\n== etcd\n") as error:
+        made.start()
+    lines = str(error.value).splitlines()
+    heads = [line for line in lines if line.startswith("== ")]
+    assert {"== kube-apiserver", "== kubelet of a", "== drakit's scheduler"} <= {*heads}
+    assert lines[2:10] == [str(number) for number in range(192, 200)]
+    assert (home / "logs" / "kubelet-of-a.log").read_text().splitlines() == [str(number) for number in range(100, 200)]
+    assert len(list((home / "logs").iterdir())) == len(heads)
 
 
 def test_components_have_their_versions_before_anything_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
