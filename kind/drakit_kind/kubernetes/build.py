@@ -77,7 +77,7 @@ def _check_names(release: Release, names: Sequence[str]) -> None:
 def _build_missing(release: Release, missing: Sequence[str], entry: CacheEntry, progress: Progress) -> None:
     go = toolchain.find_go(release.go_version, f"building Kubernetes {release.version}")
     shutil.rmtree(entry.unfinished, ignore_errors=True)
-    entry.unfinished.mkdir(mode=0o700)
+    entry.unfinished.mkdir(mode=0o700, exist_ok=True)
     try:
         with entry.log.open("a") as log:
             for number, name in enumerate(missing, start=1):

@@ -12,6 +12,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,19 @@ from drakit_kind.cluster import ClusterError
 
 _VERSION = re.compile(r"go(\d+)\.(\d+)(?:\.(\d+))?")
 _SECONDS_TO_END = 10.0
+# Go's own, said because what a user has set with `go env -w` would hold otherwise.
+_DEFAULTS = {"GO111MODULE": "on", "GOAMD64": "v1", "GOARM64": "v8.0", "GOFIPS140": "off"}
+# Runs a command in its own process group, and kills all of that when the process that started it ends (prctl(2),
+# PR_SET_PDEATHSIG): Go's compilers would go on otherwise. Interrupts are for Go; a signal that is ignored, rather than
+# handled, would be so in Go too.
+_GROUP = f"""
+import ctypes, os, signal, subprocess, sys
+signal.signal(signal.SIGINT, lambda *_: None)
+signal.signal(signal.SIGTERM, lambda *_: os.killpg(0, signal.SIGKILL))
+ctypes.CDLL(None).prctl(1, {signal.SIGTERM.value}, 0, 0, 0)
+if os.getppid() == int(sys.argv[1]):
+    sys.exit(subprocess.call(sys.argv[2:]))
+"""
 
 
 @dataclass(frozen=True)
@@ -65,8 +79,8 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def environment(flags: Sequence[str], **variables: str) -> dict[str, str]:
     """Ours, with Go's own settings replaced by ``flags`` (GOFLAGS) and ``variables``; proxies and caches are kept."""
-    kept = {name: value for name, value in os.environ.items() if name not in {"GO111MODULE", "GOEXPERIMENT"}}
-    return {**kept, "GOFLAGS": " ".join(flags), "GOTOOLCHAIN": "local", "GOWORK": "off", **variables}
+    kept = {name: value for name, value in os.environ.items() if name != "GOEXPERIMENT"}
+    return {**kept, **_DEFAULTS, "GOFLAGS": " ".join(flags), "GOTOOLCHAIN": "local", "GOWORK": "off", **variables}
 
 
 def run(
@@ -80,10 +94,10 @@ def run(
     """Run a command of Go to its end, every line of its output to ``log`` and ``on_line``; gives its exit status.
 
     It and the compilers that it starts are one process group, which is ended before any exception, Ctrl-C included,
-    leaves this function.
+    leaves this function, and also when this process is killed.
     """
     with subprocess.Popen(
-        command,
+        [sys.executable, "-I", "-S", "-c", _GROUP, str(os.getpid()), *command],
         cwd=directory,
         env=dict(environment),
         stdin=subprocess.DEVNULL,

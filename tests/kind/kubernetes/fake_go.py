@@ -22,7 +22,8 @@ behaviour = json.loads((state / "behaviour").read_text())
 if arguments[0] == "mod" and behaviour["mod"] == "fail":
     print("no such version")
     sys.exit(1)
-variables = ("GOFLAGS", "GOTOOLCHAIN", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED", "GOTMPDIR", "GOPROXY", "GO111MODULE")
+variables = ("GOFLAGS", "GOTOOLCHAIN", "GOWORK", "GOOS", "GOARCH", "CGO_ENABLED", "GOTMPDIR", "GOPROXY", "GO111MODULE",
+             "GOAMD64", "GOARM64", "GOFIPS140", "GOEXPERIMENT")
 call = {{"arguments": arguments, "directory": os.getcwd(), "pid": os.getpid(), "group": os.getpgrp(),
          "environment": {{name: os.environ[name] for name in variables if name in os.environ}}}}
 with (state / "calls").open("a") as file:

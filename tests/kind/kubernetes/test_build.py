@@ -84,6 +84,9 @@ def test_go_is_told_everything_that_the_binaries_depend_on(
         "GOTOOLCHAIN": "auto",
         "CGO_ENABLED": "1",
         "GO111MODULE": "off",
+        "GOAMD64": "v4",
+        "GOFIPS140": "latest",
+        "GOEXPERIMENT": "rangefunc",
         "GOPROXY": "https://proxy.example.com",
     }.items():
         monkeypatch.setenv(name, value)
@@ -112,6 +115,11 @@ def test_go_is_told_everything_that_the_binaries_depend_on(
         "CGO_ENABLED": "0",
         "GOTMPDIR": f"{unfinished}/work",
         "GOPROXY": "https://proxy.example.com",
+        # Said, as the user may have set another one with `go env -w`.
+        "GO111MODULE": "on",
+        "GOAMD64": "v1",
+        "GOARM64": "v8.0",
+        "GOFIPS140": "off",
     }
 
 
@@ -292,16 +300,33 @@ def test_an_interrupted_build_ends_its_compilers_and_continues_later(
     stderr = building.communicate(timeout=_SECONDS)[1]
     assert building.returncode == 130
     assert stderr == "stopped; what is built so far is kept, and the same command continues from it\n"
-    compiler = int((go.state / "compiler").read_text())
-    _wait_for(lambda: not _lives(compiler))
     assert not _lives(go.calls[-1]["pid"])
+    _ends_and_continues(go, drakit)
+    assert not CacheEntry.of(pinned_release("1.36.3")).unfinished.exists()
+
+
+def test_a_killed_build_leaves_no_compilers_and_continues_later(
+    go: FakeGo, drakit: Drakit, in_background: Callable[..., subprocess.Popen[str]]
+) -> None:
+    go.behave(**{"kube-scheduler": "hang"})
+    building = in_background("kubernetes", "build", "1.36.3")
+    _wait_for((go.state / "hangs").exists)
+    building.kill()
+    building.communicate(timeout=_SECONDS)
+    _ends_and_continues(go, drakit)
+
+
+def _ends_and_continues(go: FakeGo, drakit: Drakit) -> None:
+    """What hangs ends, and the next build takes up from what is there."""
+    compiler = int((go.state / "compiler").read_text())
+    _wait_for(lambda: not _lives(compiler) and not _lives(go.calls[-1]["pid"]))
     entry = CacheEntry.of(pinned_release("1.36.3"))
     assert _binaries(entry) == ["kube-apiserver", "kube-controller-manager"]
-    assert not entry.unfinished.exists()
     go.behave()
     drakit("kubernetes", "build", "1.36.3")
     assert go.built[2:4] == ["kube-scheduler", "kube-scheduler"]
     assert len(go.built) == 8
+    assert not entry.unfinished.exists()
 
 
 def _lives(pid: int) -> bool:
