@@ -12,6 +12,15 @@ from drakit_kind.interrupts import continued_by_the_same_command
 from drakit_kind.readable_errors import readable_errors
 
 _KEPT = "what is cached"
+_BASE = click.option(
+    "--base",
+    envvar="DRAKIT_DEBIAN_ROOT",
+    show_envvar=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="TAR",
+    help="A Debian 12 root with systemd and Python as a tar file; tests take that of the variable."
+    "  [default: made by debootstrap, which needs root]",
+)
 
 
 @click.group()
@@ -29,12 +38,7 @@ def kind() -> None:
 @kind.command()
 @click.argument("version")
 @click.option("--image", metavar="NAME", help="Name of the image.  [default: localhost/drakit-node:vVERSION]")
-@click.option(
-    "--base",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="TAR",
-    help="A Debian root with systemd as a tar file.  [default: made by debootstrap, which needs root]",
-)
+@_BASE
 def node_image(version: str, image: str | None, base: Path | None) -> None:
     """Make the kind node image of a Kubernetes VERSION from local binaries.
 
@@ -52,15 +56,16 @@ def node_image(version: str, image: str | None, base: Path | None) -> None:
 @click.option(
     "--local/--registry", default=None, help="From Debian's packages, or from python:3.11-slim of a registry."
 )
-def driver_image(local: bool | None) -> None:
+@_BASE
+def driver_image(local: bool | None, base: Path | None) -> None:
     """Make the image with driver and scheduler, which clusters of kind run.
 
-    Without an option, a registry's base image is used where one can be reached.
+    Without --local or --registry, a registry's base image is used where one can be reached, else Debian's packages.
     """
     from drakit_kind.kind import driver_image
 
     with readable_errors(), continued_by_the_same_command(_KEPT):
-        name, file = driver_image.archive(_clocked_report(), local=local)
+        name, file = driver_image.archive(_clocked_report(), local=local, base=base)
     click.echo(f"{name} is in {file}; `docker load --input` and `ctr --namespace k8s.io images import` take it")
 
 

@@ -24,6 +24,8 @@ from drakit_kind.command_output import output
 from drakit_kind.kind.sessions import run_in_session
 from drakit_kind.turns import one_at_a_time
 
+# A root that the user has, as a tar file.
+VARIABLE = "DRAKIT_DEBIAN_ROOT"
 # systemd of a newer Debian refuses hosts with cgroup v1.
 SUITE = "bookworm"
 MIRROR = "http://deb.debian.org/debian"
@@ -45,11 +47,22 @@ _DEPENDENCY = re.compile(r"[a-z0-9][a-z0-9+.-]+")
 _VIRTUAL_TOP = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 
 
-def root_tar(cache: Path, report: Report, *, mirror: str = MIRROR) -> Path:
-    """The root with ``PACKAGES`` as a tar file in ``cache``; made by debootstrap the first time, which takes minutes.
+def given_root() -> Path | None:
+    """The tar file that ``$DRAKIT_DEBIAN_ROOT`` names; ``ClusterError`` if there is none."""
+    name = os.environ.get(VARIABLE)
+    if name and not Path(name).is_file():
+        raise ClusterError(f"${VARIABLE} is {name}, and there is no such file")
+    return Path(name).absolute() if name else None
 
-    Raises ``ClusterError`` where it cannot be made. Nothing of an unfinished one stays.
+
+def root_tar(cache: Path, report: Report, *, mirror: str = MIRROR) -> Path:
+    """The user's own root, else one with ``PACKAGES`` in ``cache``: a tar file.
+
+    The latter is made by debootstrap the first time, which takes minutes. Raises ``ClusterError`` where it cannot be
+    made. Nothing of an unfinished one stays.
     """
+    if (given := given_root()) is not None:
+        return given
     recipe = msgspec.json.encode([SUITE, PACKAGES, _LEFT_OUT.pattern])
     directory = cache / "debian"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -65,12 +78,13 @@ def root_tar(cache: Path, report: Report, *, mirror: str = MIRROR) -> Path:
 def _make(file: Path, report: Report, mirror: str) -> None:
     if os.geteuid() != 0:
         raise ClusterError(
-            "only root can make a Debian root with debootstrap; run this as root, or give one as a tar file with --base"
+            "only root can make a Debian root with debootstrap; run this as root, or name one, as a tar file, "
+            f"with ${VARIABLE}"
         )
     if shutil.which("debootstrap") is None:
         raise ClusterError(
             "there is no debootstrap to make a Debian root with; install it (Debian: `apt-get install debootstrap`), "
-            "or give a root as a tar file with --base"
+            f"or name a root, as a tar file, with ${VARIABLE}"
         )
     root = file.with_suffix(".root")
     scratch = file.with_suffix(".part")

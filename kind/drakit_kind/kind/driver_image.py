@@ -52,17 +52,20 @@ _IN_USE_SECONDS = 1800.0
 _PLATFORMS = ("manylinux2014", *(f"manylinux_2_{minor}" for minor in range(17, 37)))
 
 
-def archive(report: Report, *, local: bool | None = None) -> tuple[str, Path]:
+def archive(report: Report, *, local: bool | None = None, base: Path | None = None) -> tuple[str, Path]:
     """The image's name, and the docker archive with it, made now if it was not made from the same before.
 
     ``local``: from a Debian root instead of a registry's image; None takes the one that is there, else tries the
-    registry first. Raises ``ClusterError`` where neither is to be had.
+    registry first. ``base`` is the Debian root as a tar file, instead of that of ``debian.root_tar``. Raises
+    ``ClusterError`` where neither is to be had.
     """
+    base = base or debian.given_root()
     tag = f"{metadata.version('drakit')}-{_inputs()[:12]}"
     name = f"{_REPOSITORY}:{tag}"
     directory = cache_directory() / "kind"
     with one_at_a_time(directory / "driver-image.lock", report):
-        files = {False: directory / f"drakit-{tag}-registry.tar", True: directory / f"drakit-{tag}-debian.tar"}
+        kinds = {False: "registry", True: f"debian{_mark(base)}"}
+        files = {each: directory / f"drakit-{tag}-{kind}.tar" for each, kind in kinds.items()}
         if local is None:
             local = next((each for each, made in files.items() if made.exists()), None)
         if local is None:
@@ -70,11 +73,23 @@ def archive(report: Report, *, local: bool | None = None) -> tuple[str, Path]:
         file = files[local]
         if not file.exists():
             with scratch_directory(directory, "driver-image-") as scratch:
-                (_build_local if local else _build_from_registry)(name, scratch / "image.tar", report)
+                if local:
+                    _build_local(name, scratch / "image.tar", report, base)
+                else:
+                    _build_from_registry(name, scratch / "image.tar", report)
                 (scratch / "image.tar").rename(file)
         file.touch()
         _forget_others(file)
     return name, file
+
+
+def _mark(base: Path | None) -> str:
+    """What tells the user's Debian roots from each other, without reading all of one."""
+    if base is None:
+        return ""
+    status = base.stat()
+    text = f"{base.absolute()}\0{status.st_size}\0{status.st_mtime_ns}"
+    return f"-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
 
 def _forget_others(file: Path) -> None:
@@ -177,8 +192,8 @@ def _add_to_base(name: str, scratch: Path, report: Report) -> None:
         docker("rm", "--force", "--volumes", container)
 
 
-def _build_local(name: str, file: Path, report: Report) -> None:
-    root = debian.root_tar(cache_directory(), report)
+def _build_local(name: str, file: Path, report: Report, base: Path | None) -> None:
+    root = base or debian.root_tar(cache_directory(), report)
     python = file.parent / "python.layer"
     with python.open("wb") as stream:
         PackageFiles(root).write_layer(stream, _DEBIAN_PACKAGES)

@@ -51,14 +51,14 @@ def is_ours(image: str) -> bool:
 def build(assets: Assets, report: Report, *, name: str | None = None, base: Path | None = None) -> str:
     """Make the node image of ``assets.version``, unless it was made from the same already; returns its name.
 
-    ``base`` is a Debian root as a tar file, instead of one that debootstrap makes. Raises ``ClusterError`` that names
+    ``base`` is a Debian root as a tar file, instead of that of ``debian.root_tar``. Raises ``ClusterError`` that names
     what is missing and the way out. Whenever it is interrupted, nothing unfinished stays, and the next call continues
     with what is cached.
     """
     check_daemon()
     binaries = [assets.path(each) for each in _BINARIES]  # before anything that takes long
     module = kind_module(kind_version(assets.path("kind")))
-    root = base or debian.root_tar(cache_directory(), report)
+    root = base or _debian_root(assets.version, report)
     inputs = _digest([root, *binaries, *_recipe()], module.version)
     name = name or default_name(assets.version)
     directory = cache_directory() / "kind"
@@ -80,6 +80,15 @@ def build(assets: Assets, report: Report, *, name: str | None = None, base: Path
         docker("image", "prune", "--force", "--filter", f"label={INPUTS_LABEL}", timeout=_COPY_SECONDS)
     report(f"{name} is ready")
     return name
+
+
+def _debian_root(version: str, report: Report) -> Path:
+    try:
+        return debian.root_tar(cache_directory(), report)
+    except ClusterError as error:
+        raise ClusterError(
+            f"{error}; where a registry can be reached, tests take its image: `--kind-image kindest/node:v{version}`"
+        ) from None
 
 
 def _recipe() -> list[Path]:

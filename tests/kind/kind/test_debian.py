@@ -79,12 +79,21 @@ def test_without_root_or_debootstrap_the_error_says_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(ClusterError, match=r"only root can make a Debian root.*--base"):
+    with pytest.raises(ClusterError, match=r"only root can make a Debian root.*\$DRAKIT_DEBIAN_ROOT"):
         debian.root_tar(tmp_path, print)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ClusterError, match=r"no debootstrap.*apt-get install debootstrap.*--base"):
+    with pytest.raises(ClusterError, match=r"no debootstrap.*apt-get install debootstrap.*\$DRAKIT_DEBIAN_ROOT"):
         debian.root_tar(tmp_path, print)
+
+
+def test_a_root_of_the_user_is_taken_as_it_is(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("DRAKIT_DEBIAN_ROOT", str(root))
+    assert debian.root_tar(tmp_path / "cache", print) == root
+    monkeypatch.setenv("DRAKIT_DEBIAN_ROOT", str(tmp_path / "none"))
+    with pytest.raises(ClusterError, match=r"\$DRAKIT_DEBIAN_ROOT is .*/none, and there is no such file"):
+        debian.root_tar(tmp_path / "cache", print)
 
 
 def _debootstrap(directory: Path, script: str) -> None:

@@ -74,7 +74,7 @@ def test_what_a_killed_build_has_left_goes_with_the_next(docker: FakeDocker, tmp
 def test_an_image_is_made_from_what_was_asked_for_whatever_is_there(
     docker: FakeDocker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver_image, "_build_local", lambda name, file, report: file.write_text("of Debian"))
+    monkeypatch.setattr(driver_image, "_build_local", lambda name, file, report, base: file.write_text("of Debian"))
     registry, debian = (driver_image.archive(silent, local=local) for local in (False, True))
     assert debian[1].read_text() == "of Debian"
     assert registry[1].read_text() == f"image {registry[0]}\n"
@@ -82,6 +82,21 @@ def test_an_image_is_made_from_what_was_asked_for_whatever_is_there(
     calls = len(docker.calls)
     assert driver_image.archive(silent) in (registry, debian)
     assert len(docker.calls) == calls
+
+
+def test_each_debian_root_of_the_user_makes_another_image(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver_image, "_build_local", lambda name, file, report, base: file.write_text(f"of {base}"))
+    first, second = tmp_path / "first.tar", tmp_path / "second.tar"
+    for root in (first, second):
+        root.touch()
+    made = driver_image.archive(silent, local=True)[1]
+    assert made.read_text() == "of None"
+    for root in (first, second):
+        assert driver_image.archive(silent, local=True, base=root)[1].read_text() == f"of {root}"
+    monkeypatch.setenv("DRAKIT_DEBIAN_ROOT", str(first))
+    assert driver_image.archive(silent)[1].read_text() == f"of {first}", "tests take the one that is there"
 
 
 def test_a_changed_dockerfile_makes_another_image(

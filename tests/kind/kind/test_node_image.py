@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tarfile
 from dataclasses import replace
@@ -140,6 +141,19 @@ def test_a_missing_binary_is_named_before_anything_is_built(assets: Assets, monk
     (assets.own[0] / "kube-proxy").unlink()
     with pytest.raises(ClusterError, match=r"there is no kube-proxy of Kubernetes 1\.37\.1"):
         node_image.build(assets, print)
+
+
+def test_without_a_debian_root_the_error_names_the_image_of_a_registry(
+    assets: Assets, module: KindModule, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user who is not root may have built binaries for other clusters."""
+    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(node_image, "check_daemon", lambda: None)
+    monkeypatch.setattr(node_image, "kind_version", lambda kind: module.version)
+    monkeypatch.setattr(node_image, "kind_module", lambda version: module)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(ClusterError, match=r"\$DRAKIT_DEBIAN_ROOT; .*`--kind-image kindest/node:v1\.37\.1`"):
+        node_image.build(assets, silent)
 
 
 def test_a_build_removes_its_own_containers_and_no_cluster_made_from_the_same(
