@@ -180,7 +180,8 @@ class KindCluster:
         if self._spec.version_of("kubelet") != self._spec.version:
             # Nodes of another version have another kube-proxy in their image than the one that they shall run.
             image = component_images.image_name("kube-proxy", self._spec.version)
-            self._nodes.copy_image(image, self._nodes.control_plane, self._nodes.workers)
+            control_plane, workers = self._nodes.control_plane, self._nodes.workers
+            self._nodes.copy_image(image, control_plane, workers, scratch=self._home.directory)
         self._api.wait(
             DAEMON_SETS,
             "kube-proxy",

@@ -65,13 +65,14 @@ class Nodes:
 
         in_parallel(one, containers)
 
-    def copy_image(self, name: str, source: str, targets: Iterable[str]) -> None:
+    def copy_image(self, name: str, source: str, targets: Iterable[str], *, scratch: Path) -> None:
         """Give an image of one node's container runtime to others.
 
-        By way of a file, as the end of what a command prints can get lost in `docker exec`.
+        By way of a file, as the end of what a command prints can get lost in `docker exec`. It is in ``scratch``, which
+        has to go however this process ends.
         """
         exec_in(source, *_CTR, "images", "export", _IMAGE_FILE, name, timeout=_IMPORT_SECONDS)
-        with tempfile.TemporaryDirectory(prefix="drakit-image-") as directory:
+        with tempfile.TemporaryDirectory(prefix="image-", dir=scratch) as directory:
             archive = Path(directory) / "image.tar"
             docker("cp", f"{source}:{_IMAGE_FILE}", str(archive), timeout=_COPY_SECONDS)
             self.run(source, "rm", _IMAGE_FILE)

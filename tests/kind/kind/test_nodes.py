@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from drakit_kind.cluster import ClusterError
@@ -20,6 +22,17 @@ def test_a_directory_that_goes_while_it_is_read_is_passed_over(fake: FakeDocker)
     nodes = Nodes("story", [])
     assert nodes.pod_log("node", "pod") == "a line\n"
     assert fake.calls[0].endswith(" find /var/log/pods -path *_pod_*/*/*.log -exec cat {} ;")
+
+
+def test_an_image_on_its_way_from_node_to_node_is_in_the_clusters_directory(fake: FakeDocker, tmp_path: Path) -> None:
+    """With which it goes, however the test run ends; in /tmp it would stay."""
+    fake.answers(f"""case "$*" in
+"cp node:"*) echo image >"$3"; ls {tmp_path}/*/*.tar >>{tmp_path}/seen;;
+esac""")
+    Nodes("story", ["a"]).copy_image("kube-proxy", "node", ["story-worker"], scratch=tmp_path)
+    (file,) = (tmp_path / "seen").read_text().split()
+    assert Path(file).parent.parent == tmp_path
+    assert not Path(file).parent.exists()
 
 
 def test_a_log_of_several_containers_is_in_the_order_of_time(fake: FakeDocker) -> None:
