@@ -225,7 +225,7 @@ def _start_and_tell(spec: ClusterSpec, home: ClusterHome, path: Path) -> LocalCl
     from drakit_kind.local import LocalCluster
 
     kubeconfig.check(path)
-    running = LocalCluster(spec, home, report=_progress(spec))
+    running = LocalCluster(spec, home, report=progress(spec))
     running.start()
     try:
         kubeconfig.add(path, kubeconfig.load(home.kubeconfig))
@@ -270,8 +270,11 @@ def down(name: str, data_dir: Path | None) -> None:
         raise click.ClickException("its entries stay in a kubeconfig: " + "; ".join(left))
 
 
-def _progress(spec: ClusterSpec) -> Report:
-    """An embedded cluster is there before one has read what it does; real components take seconds each."""
+def progress(spec: ClusterSpec) -> Report:
+    """Who prints each step of a start to stderr.
+
+    An embedded cluster is there before one has read what it does; real components take seconds each.
+    """
     if not spec.real:
         return silent
     components = ", ".join(name for name in COMPONENTS if name in spec.real)

@@ -20,6 +20,7 @@ from drakit_kind import manifests, pictures
 from drakit_kind.api import Api, Condition
 from drakit_kind.backends import LOCAL, Local, real_components
 from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
+from drakit_kind.commands import progress
 from drakit_kind.home import ClusterHome
 from drakit_kind.interrupts import end_in_order_on_signals
 from drakit_kind.local import LocalCluster
@@ -68,7 +69,7 @@ def _started(backend: Local, keep: bool) -> Iterator[LocalCluster]:
             DriverSpec(profile="tpu-v6e-4x4", nodes=_NODES[1:]),
         ],
     )
-    cluster = LocalCluster(spec, home, temporary=not keep)
+    cluster = LocalCluster(spec, home, temporary=not keep, report=progress(spec))
     with contextlib.ExitStack() as undo:
         if not keep:
             undo.callback(shutil.rmtree, home.directory, ignore_errors=True)

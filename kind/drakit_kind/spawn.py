@@ -13,7 +13,8 @@ import socket
 import struct
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from drakit_client.readiness import TIED_VARIABLE
@@ -49,6 +50,7 @@ def spawn(
     """
     with _listener() as ready:
         with private_files.append_to(log) as output:
+            began = log.stat().st_size  # earlier runs have left that
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE if tied else subprocess.DEVNULL,
@@ -58,7 +60,7 @@ def spawn(
                 env={**_environment(tied=tied), "NOTIFY_SOCKET": _address(ready)},
             )
         try:
-            _wait_ready(ready, process, log, timeout, report)
+            _wait_ready(ready, process, partial(_end_of_log, log, began), timeout, report)
         except BaseException:
             end(process, timeout=end_timeout)
             raise
@@ -143,6 +145,10 @@ def log_tail(log: Path, *, since: int = 0) -> str:
     return "".join(f"\n  {line}" for line in lines[first : first + _LOG_TAIL_LINES])
 
 
+def _end_of_log(log: Path, since: int) -> str:
+    return f"the end of {log}:{log_tail(log, since=since) or ' nothing was printed'}"
+
+
 def _listener() -> socket.socket:
     """A socket with an abstract name: the kernel takes it back however this process ends, where a file would stay.
 
@@ -170,7 +176,7 @@ def _heard(listener: socket.socket) -> str | None:
 def _wait_ready(
     ready: socket.socket,
     process: subprocess.Popen[bytes],
-    log: Path,
+    end_of_log: Callable[[], str],
     timeout: float,
     report: Report,
 ) -> None:
@@ -188,9 +194,7 @@ def _wait_ready(
                 if said is not None:
                     report(said.removeprefix("STATUS="))
             elif died in readable:
-                raise SpawnError(
-                    f"ended with status {process.wait()} before it was ready; the end of {log}:{log_tail(log)}"
-                )
-        raise SpawnError(f"not ready within {timeout:.0f} s; the end of {log}:{log_tail(log)}")
+                raise SpawnError(f"ended with status {process.wait()} before it was ready; {end_of_log()}")
+        raise SpawnError(f"not ready within {timeout:.0f} s; {end_of_log()}")
     finally:
         os.close(died)

@@ -7,7 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from click.testing import CliRunner
+
+from drakit_kind.cluster import ClusterError
+from drakit_kind.demo import demo
 from drakit_kind.home import ClusterHome
+from drakit_kind.local import LocalCluster
 from tests.kind.drakit_command import Drakit
 from tests.kind.waits import ended, gone
 
@@ -53,3 +59,16 @@ def test_a_demo_that_is_told_to_end_leaves_nothing() -> None:
         running.wait(_SECONDS)
     assert ended(cluster, seconds=_SECONDS)
     assert gone(Path(directory), seconds=_SECONDS)
+
+
+def test_a_demo_of_real_components_says_what_it_does_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(cluster: LocalCluster) -> None:
+        cluster._report("etcd started")
+        raise ClusterError("that is enough")
+
+    monkeypatch.setattr(LocalCluster, "start", start)
+    failed = CliRunner().invoke(demo, ["--cluster", "binaries"])
+    first, *others = failed.stderr.splitlines()
+    assert first.startswith("starting Kubernetes 1.37.1: apiserver, controllers, scheduler")
+    assert others == ["  etcd started", "Error: that is enough"]
+    assert CliRunner().invoke(demo, []).stderr.splitlines() == ["Error: that is enough"]

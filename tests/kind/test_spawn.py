@@ -31,6 +31,15 @@ def test_a_process_that_dies_first_is_reported_with_its_last_words(tmp_path: Pat
         spawn.spawn(_python("print('no such profile', flush=True); exit(3)"), log=tmp_path / "log", timeout=20)
 
 
+@pytest.mark.parametrize(("code", "says"), [("print('now')", "\n  now"), ("pass", " nothing was printed")])
+def test_the_last_words_of_an_earlier_run_are_not_those_of_this_one(tmp_path: Path, code: str, says: str) -> None:
+    log = tmp_path / "log"
+    log.write_text("the run before\n")
+    with pytest.raises(spawn.SpawnError) as failed:
+        spawn.spawn(_python(code), log=log, timeout=20)
+    assert str(failed.value) == f"ended with status 0 before it was ready; the end of {log}:{says}"
+
+
 def test_a_process_that_is_never_ready_is_ended(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     code = f"import os, signal; open({str(pid_file)!r}, 'w').write(str(os.getpid())); signal.pause()"
