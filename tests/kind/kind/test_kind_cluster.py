@@ -125,7 +125,7 @@ esac""")
 def test_components_have_their_versions_before_anything_runs(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
     made = KindCluster(SPEC, ClusterHome(home), kind=sys.executable)
-    monkeypatch.setattr(cluster, "Restarts", lambda *_: SimpleNamespace(settle=lambda: steps.append("settle")))
+    monkeypatch.setattr(cluster, "Restarts", lambda *_, **__: SimpleNamespace(settle=lambda: steps.append("settle")))
     monkeypatch.setattr(made, "_api", object())
     monkeypatch.setattr(made, "_apply", lambda objects: steps.append("apply"))
     monkeypatch.setattr(made, "_start_scheduler", lambda: steps.append("scheduler"))
