@@ -56,8 +56,14 @@ class ClusterHome:
 
     @classmethod
     def temporary(cls) -> ClusterHome:
-        """A new one that nobody will look for. In /tmp by name: $TMPDIR may be longer than unix sockets allow."""
-        return cls(Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp")))
+        """A new one that nobody will look for: in ``$DRAKIT_HOME``, under a name that no cluster can have, or in /tmp.
+
+        Not in $TMPDIR, which may be longer than unix sockets allow.
+        """
+        if not os.environ.get("DRAKIT_HOME"):
+            return cls(Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp")))
+        base_directory().mkdir(parents=True, exist_ok=True, mode=0o700)
+        return cls(Path(tempfile.mkdtemp(prefix=".drakit-", dir=base_directory())))
 
     @property
     def spec_file(self) -> Path:

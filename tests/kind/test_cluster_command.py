@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import yaml
 
 from drakit_client.resources import CONFIG_MAPS, NODES, RESOURCE_SLICES
 from drakit_kind.api import Api
+from drakit_kind.cluster import ClusterSpec
 from drakit_kind.home import ClusterHome
 from tests.kind.drakit_command import Drakit, command
 from tests.kind.waits import appears, ended
@@ -163,6 +165,14 @@ def test_of_a_cluster_that_ended_it_is_said_how_to_see_why_and_to_continue_it(dr
     assert "apiserver started" in drakit("cluster", "logs", "--name", "red").stdout
     drakit("cluster", "up", *options, "red")
     assert "nodes: 0 of 0 ready" in drakit("cluster", "status", "--name", "red").stdout
+
+
+def test_temporary_clusters_are_nobodys_to_take(drakit: Drakit, home: Path) -> None:
+    temporary = ClusterHome(home / "state" / ".drakit-0")
+    temporary.make()
+    temporary.write_spec(ClusterSpec())
+    assert "start one with `drakit cluster up`" in drakit("cluster", "status", code=1).stderr
+    shutil.rmtree(temporary.directory)
 
 
 def test_of_two_clusters_of_one_name_the_one_that_runs_keeps_its_context(drakit: Drakit, home: Path) -> None:

@@ -42,6 +42,20 @@ def test_a_relative_directory_is_the_same_one_wherever_a_component_runs(
     assert ClusterHome.of("red").directory == tmp_path / "state" / "red"
 
 
+def test_temporary_ones_are_where_the_user_says_that_clusters_are(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From /tmp nothing can be run on some machines. Nobody takes one for a cluster of a name."""
+    monkeypatch.setenv("DRAKIT_HOME", str(place / "deeper" / "state"))
+    home = ClusterHome.temporary()
+    assert home.directory.parent == place / "deeper" / "state"
+    assert home.directory.stat().st_mode & 0o777 == 0o700
+    with pytest.raises(ClusterError, match="cluster name"):
+        ClusterHome.of(home.directory.name)
+    monkeypatch.delenv("DRAKIT_HOME")
+    elsewhere = ClusterHome.temporary().directory
+    elsewhere.rmdir()
+    assert elsewhere.parent == Path("/tmp")
+
+
 @pytest.mark.parametrize("mode", [0o755, 0o710, 0o701])
 def test_a_directory_that_others_can_look_into_is_refused_and_stays_as_it_is(place: Path, mode: int) -> None:
     """As root, `--data-dir /tmp` would take /tmp away from everybody else."""

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.home import CLUSTER_VARIABLE
+from drakit_kind.home import CLUSTER_VARIABLE, base_directory
 from drakit_kind.nodes.cgroups import hierarchies
 from drakit_kind.nodes.leftovers import MARK, RECORDS, raised_settings
 from drakit_kind.nodes.mounts import mounts
@@ -122,6 +122,7 @@ def _files() -> Iterator[str]:
     yield from (f"directory {name}" for name in _DEFAULTS if Path(name).exists())
     for base in {"/tmp", tempfile.gettempdir()}:  # noqa: S108  # where clusters have their directories, and the rest
         yield from (f"file {path}" for path in Path(base).glob(f"{_OURS}*"))
+    yield from (f"file {path}" for path in base_directory().glob(f".{_OURS}*"))
 
 
 def _settings() -> Iterator[str]:

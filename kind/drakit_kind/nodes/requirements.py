@@ -73,7 +73,10 @@ def _file_system(home: Path) -> Iterable[str]:
     while not existing.exists():
         existing = existing.parent
     if os.statvfs(existing).f_flag & os.ST_NOEXEC:
-        yield f"{home} is on a file system from which nothing can be run (noexec); choose another with DRAKIT_HOME"
+        yield (
+            f"{home} is on a file system from which nothing can be run (noexec); choose another with DRAKIT_HOME or "
+            "--data-dir"
+        )
 
 
 def _binaries(binaries: Binaries, report: Report) -> Iterable[str]:

@@ -98,3 +98,14 @@ def test_temporary_directories_are_seen(tmp_path: Path, monkeypatch: pytest.Monk
         found = footprint()
         assert f"file {directory}" in found
         assert f"file {tmp_path}/other" not in found
+
+
+def test_temporary_clusters_are_seen_where_the_user_has_clusters(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAKIT_HOME", str(tmp_path))
+    (tmp_path / "default").mkdir()
+    cluster = ClusterHome.temporary()
+    found = footprint()
+    assert f"file {cluster.directory}" in found
+    assert f"file {tmp_path}/default" not in found
