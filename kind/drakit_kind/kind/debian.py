@@ -21,6 +21,7 @@ import msgspec
 
 from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.command_output import output
+from drakit_kind.kind.kept_files import keep_only
 from drakit_kind.kind.sessions import run_in_session
 from drakit_kind.turns import one_at_a_time
 
@@ -67,11 +68,10 @@ def root_tar(cache: Path, report: Report, *, mirror: str = MIRROR) -> Path:
     directory = cache / "debian"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     file = directory / f"{SUITE}-{hashlib.sha256(recipe).hexdigest()[:12]}.tar"
-    if file.exists():
-        return file
     with one_at_a_time(directory / "lock", report):
         if not file.exists():
             _make(file, report, mirror)
+        keep_only(file, f"{SUITE}-*.tar")
     return file
 
 
@@ -88,7 +88,10 @@ def _make(file: Path, report: Report, mirror: str) -> None:
         )
     root = file.with_suffix(".root")
     scratch = file.with_suffix(".part")
-    _remove(root)
+    for left in file.parent.glob("*.root"):  # of one that was killed
+        _remove(left)
+    for left in file.parent.glob("*.part"):
+        left.unlink()
     report(f"Debian {SUITE}: installing {len(PACKAGES)} packages and what they need, once, with debootstrap")
     try:
         _debootstrap(root, mirror, file.with_suffix(".log"))
@@ -96,6 +99,7 @@ def _make(file: Path, report: Report, mirror: str) -> None:
         with tarfile.open(scratch, "w", format=tarfile.PAX_FORMAT) as tar:
             tar.add(root, arcname=".", filter=_kept)
         scratch.rename(file)
+        file.with_suffix(".log").unlink()
     finally:
         _remove(root)
         scratch.unlink(missing_ok=True)

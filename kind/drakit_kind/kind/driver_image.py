@@ -13,7 +13,6 @@ import os
 import py_compile
 import re
 import sys
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import metadata
@@ -27,6 +26,7 @@ from drakit_kind.kind import debian
 from drakit_kind.kind.build_steps import run_step
 from drakit_kind.kind.debian import PackageFiles
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, remove_containers
+from drakit_kind.kind.kept_files import keep_only
 from drakit_kind.kubernetes.cache import cache_directory
 from drakit_kind.turns import one_at_a_time, scratch_directory
 
@@ -40,6 +40,7 @@ _DEBIAN_PACKAGES = ("python3", "libstdc++6")
 _ENTRYPOINT = ["drakit"]
 _USER = "65532:65532"
 _BUILD_LABEL = "drakit.build"
+_STAGE_LABEL = "drakit.stage=build"  # as driver/Dockerfile has it
 _LIBRARY = "opt/drakit/lib"
 # A module for each of Kubernetes' kinds, which nothing of drakit loads; compiled they would be a third of the image.
 _NOT_COMPILED = re.compile(r"/kubernetes/(aio/)?client/(api|models)/")
@@ -47,7 +48,6 @@ _PULL_SECONDS = 120.0
 _BUILD_SECONDS = 600.0
 _PIP_SECONDS = 600.0
 _COPY_SECONDS = 180.0
-_IN_USE_SECONDS = 1800.0
 # Wheels say for how old a C library they are; Debian 12 has 2.36.
 _PLATFORMS = ("manylinux2014", *(f"manylinux_2_{minor}" for minor in range(17, 37)))
 
@@ -78,8 +78,7 @@ def archive(report: Report, *, local: bool | None = None, base: Path | None = No
                 else:
                     _build_from_registry(name, scratch / "image.tar", report)
                 (scratch / "image.tar").rename(file)
-        file.touch()
-        _forget_others(file)
+        keep_only(file, "drakit-*.tar")
     return name, file
 
 
@@ -90,16 +89,6 @@ def _mark(base: Path | None) -> str:
     status = base.stat()
     text = f"{base.absolute()}\0{status.st_size}\0{status.st_mtime_ns}"
     return f"-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
-
-
-def _forget_others(file: Path) -> None:
-    """Each change of the source makes an image; only the last one is worth its disk space.
-
-    One that another source tree's tests have just asked for stays until they have it.
-    """
-    for old in file.parent.glob("drakit-*.tar"):
-        if old != file and time.time() - old.stat().st_mtime > _IN_USE_SECONDS:
-            old.unlink(missing_ok=True)
 
 
 def _inputs() -> str:
@@ -160,6 +149,8 @@ def _build_from_registry(name: str, file: Path, report: Report) -> None:
         report("docker build -f driver/Dockerfile")
         command = ["docker", "build", "-f", str(source / "driver" / "Dockerfile"), "-t", name, str(source)]
         run_step(command, file.parent, timeout=_BUILD_SECONDS)
+        # Without BuildKit, each stage leaves an image.
+        docker("image", "prune", "--force", "--filter", f"label={_STAGE_LABEL}", timeout=_COPY_SECONDS)
     else:
         _add_to_base(name, file.parent, report)
     docker("save", "--output", str(file), name, timeout=_COPY_SECONDS)
@@ -264,6 +255,7 @@ def _dependencies(report: Report, scratch: Path) -> Path:
         with part.open("wb") as stream:
             write_layer(stream, _compiled_entries(library))
         part.rename(file)
+    keep_only(file, "dependencies-*.layer")
     return file
 
 

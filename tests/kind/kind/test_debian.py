@@ -121,6 +121,25 @@ def test_the_root_is_made_once_and_without_what_a_container_does_not_need(
     assert debian.root_tar(tmp_path / "cache", silent) == file
 
 
+def test_another_recipe_takes_the_place_of_what_nobody_uses_any_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    _debootstrap(tmp_path / "bin", 'mkdir -p "$4"')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    cache = tmp_path / "cache"
+    killed = cache / "debian" / "bookworm-of-a-killed-one.root"
+    killed.mkdir(parents=True)
+    (killed.parent / "bookworm-of-a-killed-one.part").touch()
+    made = []
+    for packages in (("old",), ("lately",), ("new",)):
+        monkeypatch.setattr(debian, "PACKAGES", packages)
+        made.append(debian.root_tar(cache, silent))
+        if packages == ("old",):
+            os.utime(made[0], (0, 0))
+    assert {path.name for path in killed.parent.iterdir()} == {"lock", made[1].name, made[2].name}
+
+
 def test_a_root_that_fails_leaves_nothing_but_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     _debootstrap(tmp_path / "bin", 'mkdir -p "$4"; echo "E: no such suite"; exit 1')

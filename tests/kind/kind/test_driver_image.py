@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tarfile
 import tomllib
 from pathlib import Path
@@ -62,6 +63,33 @@ def test_an_image_is_kept_in_one_place_only(docker: FakeDocker) -> None:
     """Each change of the source makes one."""
     name, _ = driver_image.archive(silent, local=False)
     assert docker.calls[-1] == f"rmi {name}"
+
+
+def test_a_stage_of_the_dockerfile_leaves_no_image(docker: FakeDocker) -> None:
+    """Docker without BuildKit keeps one for each stage."""
+    assert _DOCKERFILE.read_text().count("LABEL drakit.stage=build\n") == 1
+    driver_image.archive(silent, local=False)
+    order = [call.partition(" -")[0] for call in docker.calls]
+    assert order.index("build") < order.index("image prune")
+    assert "image prune --force --filter label=drakit.stage=build" in docker.calls
+
+
+def test_layers_and_images_of_what_was_before_are_forgotten(
+    docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each change of the source, or of a version, makes others."""
+    monkeypatch.setattr(driver_image, "_source_tree", lambda: None)
+    monkeypatch.setattr(driver_image, "_pip_install", lambda target, *_: target.mkdir())
+    cache = tmp_path / "cache" / "kind"
+    cache.mkdir(parents=True)
+    for name in ("drakit-0-registry.tar", "dependencies-0.layer", "busybox.tar"):
+        (cache / name).touch()
+        os.utime(cache / name, (0, 0))
+    (cache / "drakit-1-registry.tar").touch()  # another source tree's tests have just asked for it
+    _, file = driver_image.archive(silent, local=False)
+    (layer,) = cache.glob("*.layer")
+    assert layer.name != "dependencies-0.layer"
+    assert {path.name for path in cache.glob("*.tar")} == {"busybox.tar", "drakit-1-registry.tar", file.name}
 
 
 def test_what_a_killed_build_has_left_goes_with_the_next(docker: FakeDocker, tmp_path: Path) -> None:

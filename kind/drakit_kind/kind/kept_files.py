@@ -1,0 +1,19 @@
+"""What image builds keep for the next: each change of what goes in makes another file, of which the last one counts."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+_IN_USE_SECONDS = 1800.0
+
+
+def keep_only(file: Path, pattern: str) -> None:
+    """Forget the files beside this one that ``pattern`` finds; called by who has the turn to make them.
+
+    What another source tree's build has asked for lately stays until that has it.
+    """
+    file.touch()
+    for old in file.parent.glob(pattern):
+        if old != file and time.time() - old.stat().st_mtime > _IN_USE_SECONDS:
+            old.unlink(missing_ok=True)
