@@ -7,6 +7,7 @@ import pytest
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.manifests import pod
+from e2e.four_partitions import SEED_CLAIM, gpu_of_all_four
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, Allocated, DevicesOf, OpenLedger
 
@@ -16,28 +17,15 @@ pytestmark = pytest.mark.capability(
     gates=["DRAPartitionableDevices"],
 )
 
-SEED_CLAIM = ("1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb")
-# 3g.20gb must lie at 4-7: at 0-3 it would leave room for one 1g only. See the picture in KEP-4815.
-LEGAL_LAYOUTS = [
-    {(0,), (1,), (2, 3), (4, 5, 6, 7)},
-    {(2,), (3,), (0, 1), (4, 5, 6, 7)},
-]
-
 
 def test_the_four_partitions_of_the_kep_share_one_gpu(
-    api: Api, gpus: StartGpus, ledger: OpenLedger, devices_of: DevicesOf, all_free: AllFree, node: str
+    api: Api, gpus: StartGpus, ledger: OpenLedger, all_free: AllFree, node: str
 ) -> None:
     gpu = gpus(nodes=[node], gpus=2)
     api.create(gpu.partitions("mig-devices", *SEED_CLAIM), pod("consumer", "mig-devices"))
     api.wait_running("consumer")
 
-    account = ledger(gpu.name)
-    account.check()
-    devices = devices_of("mig-devices")
-    attributes = [account.devices[node, device]["attributes"] for device in devices]
-    assert [attribute["profile"]["string"] for attribute in attributes] == list(SEED_CLAIM)
-    assert len({attribute["parentUUID"]["string"] for attribute in attributes}) == 1
-    assert {account.memory_slices(node, device) for device in devices} in LEGAL_LAYOUTS
+    gpu_of_all_four(ledger(gpu.name), api.get(RESOURCE_CLAIMS, "mig-devices"))
 
     api.delete(PODS, "consumer")
     api.wait_gone(PODS, ["consumer"])

@@ -90,15 +90,16 @@ def test_a_bad_claim_is_refused_at_the_request(api: Api, case: str) -> None:
 def test_an_unknown_class_is_named_in_the_pods_event(api: Api, gpus: StartGpus, node: str) -> None:
     gpus(nodes=[node])
     api.create(claim("lost", request("gpu", "no-such-class.example.com")), pod("waiting", "lost"))
-    message = api.wait_event("waiting", "FailedScheduling")
-    assert "request gpu: device class no-such-class.example.com does not exist" in message
+    why = "request gpu: device class no-such-class.example.com does not exist"
+    assert why in api.wait_event("waiting", "FailedScheduling", containing=why)
 
 
 def test_a_selector_that_fails_on_a_device_is_an_error_of_that_node(api: Api, gpus: StartGpus, node: str) -> None:
     gpu = gpus(nodes=[node])
     selector = f"device.attributes['{gpu.name}'].nosuchattribute == 'x'"
     api.create(claim("typo", request("gpu", gpu.gpu_class, selector)), pod("waiting", "typo"))
-    assert "no such key: nosuchattribute" in api.wait_event("waiting", "FailedScheduling")
+    why = "no such key: nosuchattribute"
+    assert why in api.wait_event("waiting", "FailedScheduling", containing=why)
 
 
 def test_a_claim_that_nothing_satisfies_says_so_for_the_node(api: Api, gpus: StartGpus, node: str) -> None:

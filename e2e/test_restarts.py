@@ -10,6 +10,7 @@ from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, Component
 from drakit_kind.manifests import pod
+from e2e.fence import await_controllers
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, DevicesOf, OpenLedger
 
@@ -24,20 +25,24 @@ def _restarts(api: Api, name: str) -> int:
     return sum(status["restartCount"] for status in statuses)
 
 
+def _has_ended(seen: dict[str, Any]) -> bool:
+    return all("terminated" in status["state"] for status in seen["status"]["containerStatuses"])
+
+
 @pytest.mark.long
 def test_a_driver_killed_while_preparing_finishes_after_its_restart(
     api: Api, gpus: StartGpus, devices_of: DevicesOf, all_free: AllFree, node: str
 ) -> None:
     gpu = gpus(nodes=[node])
-    gpu.driver.pause()  # the kubelet's call is accepted by the socket and never answered
+    gpu.driver.pause()  # calls are accepted by the socket and never answered
     api.create(gpu.partitions("part", "2g.10gb"), pod("user", "part"))
-    api.wait(RESOURCE_CLAIMS, "part", lambda seen: bool(seen["status"].get("reservedFor")))
-    api.wait(PODS, "user", lambda seen: bool(seen["spec"].get("nodeName")), what="bound")
+    api.wait(PODS, "user", lambda seen: bool(seen["status"].get("startTime")), what="taken by its kubelet")
     gpu.driver.kill()
+    api.wait_event("user", "FailedPrepareDynamicResources")
     gpu.driver.start()
     api.wait_running("user", timeout=60)
     uid = api.get(RESOURCE_CLAIMS, "part")["metadata"]["uid"]
-    assert gpu.driver.prepared(uid) == 1
+    assert len(gpu.driver.prepare_calls(uid)) == 1
     assert devices_of("part")[0] in api.environment("user").values()
     api.delete(PODS, "user")
     api.wait_gone(PODS, ["user"], timeout=60)
@@ -53,15 +58,20 @@ def test_pods_run_on_while_their_driver_is_away_and_end_when_it_is_back(
     api.wait_running("user")
     uid = api.get(RESOURCE_CLAIMS, "part")["metadata"]["uid"]
     gpu.driver.kill()
-    assert api.get(PODS, "user")["status"]["phase"] == "Running"
+    api.create(pod("other"))
+    api.wait_running("other")
+    assert (api.get(PODS, "user")["status"]["phase"], _restarts(api, "user")) == ("Running", 0)
     api.delete(PODS, "user")
-    # Its devices are still prepared, so it stays, and nobody else gets them.
-    assert "deletionTimestamp" in api.get(PODS, "user")["metadata"]
+    api.wait(PODS, "user", _has_ended, what="ended, with its devices still prepared")
+    # So it stays, longer than a pod without devices takes to go, and nobody else gets them.
+    api.delete(PODS, "other")
+    api.wait_gone(PODS, ["other"])
+    assert _has_ended(api.get(PODS, "user"))
     assert ledger(gpu.name).used() != {}
     gpu.driver.start()
     api.wait_gone(PODS, ["user"], timeout=60)
     all_free("part")
-    assert gpu.driver.prepared(uid) == 1
+    assert len(gpu.driver.prepare_calls(uid)) == 1
     assert gpu.driver.cdi_files(node) == []
     assert ledger(gpu.name).used() == {}
 
@@ -84,11 +94,11 @@ def test_a_restarted_kubelet_wipes_the_slices_and_the_driver_brings_them_back(
         timeout=60,
     )
     assert ledger(gpu.name).devices == before.devices
-    assert api.get(PODS, "user")["status"]["phase"] == "Running"
-    assert _restarts(api, "user") == 0
-    assert gpu.driver.prepared(uid) == 1
     api.create(gpu.partitions("next", "1g.5gb"), pod("second", "next"))
     api.wait_running("second", timeout=60)
+    # By now the kubelet has looked at all its pods.
+    assert (api.get(PODS, "user")["status"]["phase"], _restarts(api, "user")) == ("Running", 0)
+    assert len(gpu.driver.prepare_calls(uid)) == 1
     ledger(gpu.name).check()
 
 
@@ -109,6 +119,7 @@ def test_a_restarted_component_takes_up_where_it_was(
     api.wait_running("user")
     kept = api.get(PODS, "user")
     cluster.restart(component)
+    await_controllers(api)
     again = api.get(PODS, "user")
     assert again["metadata"]["uid"] == kept["metadata"]["uid"]
     assert int(again["metadata"]["resourceVersion"]) >= int(kept["metadata"]["resourceVersion"])

@@ -1,7 +1,7 @@
 """Seed 004's claim of four partitions, told by every combination of fake and real parts.
 
-Each combination has to come to the same decisions: the partitions lie on one GPU, the container sees what its driver
-says, a whole GPU has to wait for them, and everything is given back. A driver that is not ours prepares what is
+Each combination has to come to the same decisions: the partitions lie on one GPU of two, the container sees what its
+driver says, a whole GPU has to wait for them, and everything is given back. A driver that is not ours prepares what is
 published under its name, and what it publishes itself.
 """
 
@@ -24,6 +24,7 @@ from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
 from drakit_kind.local import LocalCluster
 from drakit_kind.manifests import claim, device_class, pod, request
 from drakit_kind.reported import reported
+from e2e.four_partitions import SEED_CLAIM, gpu_of_all_four
 from e2e.hardware import GpuClaims, Gpus
 from e2e.interchange import actors, kubernetes_driver
 from e2e.interchange.combination import COMBINATIONS, Combination
@@ -34,7 +35,6 @@ pytestmark = pytest.mark.capability(
 )
 
 NODE = "node-1"
-SEED_CLAIM = ("1g.5gb", "1g.5gb", "2g.10gb", "3g.20gb")
 THEIRS = "test-driver.cdi.k8s.io"
 # The same program again, with devices of its own: selectors of partitions fail on those, as they have no attributes.
 THEIR_PLAIN = "plain.test-driver.cdi.k8s.io"
@@ -73,9 +73,9 @@ def api(request: pytest.FixtureRequest, cluster: LocalCluster, drivers: list[Dri
 
 @pytest.fixture
 def gpus(combination: Combination, cluster: LocalCluster, api: Api, drivers: list[Driver]) -> Iterator[GpuClaims]:
-    """A driver with one A100 on the node: ours, or theirs with the same partitions published under its name."""
+    """A driver with two A100s on the node: ours, or theirs with the same partitions published under its name."""
     if combination.driver == "ours":
-        driver = cluster.driver(DriverSpec(profile="a100-40gb", nodes=[NODE]))
+        driver = cluster.driver(DriverSpec(profile="a100-40gb", nodes=[NODE], gpus=2))
         drivers.append(driver)
         driver.start()
         yield Gpus(driver)
@@ -87,9 +87,10 @@ def gpus(combination: Combination, cluster: LocalCluster, api: Api, drivers: lis
 
 
 def _partitions(driver: str) -> list[dict[str, Any]]:
-    """An A100 as our driver would publish it, for somebody else's: not with the node's name, see kubernetes_driver."""
+    """Two A100s as our driver publishes them, for somebody else's, which wants a selector; see kubernetes_driver."""
     command = [sys.executable, "-m", "drakit_kind", "driver", "slices", "a100-40gb", "--node", NODE, "-o", "json"]
-    printed = subprocess.run([*command, "--driver-name", driver], capture_output=True, check=True, timeout=60).stdout
+    command += ["--gpus", "2", "--driver-name", driver]
+    printed = subprocess.run(command, capture_output=True, check=True, timeout=60).stdout
     slices: list[dict[str, Any]] = json.loads(printed)["items"]
     for item in slices:
         spec = item["spec"]
@@ -107,6 +108,9 @@ _NODE_FIELD = {"key": "metadata.name", "operator": "In", "values": [NODE]}
 def test_four_partitions_share_a_gpu(
     combination: Combination, cluster: LocalCluster, api: Api, gpus: GpuClaims
 ) -> None:
+    # One GPU has no room for all four any more: they have to go to the other one together.
+    api.create(gpus.partitions("small", "1g.5gb"), pod("earlier", "small"))
+    api.wait_running("earlier")
     four = gpus.partitions("four", *SEED_CLAIM)
     if combination.driver != "ours":
         four["spec"]["devices"]["config"] = [_parameters(gpus.name, "four")]
@@ -114,13 +118,12 @@ def test_four_partitions_share_a_gpu(
     api.wait_running("user")
     assert actors.real_ones(cluster.kubeconfig, api, pod="user", claim="four") == combination.real
 
-    account = Ledger(api, gpus.name)
-    account.check()
-    devices = [name for _, name in account.holders]
-    assert len(devices) == len(SEED_CLAIM)
+    stored = api.get(RESOURCE_CLAIMS, "four")
+    gpu = gpu_of_all_four(Ledger(api, gpus.name), stored)
+    devices = {result["device"] for result in results(stored)}
     environment = api.environment("user")
     if combination.driver == "ours":
-        assert set(devices) <= set(environment.values())
+        assert devices <= set(environment.values())
     else:
         assert environment["user_story"] == "four"
 
@@ -128,9 +131,10 @@ def test_four_partitions_share_a_gpu(
     assert "cannot allocate all claims" in api.wait_event("waiting", "FailedScheduling")
     _ends(api, "user")
     api.wait_running("waiting")
-    (held,) = Ledger(api, gpus.name).holders
-    assert held[1] == "gpu-0"
+    ((_, where, whole),) = _held(api, "whole")
+    assert Ledger(api, gpus.name).devices[where, whole]["attributes"]["uuid"]["string"] == gpu
     _ends(api, "waiting")
+    _ends(api, "earlier")
     if combination.driver != "ours":
         _their_own_devices_are_prepared(cluster, api)
     api.wait_all(
@@ -149,13 +153,18 @@ def _their_own_devices_are_prepared(cluster: LocalCluster, api: Api) -> None:
         api.create(pod("plain", "plain"))
         api.wait_running("plain")
         stored = api.get(RESOURCE_CLAIMS, "plain")
-        got = [(result["driver"], result["pool"], result["device"]) for result in results(stored)]
-        assert got == [(THEIR_PLAIN, published["spec"]["pool"]["name"], "device-00")]
+        assert _held(api, "plain") == [(THEIR_PLAIN, published["spec"]["pool"]["name"], "device-00")]
         assert api.environment("plain")["user_story"] == "plain"
         files = kubernetes_driver.cdi_directory(cluster.home, NODE)
         assert [path.name for path in files.glob(f"{THEIR_PLAIN}-{stored['metadata']['uid']}-*")] != []
         _ends(api, "plain")
         assert list(files.glob(f"{THEIR_PLAIN}-*")) == []
+
+
+def _held(api: Api, name: str) -> list[tuple[str, str, str]]:
+    """The devices of a claim: driver, pool, device."""
+    found = results(api.get(RESOURCE_CLAIMS, name))
+    return [(result["driver"], result["pool"], result["device"]) for result in found]
 
 
 def _parameters(driver: str, story: str) -> dict[str, Any]:

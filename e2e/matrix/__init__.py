@@ -3,7 +3,7 @@
 What stands in ``rows.py`` is data: which components are what in which phase. What happens in the phases is told by a
 story, in a file named after its feature. ``make e2e-matrix`` runs every row on drakit's own components and on those of
 Kubernetes, with the same expectations, and writes ``docs/compatibility.md``. The model is ``test/e2e_dra`` of
-Kubernetes; unlike there, each component is toggled alone, as a rollout does it.
+Kubernetes; unlike there, components are toggled one by one where each can be seen to act, as a rollout does it.
 """
 
 from pathlib import Path

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drakit_client.resources import PODS, RESOURCE_CLAIMS
+from drakit_client.resources import EVENTS, PODS, RESOURCE_CLAIMS
 from drakit_kind.manifests import Object, claim, request
 from e2e.matrix.stage import Stage
 
@@ -25,6 +25,7 @@ devices:
   bindingConditions: [{_READY}]
   bindingFailureConditions: [{_FAILED}]
 """
+_PENDING = "BindingConditionsPending"  # the event of a pod each time that the scheduler waits for its devices
 _NOTHING_FITS = "cannot allocate all claims"
 _FIELDS = ("bindingConditions (2)", "bindingFailureConditions (2)", "bindsToNode (2)")
 
@@ -35,7 +36,7 @@ def _one(name: str) -> Object:
 
 def _attach(stage: Stage, name: str, *, condition: str = _READY) -> None:
     """Wait until a claim is allocated and its pod waits, then set a condition of its device."""
-    stage.api.wait_event(name, "BindingConditionsPending")
+    stage.api.wait_event(name, _PENDING)
     stored = stage.api.get(RESOURCE_CLAIMS, name)
     (result,) = stage.results(name)
     assert result["bindingConditions"] == [_READY]
@@ -79,14 +80,20 @@ def rollout(stage: Stage) -> Iterator[None]:
     assert stage.started("third") == ["fabric-1"]
 
 
+def _times_pending(events: list[Object]) -> int:
+    return sum(event.get("count") or 1 for event in events if event.get("reason") == _PENDING)
+
+
 def restart(stage: Stage) -> Iterator[None]:
     """A pod waits for its device; it still does after a restart of the scheduler, which gives back what fails."""
     stage.layout(_DEVICES)
     stage.creates(_one("patient"))
-    stage.api.wait_event("patient", "BindingConditionsPending")
+    stage.api.wait_event("patient", _PENDING)
     (chosen,) = stage.results("patient")
+    before = _times_pending(stage.api.objects(EVENTS))
     yield
 
+    stage.api.wait_all(EVENTS, lambda seen: _times_pending(seen) > before, what="told anew by the new scheduler")
     assert stage.results("patient") == [chosen]
     _attach(stage, "patient", condition=_FAILED)
     stage.api.wait(

@@ -39,7 +39,7 @@ def _derives(stored: Object) -> list[bool]:
 
 def rollout(stage: Stage) -> Iterator[None]:
     """On; off in the scheduler; off in the API server too; on everywhere."""
-    stage.layout(_DEVICES)
+    driver = stage.layout(_DEVICES)
     assert stage.runs(_pair("first")) == ["gpu-0", "nic-0"]
     stage.api.create(_pair("stored"))
     yield
@@ -48,6 +48,7 @@ def rollout(stage: Stage) -> Iterator[None]:
     stage.not_scheduled("second", "cannot handle request with derived attributes, the feature is disabled")
     yield
 
+    stage.ledger(driver)  # the kubelet has wiped the slices, and the devices are there again
     stage.waits(_pair("dropped"), _NOTHING_FITS)
     assert _derives(stage.api.get(RESOURCE_CLAIMS, "dropped")) == [False, False]
     kept = stage.api.get(RESOURCE_CLAIMS, "stored")
@@ -55,3 +56,4 @@ def rollout(stage: Stage) -> Iterator[None]:
     yield
 
     assert stage.started("second") == ["gpu-1", "nic-1"]
+    assert _derives(stage.api.create(_pair("after"))) == [True, True]

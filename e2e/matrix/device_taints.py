@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from drakit_client.resources import DEVICE_TAINT_RULES, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.manifests import Object, claim, request
+from e2e.fence import await_controllers
 from e2e.matrix.stage import Stage
 
 _DRIVER = "tainted.example.com"
@@ -90,9 +91,26 @@ def rules(stage: Stage) -> Iterator[None]:
     assert stage.started("again") == ["good-1"]
 
 
+_FAILING = f"""
+driver: {_DRIVER}
+devices:
+- {{name: good-0, attributes: {{state: {{string: good}}}}}}
+- {{name: good-1, attributes: {{state: {{string: good}}}}}}
+- {{name: failing-0, attributes: {{state: {{string: failing}}}}, taints: [{{key: {_KEY}, effect: NoExecute}}]}}
+- {{name: failing-1, attributes: {{state: {{string: failing}}}}, taints: [{{key: {_KEY}, effect: NoExecute}}]}}
+"""
+
+
+def _tolerated_for(seconds: int) -> Object:
+    return {**_TOLERATION, "effect": "NoExecute", "tolerationSeconds": seconds}
+
+
 def eviction(stage: Stage) -> Iterator[None]:
-    """On, and a rule evicts a pod; off in the controllers, which leave the next one alone; on again."""
-    stage.layout(_DEVICES)
+    """On, and taints of a rule and of a slice evict; off in the controllers, which leave pods alone; on again."""
+    stage.layout(_FAILING)
+    stage.runs(_device("patient", "failing", _tolerated_for(3600)))
+    stage.creates(_device("hasty", "failing", _tolerated_for(1)))
+    stage.evicted("hasty")
     stage.runs(_device("first", "good"))
     # To be left alone takes a toleration of this very effect; one of all effects counts for scheduling only.
     stage.runs(_device("tolerant", "good", {**_TOLERATION, "effect": "NoExecute"}))
@@ -102,12 +120,14 @@ def eviction(stage: Stage) -> Iterator[None]:
 
     stage.api.delete(DEVICE_TAINT_RULES, "all-good")
     stage.runs(_device("second", "good"))
+    stage.runs(_device("hasty-again", "failing", _tolerated_for(1)))
     stage.api.create(_rule("all-good", "NoExecute", pool=stage.node))
     stage.waits(_device("third", "good"), _NOTHING_FITS)
     # What other controllers do with a pod that came later takes longer than an eviction.
-    stage.await_controllers()
+    await_controllers(stage.api)
     stage.check_survivors()
-    stage.lets_go("second")
+    stage.lets_go("second", "hasty-again")
     yield
 
     stage.evicted("second")
+    stage.evicted("hasty-again")

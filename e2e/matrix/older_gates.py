@@ -20,7 +20,7 @@ def _one(name: str, **fields: object) -> Object:
 
 
 def admin_access(stage: Stage) -> Iterator[None]:
-    """DRAAdminAccess: on, and an administrator looks at a device in use; off in the API server; on again."""
+    """DRAAdminAccess: an administrator looks at a device in use; off in the scheduler; in the API server; on again."""
     stage.layout(_DEVICES)
     label = {"metadata": {"labels": {"resource.kubernetes.io/admin-access": "true"}}}
     stage.api.patch(NAMESPACES, "default", label)
@@ -29,6 +29,11 @@ def admin_access(stage: Stage) -> Iterator[None]:
     assert [result.get("adminAccess") for result in stage.results("admin")] == [True]
     yield
 
+    stage.waits(_one("late", adminAccess=True), "admin access is requested, but the feature is disabled")
+    yield
+
+    # What was stored is for the scheduler to decide.
+    assert stage.started("late") == ["device-0"]
     assert stage.runs(_one("dropped", adminAccess=True)) == ["device-1"]
     stored = stage.api.get(RESOURCE_CLAIMS, "dropped")
     assert "adminAccess" not in stored["spec"]["devices"]["requests"][0]["exactly"]

@@ -13,7 +13,7 @@ _DRIVER = "virtual.example.com"
 _DEVICES = f"""
 driver: {_DRIVER}
 skipNodeOperations: ["*"]
-devices: [{{name: virtual-0}}, {{name: virtual-1}}, {{name: virtual-2}}]
+devices: [{{name: virtual-0}}, {{name: virtual-1}}, {{name: virtual-2}}, {{name: virtual-3}}]
 """
 _NOTHING_FITS = "cannot allocate all claims"
 
@@ -24,7 +24,7 @@ def _one(name: str) -> Object:
 
 def _calls(stage: Stage, name: str) -> int:
     (driver,) = stage.drivers
-    return driver.prepared(stage.api.get(RESOURCE_CLAIMS, name)["metadata"]["uid"])
+    return len(driver.prepare_calls(stage.api.get(RESOURCE_CLAIMS, name)["metadata"]["uid"]))
 
 
 def _declared(stage: Stage) -> list[str]:
@@ -33,7 +33,7 @@ def _declared(stage: Stage) -> list[str]:
 
 
 def rollout(stage: Stage) -> Iterator[None]:
-    """On; off in the kubelet; off in the scheduler and the API server too, and the slices wiped; on everywhere."""
+    """On; off in the scheduler; in the kubelet; in all and the API server, and the slices wiped; on everywhere."""
     driver = stage.layout(_DEVICES)
     assert _GATE in _declared(stage)
     stage.runs(_one("first"))
@@ -41,8 +41,15 @@ def rollout(stage: Stage) -> Iterator[None]:
     assert (result["skipNodeOperations"], _calls(stage, "first")) == (["*"], 0)
     yield
 
+    # It does not see what the slices say, and the driver is called as for any device.
+    stage.runs(_one("plain"))
+    (result,) = stage.results("plain")
+    assert ("skipNodeOperations" in result, _calls(stage, "plain")) == (False, 1)
+    yield
+
     # A kubelet that would call the driver says so by not declaring the feature.
     stage.api.wait(NODES, stage.node, lambda node: _GATE not in (node["status"].get("declaredFeatures") or []))
+    stage.ledger(driver)  # the devices are there, and their slice says what the kubelet does not know
     stage.waits(_one("second"), _NOTHING_FITS)
     yield
 

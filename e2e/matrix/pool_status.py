@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from drakit_client.resources import RESOURCE_SLICES, Resource
 from drakit_kind.manifests import Object, claim, request
+from e2e.fence import await_controllers
 from e2e.matrix.stage import Stage
 
 _REQUESTS = Resource(
@@ -83,7 +84,7 @@ def rollout(stage: Stage) -> Iterator[None]:
 
     _ask(stage, "second")
     # What other controllers do with a pod that came later takes longer than an answer.
-    stage.await_controllers()
+    await_controllers(stage.api)
     assert "status" not in stage.api.get(_REQUESTS, "second")
     yield
 

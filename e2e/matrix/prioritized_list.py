@@ -67,7 +67,9 @@ def rollout(stage: Stage) -> Iterator[None]:
 
     _check_refused(stage)
     # What was stored is for the scheduler to decide.
-    stage.api.wait_running("new", "waiting", timeout=60)
+    stage.started("new")
+    stage.started("waiting")
+    assert [result["request"] for name in ("new", "stored") for result in stage.results(name)] == ["device/small"] * 2
     yield
 
     stage.ends("first", "whole")

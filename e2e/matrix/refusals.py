@@ -1,4 +1,4 @@
-"""Gates that cannot be set: every component says so in the same words, and a running one is not lost over it."""
+"""Gates that cannot be set: each part of the control plane says so in the same words, and none is lost over it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ _CONTROL_PLANE: tuple[Component, ...] = ("apiserver", "controllers", "scheduler"
 # What is asked for -> what every component answers.
 _LOCKED: dict[str, tuple[dict[str, bool], str]] = {
     name: ({name: False}, f"cannot set feature gate {name} to false, feature is locked to true")
-    for name in ("DRAPrioritizedList", "DRAAdminAccess", "DRAExtendedResource", "DRAResourceClaimDeviceStatus")
+    for name in (
+        "DynamicResourceAllocation",
+        "DRAPrioritizedList",
+        "DRAAdminAccess",
+        "DRAExtendedResource",
+        "DRAResourceClaimDeviceStatus",
+    )
 }
 _DEPENDENT: dict[str, tuple[dict[str, bool], str]] = {
     "taints": (

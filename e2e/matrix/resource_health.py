@@ -40,8 +40,11 @@ def _runs_without_report(stage: Stage, name: str) -> None:
 
 
 def rollout(stage: Stage) -> Iterator[None]:
-    """On; off in the API server, which keeps what it has; off in the kubelet, which takes it back; on everywhere."""
-    stage.layout(_DEVICES)
+    """On; off in the API server, which keeps what it has; off in the kubelet, which takes it back; on everywhere.
+
+    Whose driver has died is of unknown health until it is back.
+    """
+    driver = stage.layout(_DEVICES)
     _runs(stage, "first")
     _becomes(stage, "first", "Healthy")
     yield
@@ -56,5 +59,12 @@ def rollout(stage: Stage) -> Iterator[None]:
     yield
 
     _runs(stage, "fourth")
-    for name in ("first", "second", "third", "fourth"):
+    names = ("first", "second", "third", "fourth")
+    for name in names:
+        _becomes(stage, name, "Healthy")
+    driver.kill()
+    for name in names:
+        _becomes(stage, name, "Unknown")
+    driver.start()
+    for name in names:
         _becomes(stage, name, "Healthy")

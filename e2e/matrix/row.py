@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from drakit_client.errors import ApiError
 from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, Component
+from e2e.fence import await_controllers
 from e2e.matrix.stage import Stage
 
 # Runs up to its first ``yield`` in the first phase, up to the next in the second, and ends in the last one.
@@ -112,14 +113,7 @@ def play(row: Row, stage: Stage) -> None:
     versions = {component: row.version_of(component) for component in COMPONENTS}
     for phase in row.phases:
         try:
-            for change in phase.changes:
-                gates = {**row.gates, **change.gates}
-                stage.cluster.restart(change.component, version=change.version, gates=gates)
-                versions[change.component] = change.version or row.version_of(change.component)
-            stage.check_versions(versions, emulated=row.emulated_version)
-            if any(change.component == "apiserver" for change in phase.changes):
-                stage.await_controllers()
-            stage.check_survivors()
+            _enter(phase, row, stage, versions)
             ended = _ends(story)
         except BaseException as error:
             error.add_note(f"in phase {phase.name!r} of row {row.name!r}")
@@ -127,6 +121,21 @@ def play(row: Row, stage: Stage) -> None:
                 raise StillLacking(str(row.not_yet)) from error
             raise
         assert ended == (phase is row.phases[-1]), f"{row.name}: the story has not as many phases as the row"
+
+
+def _enter(phase: Phase, row: Row, stage: Stage, versions: dict[Component, str]) -> None:
+    """Make a phase's changes, wait until the cluster has come to terms with them, and look whether all is well."""
+    changed = {change.component for change in phase.changes}
+    slices = stage.slices() if "kubelet" in changed else set()
+    for change in phase.changes:
+        stage.cluster.restart(change.component, version=change.version, gates={**row.gates, **change.gates})
+        versions[change.component] = change.version or row.version_of(change.component)
+    stage.check_versions(versions, emulated=row.emulated_version)
+    if "apiserver" in changed:
+        await_controllers(stage.api)
+    if "kubelet" in changed:
+        stage.await_wiping(slices)
+    stage.check_survivors()
 
 
 def _ends(story: Iterator[None]) -> bool:

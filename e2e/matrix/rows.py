@@ -153,7 +153,11 @@ _OPTIONAL_OPERATIONS = Row(
     gates={"DRAOptionalNodeOperations": True},
     phases=[
         Phase(name="on"),
-        Phase(name="kubelet off", changes=off("kubelet", gates=["DRAOptionalNodeOperations"])),
+        Phase(name="scheduler off", changes=off("scheduler", gates=["DRAOptionalNodeOperations"])),
+        Phase(
+            name="kubelet off, scheduler on",
+            changes=[*off("kubelet", gates=["DRAOptionalNodeOperations"]), *back("scheduler")],
+        ),
         Phase(
             name="API server and scheduler off too, slices wiped",
             changes=off("scheduler", "apiserver", "kubelet", gates=["DRAOptionalNodeOperations"]),
@@ -214,7 +218,15 @@ _ADMIN_ACCESS = Row(
     source="KEP-5018",
     story=older_gates.admin_access,
     gates={"DRAAdminAccess": True},
-    phases=in_the_server("DRAAdminAccess"),
+    phases=[
+        Phase(name="on"),
+        Phase(name="scheduler off", changes=off("scheduler", gates=["DRAAdminAccess"])),
+        Phase(
+            name="API server off, scheduler on",
+            changes=[*off("apiserver", gates=["DRAAdminAccess"]), *back("scheduler")],
+        ),
+        Phase(name="on again", changes=back("apiserver")),
+    ],
 )
 _DEVICE_STATUS = Row(
     name="device-status",

@@ -10,6 +10,7 @@ from typing import Protocol
 from drakit_client.resources import DEVICE_TAINT_RULES
 from drakit_kind.cluster import Component
 from drakit_kind.manifests import Object, claim, request
+from e2e.fence import await_controllers
 from e2e.matrix import versions
 from e2e.matrix.stage import Stage
 
@@ -73,7 +74,7 @@ class ByTheControllers:
         self._stage.runs(_one(name, self._DRIVER))
         self._stage.api.create(_rule(self._DRIVER, "NoExecute"))
         # What other controllers do with a pod that came later takes longer than an eviction.
-        self._stage.await_controllers()
+        await_controllers(self._stage.api)
         self._stage.check_survivors()
         self._stage.lets_go(name)
         self._left_alone.append(name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from drakit_client.resources import NODES, PODS
+from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS
 from drakit_kind.manifests import claim, first_available
 from e2e.hardware import Gpus
 from e2e.matrix.rule_followers import RuleFollower
@@ -20,12 +20,13 @@ def _kubelet_version(stage: Stage) -> str:
     return version
 
 
-def _gets_what_it_asks_for(stage: Stage, gpu: Gpus, name: str) -> None:
+def _gets_what_it_asks_for(stage: Stage, gpu: Gpus, name: str, *, protocol: str) -> None:
     """A claim with a prioritized list: allocated, prepared, seen in the container's environment, counted."""
     best = gpu.partition("4g.20gb")["exactly"], gpu.partition("1g.5gb")["exactly"]
     alternatives = [{"name": size, **fields} for size, fields in zip(("large", "small"), best, strict=True)]
     (device,) = stage.runs(claim(name, first_available("mig", *alternatives)))
     assert [result["request"] for result in stage.results(name)] == ["mig/small"]
+    assert gpu.driver.prepare_calls(stage.api.get(RESOURCE_CLAIMS, name)["metadata"]["uid"]) == [protocol]
     assert device in stage.api.environment(name).values()
     stage.ledger(gpu.driver).check()
 
@@ -49,7 +50,8 @@ def steps(
     stage.waits(gpu.whole("whole"), _NOTHING_FITS)
     for phase in range(phases):
         name = f"phase-{phase}"
-        _gets_what_it_asks_for(stage, gpu, name)
+        # Each of these kubelets knows v1, and takes it where it has the choice.
+        _gets_what_it_asks_for(stage, gpu, name, protocol=plugin_versions[0] if plugin_versions else "v1")
         assert _reports_health(stage, name) == (_kubelet_version(stage) >= _REPORTS_HEALTH_SINCE)
         stage.waits(gpu.whole(f"too-large-{phase}"), _NOTHING_FITS)
         stage.ends(f"too-large-{phase}")

@@ -18,7 +18,6 @@ from drakit_client.errors import ApiError
 from drakit_client.resources import (
     NODES,
     PODS,
-    RESOURCE_CLAIM_TEMPLATES,
     RESOURCE_CLAIMS,
     RESOURCE_SLICES,
     SERVICE_ACCOUNTS,
@@ -37,11 +36,8 @@ Object = dict[str, Any]
 _EVICTION_SECONDS = 10.0
 # How often a driver's log is looked at; nothing tells when it grows.
 _LOOK_SECONDS = 0.05
-# Watches that found no API server are tried again after up to half a minute.
-_CONTROLLERS_SECONDS = 60.0
 # A kubelet lets a container wait before it starts it for the third time: 10 s, and twice as long each time after that.
 _RESTART_SECONDS = 60.0
-_PROBE = "probe"
 
 
 @dataclass(frozen=True)
@@ -69,7 +65,6 @@ class Stage:
         self.versions: dict[Component, str] = {}
         self._survivors: dict[str, Survivor] = {}
         self._ending: set[str] = set()
-        self._let_go: dict[str, str] = {}
         # kube-apiserver refuses pods of a namespace that has no default service account yet.
         self.api.wait(SERVICE_ACCOUNTS, "default")
 
@@ -173,17 +168,16 @@ class Stage:
         self.api.wait_gone(PODS, names)
         self._given_back(uids)
 
-    def lets_go(self, name: str) -> None:
-        """A pod that runs need not survive the next change: after it, somebody may evict it at once."""
-        self._let_go[name] = self._survivors.pop(name).uid
+    def lets_go(self, *names: str) -> None:
+        """Pods that run need not survive the next change: after it, somebody may evict them at once."""
+        for name in names:
+            del self._survivors[name]
 
     def evicted(self, name: str) -> None:
-        """Wait until somebody else has ended a pod that ran, and what it used is given back."""
-        if name not in self._let_go:
-            self.lets_go(name)
-        uid = self._let_go.pop(name)
+        """Wait until somebody else has ended a pod of a claim of its own, and what it used is given back."""
+        self._survivors.pop(name, None)
         self.api.wait_gone(PODS, [name], timeout=_EVICTION_SECONDS)
-        self._given_back({uid})
+        self.api.wait(RESOURCE_CLAIMS, name, lambda claim: not results(claim), what="given back")
 
     def refused(self, obj: Object) -> str:
         """Try to create an object that the API server must refuse; what it says."""
@@ -220,26 +214,20 @@ class Stage:
         said = {component: last_started(component, self.cluster.logs(component)) for component in real}
         assert said == {component: versions[component] for component in real}
 
-    def await_controllers(self) -> None:
-        """Wait until the controllers see new pods.
+    def slices(self) -> set[str]:
+        """The node's ResourceSlices, by uid."""
+        return {item["metadata"]["uid"] for item in self.api.objects(RESOURCE_SLICES) if self._is_of_node(item)}
 
-        After a restart of the API server, kube-controller-manager's watches come back one by one, up to seconds later.
-        What has come and gone by then it never hears of: a claim stays reserved for such a pod (``syncClaim`` in
-        pkg/controller/resourceclaim/controller.go, 1.37.1).
-        """
-        template = manifests.claim_template(_PROBE, manifests.request("nothing", f"{_PROBE}.example.com"))
-        self.api.create(template, manifests.pod(_PROBE, template=_PROBE))
-        pod = self.api.wait(
-            PODS,
-            _PROBE,
-            lambda seen: bool((seen.get("status") or {}).get("resourceClaimStatuses")),
-            what="given its claim",
-            timeout=_CONTROLLERS_SECONDS,
+    def await_wiping(self, slices: set[str]) -> None:
+        """Wait until a kubelet that has started has deleted these, which are its node's, by uid."""
+        self.api.wait_all(
+            RESOURCE_SLICES,
+            lambda seen: not slices & {item["metadata"]["uid"] for item in seen},
+            what="wiped by the kubelet",
         )
-        self.api.delete(PODS, _PROBE)
-        self.api.delete(RESOURCE_CLAIM_TEMPLATES, _PROBE)
-        claims = [status["resourceClaimName"] for status in pod["status"]["resourceClaimStatuses"]]
-        self.api.wait_gone(RESOURCE_CLAIMS, claims, timeout=_CONTROLLERS_SECONDS)
+
+    def _is_of_node(self, item: Object) -> bool:
+        return bool(item["spec"].get("nodeName") == self.node)
 
     def check_survivors(self) -> None:
         """Every pod that ran still does, undisturbed."""

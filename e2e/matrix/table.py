@@ -26,7 +26,8 @@ both. Rows and stories are in [e2e/matrix](../e2e/matrix).
 - Of *embedded*, a version means: ours, behaving like that minor version.
 - In every phase all pods that ran before must still run, without a restart but where a story wants one, on the same
   devices; at the end everything is given back.
-- That the components are of the version that a phase asks for is checked in every phase, by what they say or do.
+- That the components are of the version that a phase asks for is checked in every phase, by what they say of
+  themselves. Our scheduler and controllers say nothing; in the rows named after them, they show it by what they do.
 - *not yet*: drakit's own components lack the feature, and the row must fail on them, in the phase and with the message
   that it names; when it fails otherwise, or passes, that is an error.
 - With a *real kubelet*, for which the run has to be root's, pods run in containers, by containerd.
@@ -55,6 +56,7 @@ class Outcome:
         return self.reason or "not run"
 
 
+NOT_RUN = Outcome("not run", 0)
 Outcomes = Mapping[str, Outcome]
 
 
@@ -122,7 +124,7 @@ def _alike(row: Row) -> tuple[str, str]:
 def _rows(rows: Iterable[Row], runs: Mapping[str, Outcomes]) -> str:
     lines = [("row", "components", *runs)]
     for row in rows:
-        outcomes = [str(each.get(row.name, Outcome("not run", 0))) for each in runs.values()]
+        outcomes = [str(each.get(row.name, NOT_RUN)) for each in runs.values()]
         lines.append((row.name, _components(row), *outcomes))
     return _table(lines)
 

@@ -22,6 +22,14 @@ def _member(name: str) -> Object:
     return member
 
 
+def _keeps_claims(stage: Stage, group: str) -> bool:
+    """Create a group; whether the API server keeps what it says of claims."""
+    template = {"name": "device", "resourceClaimTemplateName": "shared"}
+    spec = {"schedulingPolicy": {"basic": {}}, "resourceClaims": [template]}
+    created = stage.api.create({"metadata": {"name": group}, "spec": spec}, resource=_GROUPS)
+    return "resourceClaims" in created["spec"]
+
+
 def _claims(stage: Stage) -> dict[str, list[tuple[str, str]]]:
     """Each claim with its consumers."""
     return {
@@ -35,16 +43,15 @@ def _claims(stage: Stage) -> dict[str, list[tuple[str, str]]]:
 def rollout(stage: Stage) -> Iterator[None]:
     """On; off everywhere, and no new pod of the group gets its claim; on again."""
     stage.layout(_DEVICES)
-    template = {"name": "device", "resourceClaimTemplateName": "shared"}
-    spec = {"schedulingPolicy": {"basic": {}}, "resourceClaims": [template]}
     stage.api.create(claim_template("shared", request("device", _DRIVER)))
-    stage.api.create({"metadata": {"name": "group"}, "spec": spec}, resource=_GROUPS)
+    assert _keeps_claims(stage, "group")
     stage.api.create(_member("first"), _member("second"))
     assert [*stage.started("first"), *stage.started("second")] == ["device-0", "device-0"]
     shared = _claims(stage)
     assert list(shared.values()) == [[("podgroups", "group")]]
     yield
 
+    assert not _keeps_claims(stage, "without")
     stage.api.create(_member("late"))
     why = "claim device is a PodGroup claim but the DRAWorkloadResourceClaims feature is disabled"
     stage.api.wait_event("late", "FailedResourceClaimCreation", containing=why)
@@ -57,3 +64,4 @@ def rollout(stage: Stage) -> Iterator[None]:
     stage.ends("first", "late")
     stage.api.delete(_GROUPS, "group")
     stage.api.wait_gone(RESOURCE_CLAIMS, shared)
+    assert _keeps_claims(stage, "another")

@@ -188,8 +188,8 @@ class Driver(Protocol):
     def forget_registration(self) -> None:
         """Take away what a killed driver left of its registration, as a reboot of its nodes does."""
 
-    def prepared(self, uid: str) -> int:
-        """How many times it prepared the claim with this UID."""
+    def prepare_calls(self, uid: str) -> list[str]:
+        """With which protocol version (``v1``) each call came that asked to prepare the claim with this UID."""
 
     def cdi_files(self, node: str) -> list[str]:
         """Names of the CDI specs that it has on a node now."""

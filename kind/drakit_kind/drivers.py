@@ -34,9 +34,9 @@ def driver_name(spec: DriverSpec) -> str:
     return spec.name or pools_of(spec)[0].driver
 
 
-def times_prepared(uid: str, log: str) -> int:
-    """How many times a driver prepared the claim with this UID, by its log."""
-    return len(re.findall(rf"^.*{re.escape(uid)}.*: prepared .*$", log, re.MULTILINE))
+def prepare_calls(uid: str, log: str) -> list[str]:
+    """With which version of the plugin protocol a kubelet has asked a driver to prepare a claim, call by call."""
+    return re.findall(rf"\({re.escape(uid)}\): asked to prepare, (\w+)\.DRAPlugin$", log, re.MULTILINE)
 
 
 class DriverProcess:
@@ -85,9 +85,9 @@ class DriverProcess:
         for node in self._spec.nodes:
             (self._nodes_directory / node / "plugins_registry" / f"{self.name}-reg.sock").unlink(missing_ok=True)
 
-    def prepared(self, uid: str) -> int:
-        """How many times it prepared a claim, by its log."""
-        return times_prepared(uid, self.logs())
+    def prepare_calls(self, uid: str) -> list[str]:
+        """See ``Driver.prepare_calls``; by its log."""
+        return prepare_calls(uid, self.logs())
 
     def cdi_files(self, node: str) -> list[str]:
         """The CDI specs of its claims on a node."""

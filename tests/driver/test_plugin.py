@@ -217,7 +217,8 @@ async def test_claim_is_prepared_once_and_answered_the_same_again(plugin: Fixtur
     assert not device.HasField("share_id")
     assert plugin.cdi_files() == [f"k8s.{DRIVER}-claim_{UID}.json"]
     assert plugin.cdi_devices() == {f"{UID}-part-0": [f"DRA_DEVICE_PART_0={DRIVER}/{NODE}/part-0"]}
-    assert plugin.lines[1:] == [f"claim default/half ({UID}): prepared node-1/part-0"]
+    asked = f"claim default/half ({UID}): asked to prepare, v1.DRAPlugin"
+    assert plugin.lines[1:] == [asked, f"claim default/half ({UID}): prepared node-1/part-0", asked]
 
 
 async def test_unprepare_removes_everything_and_may_be_repeated(plugin: Fixture, api: Any) -> None:

@@ -53,7 +53,7 @@ class KubeletPlugin:
         self._lock.acquire()
         try:
             await self.preparer.recover()
-            handlers = plugin_handlers(self._versions, self.preparer, self.board)
+            handlers = plugin_handlers(self._versions, self.preparer, self.board, self._report)
             await self._serve(self.paths.dra_socket, handlers)
             registration = registration_handler(
                 self.paths.driver, str(self.paths.dra_socket), self._versions, self._verdict

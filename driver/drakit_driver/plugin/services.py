@@ -27,6 +27,7 @@ from drakit_driver.prepare import ClaimReference, Preparer
 
 T = TypeVar("T")
 Registered = Callable[[bool, str], None]
+Report = Callable[[str], None]
 
 _DRA: dict[str, ModuleType] = {wire.DRA_V1: dra_v1_pb2, wire.DRA_V1BETA1: dra_v1beta1_pb2}
 _HEALTH: dict[str, ModuleType] = {wire.HEALTH_V1: health_v1_pb2, wire.HEALTH_V1ALPHA1: health_v1alpha1_pb2}
@@ -59,18 +60,28 @@ def registration_handler(
     )
 
 
-def plugin_handlers(versions: Sequence[str], preparer: Preparer, board: HealthBoard) -> list[grpc.GenericRpcHandler]:
-    """One handler for each advertised version that is known; a test may advertise others, which nobody serves."""
-    handlers = [_dra_handler(version, messages, preparer) for version, messages in _DRA.items() if version in versions]
+def plugin_handlers(
+    versions: Sequence[str], preparer: Preparer, board: HealthBoard, report: Report
+) -> list[grpc.GenericRpcHandler]:
+    """One handler for each advertised version that is known; a test may advertise others, which nobody serves.
+
+    ``report`` is told of each claim that a kubelet wants to be prepared, and with which version it says so.
+    """
+    handlers = [
+        _dra_handler(version, messages, preparer, report) for version, messages in _DRA.items() if version in versions
+    ]
     handlers += [
         _health_handler(version, messages, board) for version, messages in _HEALTH.items() if version in versions
     ]
     return handlers
 
 
-def _dra_handler(version: str, messages: ModuleType, preparer: Preparer) -> grpc.GenericRpcHandler:
+def _dra_handler(version: str, messages: ModuleType, preparer: Preparer, report: Report) -> grpc.GenericRpcHandler:
     async def prepare(request: Any, context: Any) -> Any:
-        results = await _to_the_end(preparer.prepare(_references(request)))
+        references = _references(request)
+        for reference in references:
+            report(f"claim {reference} ({reference.uid}): asked to prepare, {version}")
+        results = await _to_the_end(preparer.prepare(references))
         response = messages.NodePrepareResourcesResponse()
         for uid, result in results.items():
             if isinstance(result, PreparedClaim):

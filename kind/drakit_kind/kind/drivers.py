@@ -20,7 +20,7 @@ from drakit_client.resources import (
 from drakit_driver import profiles
 from drakit_kind.api import Api, WaitTimeout
 from drakit_kind.cluster import ClusterError, DriverSpec
-from drakit_kind.drivers import driver_name, times_prepared
+from drakit_kind.drivers import driver_name, prepare_calls
 from drakit_kind.kind import workloads
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kind.workloads import NAME_LABEL, NAMESPACE
@@ -113,9 +113,9 @@ class PodDriver:
             lambda node: self._nodes.run(node, "rm", "-f", socket), map(self._nodes.container, self._spec.nodes)
         )
 
-    def prepared(self, uid: str) -> int:
-        """How many times it prepared a claim, by its log."""
-        return times_prepared(uid, self.logs())
+    def prepare_calls(self, uid: str) -> list[str]:
+        """See ``Driver.prepare_calls``; by its log."""
+        return prepare_calls(uid, self.logs())
 
     def cdi_files(self, node: str) -> list[str]:
         """The CDI specs of its claims on a node."""
