@@ -31,6 +31,7 @@ _DEFAULT_NODES = 5
 _DEFAULT_KIND_NODES = 2
 # Whether the present test of this process wants the cluster alone, and the next one.
 _ALONE: pytest.StashKey[tuple[bool, bool]] = pytest.StashKey()
+_ITEM: pytest.StashKey[pytest.Item] = pytest.StashKey()  # that test
 _NEITHER = (False, False)  # where something else than pytest runs the tests
 _TURNS: pytest.StashKey[ClusterTurns] = pytest.StashKey()
 # The drivers that a test has started.
@@ -91,7 +92,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         metavar="DIR",
         type=Path,
         help="for each test that fails, write the logs of its cluster's components and drivers to a directory in DIR: "
-        "all of them, where the report has the last lines",
+        "all of them, where the report has the last lines; and those of a cluster that does not start",
     )
 
 
@@ -110,7 +111,9 @@ def _add_kind_options(group: pytest.OptionGroup, pluginmanager: pytest.PytestPlu
 
 def _has_pytest_kind(pluginmanager: pytest.PytestPluginManager) -> bool:
     """Whether it is loaded already, or will be: plugins that are installed come one after the other."""
-    loads_all = not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    known = getattr(pluginmanager.get_plugin("pytestconfig"), "known_args_namespace", None)
+    is_told = getattr(known, "disable_plugin_autoload", False)
+    loads_all = not (is_told or os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"))
     is_installed = importlib.util.find_spec("pytest_kind") is not None
     named = any(pluginmanager.has_plugin(name) for name in ("pytest-kind", "pytest_kind.plugin"))
     return named or (loads_all and is_installed and not pluginmanager.is_blocked("pytest-kind"))
@@ -129,12 +132,23 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "any_driver: a story about any DRA driver, see --subject-driver")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of several workers take turns on the cluster, also those that use it without a namespace."""
+    if not hasattr(config, "workerinput"):
+        return
+    for item in items:
+        names: list[str] = getattr(item, "fixturenames", [])
+        if "cluster" in names and "_turn" not in names:
+            names.insert(names.index("cluster") + 1, "_turn")  # before what does something with the cluster
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> Generator[None, object, object]:
     """Note whether this test and the next one want the cluster alone: it is asked for before it is there."""
     stash = item.session.stash
     next_alone = nextitem is not None and _wants_to_be_alone(nextitem)
     stash[_ALONE] = (_wants_to_be_alone(item), next_alone)
+    stash[_ITEM] = item
     try:
         return (yield)
     finally:
@@ -176,6 +190,7 @@ def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
     from drakit_kind.features_off import run_gates, run_version
 
     option = request.config.getoption
+    programs = option("--kubernetes-dir")
     count = option("--cluster-nodes")
     if count is None:
         count = _DEFAULT_KIND_NODES if option("--cluster") == "kind" else _DEFAULT_NODES
@@ -183,7 +198,8 @@ def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
         name="pytest",
         version=run_version(request.config),
         real=real_components(option("--cluster"), option("--real")),
-        kubernetes_dir=option("--kubernetes-dir"),
+        # Of where pytest was started: clusters run elsewhere.
+        kubernetes_dir=str(request.config.invocation_params.dir / programs) if programs else None,
         nodes=[f"node-{number}" for number in range(1, count + 1)],
         emulated_version=option("--emulated-version"),
         gates=run_gates(request.session),
@@ -219,14 +235,30 @@ def _shared(
 
     if not cluster_spec.real or not hasattr(request.config, "workerinput"):
         return None
-    shared = SharedCluster(
+    return SharedCluster(
         tmp_path_factory.getbasetemp().parent,  # of all workers
         start=lambda: _clusters.start(cluster_spec),
         home_of=lambda cluster: cluster.home,
         join=_clusters.join,
     )
-    request.session.stash[_TURNS] = shared.turns
-    return shared
+
+
+@pytest.fixture(scope="session")
+def _turns(
+    request: pytest.FixtureRequest,
+    _shared: SharedCluster[StartedCluster] | None,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> ClusterTurns | None:
+    """What this worker's tests wait for, where those of others use the same cluster: ours, or one that is there."""
+    from drakit_kind.cluster_turns import ClusterTurns
+
+    is_worker = hasattr(request.config, "workerinput")
+    turns = _shared.turns if _shared is not None else None
+    if is_worker and request.config.getoption("--cluster-kubeconfig") is not None:
+        turns = ClusterTurns(tmp_path_factory.getbasetemp().parent)
+    if turns is not None:
+        request.session.stash[_TURNS] = turns
+    return turns
 
 
 @pytest.fixture(scope="session")
@@ -235,6 +267,7 @@ def cluster(
     cluster_spec: ClusterSpec,
     start_cluster: Callable[[ClusterSpec], Cluster],
     _shared: SharedCluster[StartedCluster] | None,
+    _turns: ClusterTurns | None,
 ) -> Iterator[Cluster]:
     """One cluster for the whole session, without drivers.
 
@@ -249,8 +282,19 @@ def cluster(
         alone, _ = request.session.stash.get(_ALONE, _NEITHER)
         with _shared.used(first=alone) as shared:
             yield shared
+            _end_timeout(request)
     else:
         yield start_cluster(cluster_spec)
+
+
+def _end_timeout(request: pytest.FixtureRequest) -> None:
+    """Who has started the cluster leaves last: it waits for tests of others, of whom each has a timeout of its own.
+
+    pytest-timeout counts that to this worker's last test. Ended by it, it would stop the cluster under the others.
+    """
+    cancel = getattr(request.config.hook, "pytest_timeout_cancel_timer", None)
+    if cancel is not None and (item := request.session.stash.get(_ITEM, None)) is not None:
+        cancel(item=item)
 
 
 @pytest.fixture(scope="session")
@@ -276,10 +320,10 @@ def _ending_namespaces(request: pytest.FixtureRequest, _session_api: Api) -> Ite
 
 
 @pytest.fixture
-def _turn(request: pytest.FixtureRequest, _shared: SharedCluster[StartedCluster] | None) -> Iterator[None]:
+def _turn(request: pytest.FixtureRequest, _turns: ClusterTurns | None) -> Iterator[None]:
     """Tests of other workers use the cluster at the same time, unless one wants to be alone."""
     alone, next_alone = request.session.stash.get(_ALONE, _NEITHER)
-    with _shared.turns.turn(alone=alone, again=alone and next_alone) if _shared else contextlib.nullcontext():
+    with _turns.turn(alone=alone, again=alone and next_alone) if _turns else contextlib.nullcontext():
         yield
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.cluster import ClusterError, ClusterSpec, Report, silent
+from drakit_kind.cluster import ClusterError, ClusterSpec, Report, cleaning_up_after, silent
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind.cluster import KindCluster
 from drakit_kind.local import LocalCluster
@@ -36,12 +36,27 @@ class SessionClusters:
         cluster = self._in_kind(spec, home) if self._is_kind(spec) else LocalCluster(spec, home, temporary=True)
         try:
             cluster.start()
-        except BaseException:
+        except BaseException as error:
             with contextlib.suppress(ClusterError):  # what keeps it from starting may keep it from stopping
                 cluster.stop()
+            with cleaning_up_after(error):
+                self._keep_logs(home, error)
             raise
         self._stack.callback(cluster.stop)
         return cluster
+
+    def _keep_logs(self, home: ClusterHome, error: BaseException) -> None:
+        """Of a cluster that did not start: no test has used it and reports it, and its files go with the session."""
+        files = [file for file in (home.log, home.directory / "kind.log", *home.logs.glob("*.log")) if file.is_file()]
+        keep: Path | None = self._config.getoption("--keep-logs")
+        if keep is None or not files:
+            return
+        kept = self._config.invocation_params.dir / keep / f"not-started-{home.directory.name}"
+        for file in files:
+            place = kept / file.relative_to(home.directory)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, place)
+        error.add_note(f"its logs are kept in {kept}")
 
     def join(self, home: ClusterHome) -> StartedCluster:
         """A cluster that another worker of this run has started, and will stop."""

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
-from drakit_kind.cluster import ClusterError, silent
+from drakit_kind.cluster import ClusterError, silent, with_notes
 from drakit_kind.cluster_turns import ClusterTurns
 from drakit_kind.home import ClusterHome
 from drakit_kind.turns import one_at_a_time
@@ -42,6 +42,7 @@ class SharedCluster(Generic[C]):
         self._home_of = home_of
         self._join = join
         self._place = directory / "place"  # of the cluster that was started last
+        self._why_not = directory / "why-not"
         self.turns = ClusterTurns(directory)
 
     @contextmanager
@@ -56,6 +57,7 @@ class SharedCluster(Generic[C]):
             if first and not self._place.exists():
                 self.turns.ask_early()
             with self._one_at_a_time("door"):
+                self._refuse_after_failure()  # also while the one who failed is still there
                 leads = _take(starter)
                 cluster = self._started() if leads else self._joined()
                 fcntl.flock(users, fcntl.LOCK_SH)
@@ -73,14 +75,15 @@ class SharedCluster(Generic[C]):
                     return
             time.sleep(_PAUSE)
 
+    def _refuse_after_failure(self) -> None:
+        if self._why_not.exists():
+            raise ClusterError(f"another worker could not start the cluster: {self._why_not.read_text()}")
+
     def _started(self) -> C:
-        why = self._directory / "why-not"
-        if why.exists():
-            raise ClusterError(f"another worker could not start the cluster: {why.read_text()}")
         try:
             cluster = self._start()
         except Exception as error:
-            why.write_text(str(error))
+            self._why_not.write_text(with_notes(error))
             raise
         self._place.write_text(str(self._home_of(cluster).directory))
         return cluster

@@ -169,3 +169,21 @@ def test_what_was_had_before_the_api_server_went_away_is_kept() -> None:
     leaving: Any = Leaving(ClusterError("gone"))
     (_, objects), *_ = gather(leaving, leaving, [])
     assert objects.splitlines() == ["Pod mine: {phase: Running}", "this cannot be told: ClusterError: gone"]
+
+
+@pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["alone", "workers"])
+def test_logs_of_a_cluster_that_does_not_start_are_kept(pytester: pytest.Pytester, options: list[str]) -> None:
+    """Its own files go at the end of the run, which is when somebody's CI looks."""
+    programs = pytester.mkdir("programs") / "1.37.1"
+    programs.mkdir()
+    for name in ("etcd", "kube-apiserver", "kube-controller-manager"):
+        (programs / name).write_text("#!/bin/sh\nseq 40; exit 3\n")
+        (programs / name).chmod(0o700)
+    pytester.makepyfile("def test_one(cluster): pass\ndef test_two(cluster): pass\n")
+    real = ["--real", "apiserver,controllers", "--kubernetes-dir", "programs", "--keep-logs", "kept"]
+    result = pytester.runpytest_subprocess(*real, *options, timeout=100)
+    result.assert_outcomes(errors=2)
+    (kept,) = pytester.path.glob("kept/*")
+    assert result.stdout.str().count(f"its logs are kept in {kept}") >= 2  # with each test
+    assert (kept / "logs" / "etcd.log").read_text().endswith("39\n40\n")
+    assert "etcd ended with status 3" in (kept / "drakit.log").read_text()

@@ -294,11 +294,18 @@ def test_what_kind_cannot_run_is_not_started_elsewhere(
     result.stdout.re_match_lines([r".*in kind, only the scheduler can be drakit's.*"])
 
 
-@pytest.mark.parametrize("plugins", ["all_plugins", "few_plugins"])
+@pytest.mark.parametrize(
+    ("plugins", "options"),
+    [
+        ("all_plugins", []),
+        ("few_plugins", []),
+        ("all_plugins", ["--disable-plugin-autoload", "-p", "drakit_kind.pytest_plugin"]),
+    ],
+)
 def test_the_options_of_kind_are_there_whatever_is_loaded(
-    pytester: pytest.Pytester, request: pytest.FixtureRequest, plugins: str
+    pytester: pytest.Pytester, request: pytest.FixtureRequest, plugins: str, options: list[str]
 ) -> None:
     """pytest-kind brings them too, where it is installed and loaded."""
     request.getfixturevalue(plugins)
     pytester.makepyfile("def test_it(request): assert request.config.getoption('--kind-image') == 'mine'")
-    pytester.runpytest_subprocess("--kind-image", "mine", timeout=60).assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*options, "--kind-image", "mine", timeout=60).assert_outcomes(passed=1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import threading
 from collections.abc import Callable
@@ -92,6 +93,17 @@ def test_what_one_cannot_start_the_next_does_not_try(shared: Callable[..., Share
         pass
     with pytest.raises(ClusterError, match="another worker could not start the cluster: no etcd"), shared("gw1").used():
         pass
+
+
+def test_who_comes_before_the_one_who_failed_has_gone_is_told_why_too(
+    shared: Callable[..., Shared], tmp_path: Path
+) -> None:
+    with pytest.raises(ClusterError, match=r"^no etcd$"), shared("gw0", _fail).used():
+        pass
+    with (tmp_path / "starter").open("w") as going:
+        fcntl.flock(going, fcntl.LOCK_EX)
+        with pytest.raises(ClusterError, match="another worker could not start the cluster: no etcd"):
+            shared("gw1").used().__enter__()
 
 
 def test_a_test_that_wants_to_be_alone_is_and_is_not_kept_waiting(shared: Callable[[str], Shared]) -> None:
@@ -283,10 +295,8 @@ def seen(_turn, request):
     tell("end " + request.node.name)
 
 @pytest.mark.alone
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", [0, 1, pytest.param(2, marks=pytest.mark.skip("it never takes its turn"))])
 def test_alone(cluster, request, number):
-    if number == 2:
-        pytest.skip("it never takes its turn")
     time.sleep(0.3)  # others come meanwhile
     request.getfixturevalue("seen")
     time.sleep(0.3)
@@ -320,3 +330,97 @@ def test_tests_that_want_to_be_alone_are_the_first_and_let_nobody_between(
     told = pytester.path.joinpath("told").read_text().splitlines()
     assert told[:4] == ["begin test_alone[0]", "end test_alone[0]", "begin test_alone[1]", "end test_alone[1]"]
     assert len(told) == 12
+
+
+_WITHOUT_NAMESPACE = """
+import time
+import pytest
+from pathlib import Path
+
+def use(name):
+    file = Path(__file__).with_name("told")
+    for what in ("begin", "end"):
+        with file.open("a") as told:
+            told.write(f"{what} {name}\\n")
+        time.sleep(0.3)
+
+@pytest.fixture
+def used(cluster, request):
+    use(request.node.name)
+
+@pytest.mark.alone
+@pytest.mark.parametrize("number", range(2))
+def test_alone(used, number):
+    pass
+
+@pytest.mark.parametrize("number", range(4))
+def test_beside(used, number):
+    pass
+"""
+
+
+@pytest.mark.parametrize("theirs", [False, True], ids=["a cluster of ours", "one that is there"])
+def test_a_test_without_a_namespace_takes_its_turn_too(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, theirs: bool
+) -> None:
+    monkeypatch.setenv("FAKE", "ours" if theirs else "real")
+    foreign = "from drakit_kind import foreign\nforeign.ForeignCluster = Fake\n" if theirs else ""
+    pytester.path.joinpath("conftest.py").write_text(_SUITE["conftest.py"] + foreign)
+    pytester.path.joinpath("test_it.py").write_text(_WITHOUT_NAMESPACE)
+    options = ["--cluster-kubeconfig", "config"] if theirs else []
+    pytester.runpytest_subprocess("-n", "3", "--dist", "load", *options, timeout=60).assert_outcomes(passed=6)
+    told = pytester.path.joinpath("told").read_text().splitlines()
+    for number in range(2):
+        begin = told.index(f"begin test_alone[{number}]")
+        assert told[begin + 1] == f"end test_alone[{number}]", told
+
+
+_PATIENT = {
+    "waiting.py": """
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+def wait_until(name):
+    until = time.monotonic() + 20
+    while not list(HERE.glob(name)):
+        assert time.monotonic() < until
+        time.sleep(0.01)
+""",
+    "test_starter.py": """
+import pytest
+from waiting import HERE, wait_until
+
+def test_that_starts_the_cluster(cluster):
+    wait_until("used")
+
+@pytest.mark.timeout(1)
+def test_that_is_short(cluster):
+    (HERE / "ended").touch()
+""",
+    "test_user.py": """
+import time
+import pytest
+from waiting import HERE, wait_until
+
+@pytest.fixture(scope="session")
+def later():
+    wait_until("started-*")
+
+def test_that_takes_long(later, cluster):
+    (HERE / "used").touch()
+    wait_until("ended")
+    time.sleep(2)
+""",
+}
+
+
+def test_a_short_test_is_not_ended_because_those_of_others_take_long(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The starter's last test is over when it has left the cluster, for which it waits for the others."""
+    monkeypatch.setenv("FAKE", "real")
+    for name, text in {**_PATIENT, "conftest.py": _SUITE["conftest.py"]}.items():
+        pytester.path.joinpath(name).write_text(text)
+    pytester.runpytest_subprocess("-n", "2", "--dist", "loadfile", timeout=60).assert_outcomes(passed=3)

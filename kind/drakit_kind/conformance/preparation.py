@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 
 from drakit_kind.backends import real_components
-from drakit_kind.cluster import ClusterSpec, Report
+from drakit_kind.cluster import ClusterError, ClusterSpec, Report
 from drakit_kind.conformance.pytest_options import last_of
 from drakit_kind.conformance.runs import Configuration
 from drakit_kind.control_plane.flags import PROGRAMS
@@ -24,6 +25,7 @@ def prepare(configuration: Configuration, options: Sequence[str], report: Report
         kubernetes_dir=last_of(options, "--kubernetes-dir"),
     )
     if configuration.backend == "kind":
+        _require_kind(spec, last_of(options, "--kind-bin"))
         _make_images(spec, last_of(options, "--kind-image"), report)
     else:
         _require_programs(spec)
@@ -35,6 +37,15 @@ def _require_programs(spec: ClusterSpec) -> None:
     for component in sorted(spec.real):
         for program in PROGRAMS[component]:
             assets_of(spec, spec.version).path(program)
+
+
+def _require_kind(spec: ClusterSpec, named: str | None) -> None:
+    """Before images are made, which takes minutes."""
+    from drakit_kind.kind.program import kind_program
+
+    if importlib.util.find_spec("pytest_kind") is None:
+        raise ClusterError("pytest-kind is not installed: pip install 'drakit[kind]'")
+    kind_program(spec, named)
 
 
 def _make_images(spec: ClusterSpec, image: str | None, report: Report) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import importlib.util
 import os
 import re
 import signal
@@ -21,7 +22,8 @@ from hatchling.builders.wheel import WheelBuilder
 
 from drakit_kind.backends import BACKENDS
 from drakit_kind.cli import main
-from drakit_kind.conformance import command, junit, page, runs
+from drakit_kind.cluster import ClusterError
+from drakit_kind.conformance import command, junit, page, preparation, runs
 from drakit_kind.conformance.records import Outcome, Record, read
 from drakit_kind.conformance.runs import Configuration, Run
 from e2e.matrix.__main__ import main as matrix
@@ -346,6 +348,7 @@ def test_in_which_it_is_interrupted(namespace):
 _OTHER_SUITE = """
 import os, pathlib, sys
 from drakit_kind.cli import main
+from drakit_kind.cluster import ClusterError
 from drakit_kind.conformance import runs
 
 os.environ["INTERRUPTED"] = str(os.getpid())
@@ -577,3 +580,20 @@ def test_what_cannot_be_judged_ends_with_status_2(
     assert ended.exit_code == 2, ended.output
     assert isinstance(ended.exception, SystemExit)
     assert says in ended.output
+
+
+@pytest.mark.parametrize(
+    ("missing", "options", "says"),
+    [
+        ("pytest_kind", [], "pytest-kind is not installed: pip install 'drakit[kind]'"),
+        ("", ["--kind-bin", "nowhere/kind"], "--kind-bin nowhere/kind: there is no program of this name"),
+    ],
+)
+def test_what_a_cluster_in_kind_needs_is_looked_for_before_images_are_made(
+    monkeypatch: pytest.MonkeyPatch, missing: str, options: list[str], says: str
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else found(name))
+    monkeypatch.setattr(preparation, "_make_images", Mock(side_effect=AssertionError("images are made")))
+    with pytest.raises(ClusterError, match=re.escape(says)):
+        preparation.prepare(Configuration(backend="kind"), options, Mock())
