@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from drakit_client.errors import ApiError
 from drakit_client.resources import (
+    CONFIG_MAPS,
     DAEMON_SETS,
     DEPLOYMENTS,
     DEVICE_CLASSES,
@@ -20,7 +21,7 @@ from drakit_client.resources import (
 from drakit_driver import profiles
 from drakit_kind.api import Api, WaitTimeout
 from drakit_kind.cluster import ClusterError, DriverSpec
-from drakit_kind.drivers import driver_name, prepare_calls
+from drakit_kind.drivers import driver_name, pools_of, prepare_calls
 from drakit_kind.kind import workloads
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kind.workloads import NAME_LABEL, NAMESPACE
@@ -44,6 +45,7 @@ class PodDriver:
         self._api = api
         self._nodes = nodes
         self._objects = workloads.driver(spec, image)
+        self._pools = {pool.name for pool in pools_of(spec)}
         instance = workloads.instance_name(spec)
         self._chosen = f"{NAME_LABEL} in ({instance}, {instance}-publisher)"
         self._ended = ""  # what pods that are gone had printed
@@ -124,16 +126,28 @@ class PodDriver:
         return sorted(name for name in names if self.name in name)
 
     def stop(self) -> None:
-        """Delete its objects and wait until its pods have ended, which take their slices with them."""
+        """Delete its objects and wait until its pods have ended, which take their slices with them.
+
+        What belongs to other instances of the driver stays, and as long as they publish, its classes.
+        """
         self._keep_logs(self._pods())
         for resource in (DAEMON_SETS, DEPLOYMENTS):
             self._delete(resource, propagation="Background")
         self._wait_gone()
-        for item in self._api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={self.name}"):
-            # Of one that was killed before, nobody else does it.
+        for item in self._objects:
+            if item["kind"] == CONFIG_MAPS.kind:
+                self._api.delete(CONFIG_MAPS, item["metadata"]["name"], NAMESPACE)
+        if not self._remove_slices():
+            for item in profiles.device_classes(self._spec.profile, self.name):
+                self._api.delete(DEVICE_CLASSES, item["metadata"]["name"])
+
+    def _remove_slices(self) -> bool:
+        """Remove its own, which nobody else does for one that was killed; whether other instances publish any."""
+        slices = self._api.objects(RESOURCE_SLICES, field_selector=f"spec.driver={self.name}")
+        own = [item for item in slices if item["spec"]["pool"]["name"] in self._pools]
+        for item in own:
             self._api.delete(RESOURCE_SLICES, item["metadata"]["name"])
-        for item in profiles.device_classes(self._spec.profile, self.name):
-            self._api.delete(DEVICE_CLASSES, item["metadata"]["name"])
+        return len(own) < len(slices)
 
     def logs(self) -> str:
         """What it has printed so far, pod by pod."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from drakit_client.errors import ApiError
+from drakit_client.resources import Resource
 from drakit_kind.api import WaitTimeout
 from drakit_kind.cluster import ClusterError, DriverSpec
 from drakit_kind.kind import drivers
@@ -61,3 +64,64 @@ def test_one_that_never_says_so_is_named_with_its_events(monkeypatch: pytest.Mon
     monkeypatch.setattr(drivers, "_READY_SECONDS", 0.3)
     with pytest.raises(ClusterError, match=r"driver test.gpu.nvidia.com is not ready: pod pod has not.*BackOff"):
         _driver("not ready yet\n").start()
+
+
+class Objects:
+    """An API server that keeps what is applied, and runs no pods."""
+
+    def __init__(self) -> None:
+        self.kept: dict[tuple[str, str], Any] = {}
+
+    def apply(self, *objects: Any, **_: object) -> None:
+        for item in objects:
+            self.kept[item["kind"], item["metadata"]["name"]] = item
+
+    def objects(self, resource: Resource, *_: object, label_selector: str = "", field_selector: str = "") -> list[Any]:
+        return [
+            item
+            for (kind, _name), item in self.kept.items()
+            if kind == resource.kind
+            and all(label in label_selector for label in (item["metadata"].get("labels") or {}).values())
+            and (not field_selector or field_selector == f"spec.driver={item['spec']['driver']}")
+        ]
+
+    def delete(self, resource: Resource, name: str, *_: object, **__: object) -> None:
+        self.kept.pop((resource.kind, name), None)
+
+    def wait_all(self, *_: object, **__: object) -> list[Any]:
+        return []
+
+
+def _start(api: Any, spec: DriverSpec) -> PodDriver:
+    """An instance, and the slices that its pods publish."""
+    nodes: Any = None
+    driver = PodDriver(spec, api=api, nodes=nodes, image="localhost/drakit:test")
+    driver.start()
+    for node in spec.nodes:
+        for number in range(2):
+            api.apply(
+                {
+                    "kind": "ResourceSlice",
+                    "metadata": {"name": f"{driver.name}-{node}-{number}"},
+                    "spec": {"driver": driver.name, "nodeName": node, "pool": {"name": node}},
+                }
+            )
+    return driver
+
+
+def test_a_stopped_instance_takes_only_its_own_with_it() -> None:
+    layout = Path(__file__).parents[3] / "driver/examples/layouts/four-gpus.yaml"
+    spec = replace(SPEC, profile="layout", layout=str(layout))
+    api = Objects()
+    first = _start(api, spec)
+    of_first = set(api.kept)
+    second = _start(api, replace(spec, nodes=["node-2"]))
+    of_second = set(api.kept) - of_first
+    classes = {key for key in of_first if key[0] == "DeviceClass"}
+    assert classes
+    assert any(kind == "ConfigMap" for kind, _ in of_first)
+
+    first.stop()
+    assert set(api.kept) == of_second | classes
+    second.stop()
+    assert set(api.kept) == set()
