@@ -134,7 +134,7 @@ def test_a_device_can_be_used_again_and_again(subject: Subject, api: Api, all_fr
         all_free("again")
 
 
-def test_devices_are_given_out_once_until_nothing_fits(subject: Subject, api: Api) -> None:
+def test_no_device_is_given_out_twice_however_many_pods_ask(subject: Subject, api: Api) -> None:
     api.create(subject.template("each"))
     names = [f"user-{index}" for index in range(min(AT_MOST, len(subject.devices()) + 1))]
     api.create(*(subject.pod(name, template="each") for name in names))
