@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,8 +14,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from drakit_client.resources import DEVICE_CLASSES, NAMESPACES, RESOURCE_SLICES
-from drakit_kind.api import Api
+from drakit_client.resources import DEVICE_CLASSES, NAMESPACES, PODS, RESOURCE_SLICES
+from drakit_kind.api import ALL_NAMESPACES, Api
 from drakit_kind.cluster import Cluster, Driver
 from drakit_kind.conformance.records import Record, read
 from e2e.subject import Subject, is_complete
@@ -124,6 +125,31 @@ def test_a_driver_that_leaves_older_slices_is_shown(
     _, page, _ = _judge(cluster, driver, tmp_path, "-k", "every_pool or in_their_pool", status=1)
     assert "pool node-1: generations and slice counts [(1, 1), (2, 1)]" in html.unescape(page)
     assert "pool node-1 has" not in page
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("signals_heard")
+def test_an_interrupted_judgement_leaves_nothing_although_the_driver_hangs(
+    cluster: Cluster, api: Api, driver: Callable[..., Driver], tmp_path: Path
+) -> None:
+    """That is the usual reason to interrupt it."""
+    judged = driver("a100-40gb", nodes=["node-1"])
+    before = _names(api)
+    command = [sys.executable, "-m", "drakit_kind", "conformance", "--kubeconfig", str(cluster.kubeconfig)]
+    command += ["--driver", judged.name, "--output", str(tmp_path), "--", "-k", "used_again_and_again"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, process_group=0) as judging:
+        api.wait_all(PODS, bool, namespace=ALL_NAMESPACES, what="there")
+        judged.pause()
+        api.wait_all(PODS, lambda pods: any(_waits_for_its_kubelet(pod) for pod in pods), namespace=ALL_NAMESPACES)
+        judging.send_signal(signal.SIGINT)
+        assert judging.wait(50) == 130
+    api.wait_all(NAMESPACES, lambda there: {item["metadata"]["name"] for item in there} <= before)
+    assert _names(api) == before
+    judged.kill()
+
+
+def _waits_for_its_kubelet(pod: dict[str, Any]) -> bool:
+    return "deletionTimestamp" in pod["metadata"] or pod["status"].get("phase") == "Pending"
 
 
 @pytest.mark.parametrize(
