@@ -159,8 +159,9 @@ class LocalCluster:
     ) -> None:
         """Restart one component in its slot; see ``Cluster.restart``.
 
-        The cluster's process looks for what can be known to be wrong: where its programs are, its environment says.
+        What else can be known to be wrong, the cluster's process looks for: where programs are, its environment says.
         """
+        Behaviour.of(self._spec, component, version=version, gates=gates, emulated_version=emulated_version)
         request = {
             "component": component,
             "version": version,
