@@ -18,9 +18,9 @@ _NIC = """
 _DEVICES = f"""
 driver: {_DRIVER}
 devices:
-- name: nic-0{_NIC}
-- name: nic-1{_NIC}
-- name: nic-2{_NIC}
+- name: nic-0{_NIC}  attributes: {{port: {{string: left}}}}
+- name: nic-1{_NIC}  attributes: {{port: {{string: left}}}}
+- name: nic-2{_NIC}  attributes: {{port: {{string: right}}}}
 """
 _NOTHING_FITS = "cannot allocate all claims"
 _SCHEDULER_SAYS = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
@@ -28,6 +28,13 @@ _SCHEDULER_SAYS = "has capacity requests, but the DRAConsumableCapacity feature 
 
 def _part(name: str, bandwidth: str) -> Object:
     return claim(name, request("device", _DRIVER, capacity={"requests": {"bandwidth": bandwidth}}))
+
+
+def _on_two_ports(name: str, bandwidth: str) -> Object:
+    parts = [request(side, _DRIVER, capacity={"requests": {"bandwidth": bandwidth}}) for side in ("one", "other")]
+    apart = claim(name, *parts)
+    apart["spec"]["devices"]["constraints"] = [{"distinctAttribute": f"{_DRIVER}/port"}]
+    return apart
 
 
 def _whole(name: str) -> Object:
@@ -49,6 +56,9 @@ def rollout(stage: Stage) -> Iterator[None]:
     assert stage.runs(_part("four", "4G")) == ["nic-0"]
     assert _consumes(stage, "six", "6G")
     assert _consumes(stage, "four", "4G")
+    # One device has room for both, and they are to have none in common, nor its port.
+    assert stage.runs(_on_two_ports("apart", "1G")) == ["nic-1", "nic-2"]
+    stage.ends("apart")
     yield
 
     stage.waits(_part("two", "2G"), _SCHEDULER_SAYS)
