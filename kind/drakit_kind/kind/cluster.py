@@ -313,7 +313,7 @@ class KindCluster:
     @property
     def _restarts(self) -> Restarts:
         if self._changes is None:
-            self._changes = Restarts(self._spec, self._nodes, self._connected)
+            self._changes = Restarts(self._spec, self._nodes, self._connected, scratch=self._home.directory)
         return self._changes
 
     def _apply(self, objects: Sequence[Object]) -> None:

@@ -45,12 +45,16 @@ _KUBELETS = "/kind/kubelets"  # each version that a node has run
 
 
 class Restarts:
-    """What runs in a cluster now, and how it becomes something else."""
+    """What runs in a cluster now, and how it becomes something else.
 
-    def __init__(self, spec: ClusterSpec, nodes: Nodes, api: Api) -> None:
+    ``scratch`` is where images are written on their way into nodes; it has to go however this process ends.
+    """
+
+    def __init__(self, spec: ClusterSpec, nodes: Nodes, api: Api, *, scratch: Path) -> None:
         self._spec = spec
         self._nodes = nodes
         self._api = api
+        self._scratch = scratch
         self._now: dict[Component, Behaviour] = {each: Behaviour.of(spec, each) for each in MAIN_PROGRAMS}
         self._loaded = {(each, at_creation(spec, each).version) for each in MAIN_PROGRAMS}
 
@@ -129,7 +133,7 @@ class Restarts:
         program = MAIN_PROGRAMS[component]
         if (component, version) in self._loaded or assets_of(self._spec, version).find(program) is None:
             return
-        with tempfile.TemporaryDirectory(prefix="drakit-component-") as directory:
+        with tempfile.TemporaryDirectory(prefix="component-", dir=self._scratch) as directory:
             archive = Path(directory) / f"{program}.tar"
             component_images.write_component(archive, program, assets_of(self._spec, version))
             self._nodes.load(archive, [self._nodes.control_plane])

@@ -39,8 +39,12 @@ def machines() -> Machines:
 
 
 @pytest.fixture
-def changes(machines: Machines) -> Restarts:
-    return Restarts(SPEC, cast(Any, machines), cast(Any, machines))
+def changes(machines: Machines, tmp_path: Path) -> Restarts:
+    return _restarts(SPEC, machines, tmp_path)
+
+
+def _restarts(spec: ClusterSpec, machines: Machines, directory: Path) -> Restarts:
+    return Restarts(spec, cast(Any, machines), cast(Any, machines), scratch=directory)
 
 
 def _container(machines: Machines, program: str) -> dict[str, Any]:
@@ -80,9 +84,9 @@ def test_a_restart_is_over_when_a_container_that_was_not_there_before_is_healthy
     assert machines.images_that_run() >= {f"registry.k8s.io/kube-scheduler:v{NEW}"}
 
 
-def test_what_kind_makes_of_one_version_becomes_what_the_spec_says(machines: Machines) -> None:
+def test_what_kind_makes_of_one_version_becomes_what_the_spec_says(machines: Machines, tmp_path: Path) -> None:
     spec = replace(SPEC, version=NEW, versions={"scheduler": OLD}, gates={"DRADeviceTaints": False})
-    changes = Restarts(spec, cast(Any, machines), cast(Any, machines))
+    changes = _restarts(spec, machines, tmp_path)
     before = {program: machines.manifest(program) for program in machines.static_pods()}
     changes.settle()
     container = _container(machines, "kube-scheduler")
@@ -94,11 +98,25 @@ def test_what_kind_makes_of_one_version_becomes_what_the_spec_says(machines: Mac
     assert machines.started == []
 
 
-def test_who_joins_a_cluster_puts_back_what_was_there_and_not_what_kind_has_made(machines: Machines) -> None:
+def test_an_image_on_its_way_into_a_node_is_in_the_clusters_directory(
+    changes: Restarts, machines: Machines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With which it goes, however the test run ends; in /tmp it would stay."""
+    seen: list[Path] = []
+    monkeypatch.setattr(machines, "load", lambda archive, _: seen.append(archive))
+    before = set(tmp_path.iterdir())
+    changes.restart("scheduler", Behaviour(version=OLD))
+    assert [archive.parent.parent for archive in seen] == [tmp_path]
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_who_joins_a_cluster_puts_back_what_was_there_and_not_what_kind_has_made(
+    machines: Machines, tmp_path: Path
+) -> None:
     spec = replace(SPEC, version=NEW, versions={"scheduler": OLD}, gates={"DRADeviceTaints": False})
-    Restarts(spec, cast(Any, machines), cast(Any, machines)).settle()
+    _restarts(spec, machines, tmp_path).settle()
     before = machines.manifest("kube-scheduler")
-    joined = Restarts(spec, cast(Any, machines), cast(Any, machines))
+    joined = _restarts(spec, machines, tmp_path)
     with pytest.raises(ClusterError, match="restart of kube-scheduler"):
         joined.restart("scheduler", Behaviour(version=OLD, gates={BROKEN: True}))
     assert machines.manifest("kube-scheduler") == before
