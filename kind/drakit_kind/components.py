@@ -22,9 +22,10 @@ from drakit_kind import kubeconfig
 from drakit_kind.backends import started_components
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.concurrency import together
-from drakit_kind.control_plane.flags import Behaviour, driver_gates
+from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.drivers import pools_of
 from drakit_kind.home import ClusterHome
+from drakit_kind.known_gates import driver_gates
 from drakit_kind.ours import ApiServer, OurComponents
 from drakit_kind.slots import Access, Closing, RestartingAlone, Slot, end_cluster
 

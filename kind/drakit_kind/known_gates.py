@@ -1,18 +1,47 @@
 """Which gates of a cluster drakit's own components know: those of Dynamic Resource Allocation.
 
-A cluster of Kubernetes' own components may have any gate of Kubernetes switched.
+A cluster of Kubernetes' own components may have any gate of Kubernetes switched, and be of any version.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from drakit_api.features import FeatureGates
+from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED, FeatureGateError, FeatureGates, Gate
+from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec, minor_version
 
-_OF_MANY = {"AllAlpha", "AllBeta"}
+# component-base's own, of every version.
+_OF_A_STAGE = {"AllAlpha", "AllBeta"}
 
 
-def known_gates(gates: Mapping[str, bool]) -> dict[str, bool]:
-    """Those that some version of drakit's components knows."""
-    known = _OF_MANY | {gate.name for gate in FeatureGates().known()}
+def gates_of(version: str) -> dict[str, Gate]:
+    """The gates of DRA that a version has ("1.37.1" or "1.37"), by name; none where drakit does not know it."""
+    try:
+        return {gate.name: gate for gate in FeatureGates(minor_version(version)).known()}
+    except FeatureGateError:
+        return {}
+
+
+def known_gates(gates: Mapping[str, bool], version: str = NEWEST_EMULATED) -> dict[str, bool]:
+    """Those that drakit knows of a version; the newest knows all."""
+    known = gates_of(version).keys() | _OF_A_STAGE
     return {name: on for name, on in gates.items() if name in known}
+
+
+def driver_gates(spec: ClusterSpec, driver: DriverSpec) -> FeatureGates:
+    """The gates of one of a cluster's own drivers, as on its kubelets; raises ``ClusterError`` for its own wrong ones.
+
+    It is ours, so of what real components may know besides it gets what drakit knows, of the nearest version.
+    """
+    oldest, newest = _numbers(OLDEST_EMULATED), _numbers(NEWEST_EMULATED)
+    major, minor = min(max(_numbers(spec.behaves_as("kubelet")), oldest), newest)
+    version = f"{major}.{minor}"
+    try:
+        return FeatureGates(version, known_gates(spec.gates, version) | dict(driver.gates))
+    except FeatureGateError as error:
+        raise ClusterError(f"driver {driver.name or driver.profile}: {error}") from None
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    major, minor = minor_version(version).split(".")
+    return int(major), int(minor)

@@ -34,9 +34,10 @@ from drakit_kind.cluster import (
     cleaning_up_after,
     silent,
 )
-from drakit_kind.control_plane.flags import PROGRAMS, Behaviour, driver_gates
+from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
 from drakit_kind.drivers import DriverProcess, pools_of
 from drakit_kind.home import ClusterHome
+from drakit_kind.known_gates import driver_gates
 from drakit_kind.ports import free_port
 
 # What a client can send after "Bearer", and a server takes for one word.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED, FeatureGateError, FeatureGates, Gate
-from drakit_kind.cluster import ClusterError, ClusterSpec, Component, DriverSpec, minor_version
+from drakit_api.features import FeatureGates
+from drakit_kind.cluster import ClusterError, ClusterSpec, Component, minor_version
 
 # What each component runs; etcd goes with the API server, and stays while that is restarted.
 PROGRAMS: dict[Component, tuple[str, ...]] = {
@@ -15,9 +15,6 @@ PROGRAMS: dict[Component, tuple[str, ...]] = {
     "scheduler": ("kube-scheduler",),
     "kubelet": ("kubelet", "containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "pause"),
 }
-
-# component-base's own, of every version.
-_OF_A_STAGE = ("AllAlpha", "AllBeta")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,37 +73,6 @@ def gates_flag(gates: Mapping[str, bool]) -> str:
             "leave it out where the component is Kubernetes' own"
         )
     return gates_text(gates)
-
-
-def gates_known(version: str) -> dict[str, Gate]:
-    """The gates of DRA that a version has ("1.37.1" or "1.37"), by name; none where drakit does not know the version.
-
-    Such a version can be that of real components, from a directory that the user names.
-    """
-    try:
-        return {gate.name: gate for gate in FeatureGates(minor_version(version)).known()}
-    except FeatureGateError:
-        return {}
-
-
-def driver_gates(spec: ClusterSpec, driver: DriverSpec) -> FeatureGates:
-    """The gates of one of a cluster's own drivers, as on its kubelets; raises ``ClusterError`` for its own wrong ones.
-
-    It is ours, so of what real components may know besides it gets what drakit knows, of the nearest version.
-    """
-    oldest, newest = _numbers(OLDEST_EMULATED), _numbers(NEWEST_EMULATED)
-    major, minor = min(max(_numbers(spec.behaves_as("kubelet")), oldest), newest)
-    known = gates_known(f"{major}.{minor}")
-    of_cluster = {name: on for name, on in spec.gates.items() if name in known or name in _OF_A_STAGE}
-    try:
-        return FeatureGates(f"{major}.{minor}", of_cluster | dict(driver.gates))
-    except FeatureGateError as error:
-        raise ClusterError(f"driver {driver.name or driver.profile}: {error}") from None
-
-
-def _numbers(version: str) -> tuple[int, int]:
-    major, minor = minor_version(version).split(".")
-    return int(major), int(minor)
 
 
 def gates_text(gates: Mapping[str, bool]) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 
 from drakit_api.features import NEWEST_EMULATED
 from drakit_kind.cluster import minor_version
-from drakit_kind.control_plane.flags import Behaviour, gates_flag, gates_known
+from drakit_kind.control_plane.flags import Behaviour, gates_flag
+from drakit_kind.known_gates import gates_of
 
 PORT = 10250
 HEALTH_PORT = 10248
@@ -114,7 +115,7 @@ def settable_gates(behaviour: Behaviour) -> tuple[dict[str, bool], list[str]]:
     gates_flag(behaviour.gates)
     known, out = _known_gates(behaviour.version, behaviour.gates)
     if behaviour.minor != minor_version(behaviour.version):
-        fixed = {gate.name: gate.spec.default for gate in gates_known(behaviour.version).values() if gate.spec.locked}
+        fixed = {gate.name: gate.spec.default for gate in gates_of(behaviour.version).values() if gate.spec.locked}
         locked = [name for name, on in known.items() if fixed.get(name, on) != on]
         return {name: on for name, on in known.items() if name not in locked}, sorted([*out, *locked])
     return known, out
@@ -126,7 +127,7 @@ def _known_gates(version: str, gates: Mapping[str, bool]) -> tuple[dict[str, boo
     It ends at its start if it is told of a gate that a later version brought ("unrecognized feature gate"). Where
     drakit does not know which those are, it is told of all.
     """
-    at_version = gates_known(version)
-    later = gates_known(NEWEST_EMULATED).keys() - at_version.keys() if at_version else ()
+    at_version = gates_of(version)
+    later = gates_of(NEWEST_EMULATED).keys() - at_version.keys() if at_version else ()
     unknown = sorted(name for name in gates if name in later)
     return {name: on for name, on in gates.items() if name not in unknown}, unknown
