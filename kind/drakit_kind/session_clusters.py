@@ -47,7 +47,7 @@ class SessionClusters:
 
     def _keep_logs(self, home: ClusterHome, error: BaseException) -> None:
         """Of a cluster that did not start: no test has used it and reports it, and its files go with the session."""
-        files = [file for file in (home.log, home.directory / "kind.log", *home.logs.glob("*.log")) if file.is_file()]
+        files = [file for file in (home.log, *home.logs.glob("*.log")) if file.is_file()]
         keep: Path | None = self._config.getoption("--keep-logs")
         if keep is None or not files:
             return
@@ -74,11 +74,10 @@ class SessionClusters:
         return self._config.getoption("--cluster") == "kind" and bool(spec.real)
 
     def _in_kind(self, spec: ClusterSpec, home: ClusterHome) -> KindCluster:
-        kind = self._config.getoption("--kind-bin")
         return KindCluster(
             spec,
             home,
-            kind=Path(kind).absolute() if kind else None,
+            kind=self._config.getoption("--kind-bin"),
             image=self._config.getoption("--kind-image"),
             report=self._report(),
         )
