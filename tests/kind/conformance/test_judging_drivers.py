@@ -72,7 +72,7 @@ def test_a_sound_driver_passes_and_its_cluster_stays_as_it_was(
     assert [record.outcome for record in records] == ["passed"] * _STORIES
     assert f"driver {name} on 1.37: {_STORIES} passed" in ended.stdout
     assert f"driver {name} on 1.37" in page
-    assert _names(api) == before
+    assert _names(api) <= before  # those of an earlier test may go meanwhile
 
 
 def _names(api: Api) -> set[str]:
@@ -85,12 +85,12 @@ def test_a_faulty_driver_fails_and_the_page_says_what_is_wrong_with_it(
     cluster: Cluster, incomplete: str, tmp_path: Path
 ) -> None:
     # The others wait minutes for pods of a slow driver.
-    stories = "every_pool_is_complete or unique_in_their_pool or until_nothing_fits"
+    stories = "every_pool_is_complete or unique_in_their_pool or given_out_twice"
     records, page, ended = _judge(cluster, incomplete, tmp_path, "-k", stories, status=1)
     assert {record.title: record.outcome for record in records} == {
         "every pool is complete and of one generation": "failed",
         "device names are unique in their pool": "passed",
-        "devices are given out once until nothing fits": "failed",
+        "no device is given out twice however many pods ask": "failed",
     }
     assert "1 passed, 2 failed" in ended.stdout
     assert "pool node-1 has 1 of 2 slices" in page
@@ -144,7 +144,7 @@ def test_an_interrupted_judgement_leaves_nothing_although_the_driver_hangs(
         judging.send_signal(signal.SIGINT)
         assert judging.wait(50) == 130
     api.wait_all(NAMESPACES, lambda there: {item["metadata"]["name"] for item in there} <= before)
-    assert _names(api) == before
+    assert _names(api) <= before  # those of an earlier test may go meanwhile
     judged.kill()
 
 
