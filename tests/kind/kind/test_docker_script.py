@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -259,23 +259,33 @@ _FORWARDING, _INSTANCES = "net.ipv4.ip_forward", "fs.inotify.max_user_instances"
 _DOCKERD = """
 for option; do case "$option" in --pidfile=*) echo $$ >"${option#--pidfile=}" ;; esac; done
 echo 1 >"SETTINGS/net.ipv4.ip_forward"
-touch RUNS
+echo $$ >RUNS
 trap 'rm RUNS; exit' TERM
 while :; do sleep 0.1; done
 """
 
 
-def _machine(docker: FakeDocker, tmp_path: Path, before: dict[str, str]) -> tuple[Path, Path]:
-    """One with a dockerd: the directory of its settings, and a file that is there while that runs."""
+Machine = Callable[[dict[str, str]], tuple[Path, Path]]
+
+
+@pytest.fixture
+def machine(as_root: FakeDocker, tmp_path: Path) -> Iterator[Machine]:
+    """Makes one with a dockerd, of these settings: the directory of those, and a file that is there while that runs."""
     settings, runs = tmp_path / "settings", tmp_path / "runs"
     settings.mkdir()
-    unchanged = dict.fromkeys(("net.ipv6.conf.all.forwarding", "net.ipv6.conf.default.forwarding"), "0")
-    for name, value in {**before, **unchanged}.items():
-        (settings / name).write_text(f"{value}\n")
     for name, text in {"sysctl": _SYSCTL, "dockerd": _DOCKERD}.items():
         _program(tmp_path / "programs" / name, text.replace("SETTINGS", str(settings)).replace("RUNS", str(runs)))
-    docker.answers(f"[ -e {runs} ] || exit 1")
-    return settings, runs
+    as_root.answers(f"[ -e {runs} ] || exit 1")
+
+    def make(before: dict[str, str]) -> tuple[Path, Path]:
+        unchanged = dict.fromkeys(("net.ipv6.conf.all.forwarding", "net.ipv6.conf.default.forwarding"), "0")
+        for name, value in {**before, **unchanged}.items():
+            (settings / name).write_text(f"{value}\n")
+        return settings, runs
+
+    yield make
+    if runs.exists():  # the real `.ci/docker stop` would take it for a daemon that shares its rules
+        os.kill(int(runs.read_text()), signal.SIGKILL)
 
 
 @pytest.mark.parametrize(
@@ -287,9 +297,9 @@ def _machine(docker: FakeDocker, tmp_path: Path, before: dict[str, str]) -> tupl
     ids=["it has", "a cluster has, which goes first"],
 )
 def test_settings_are_put_back_by_who_has_changed_them(
-    as_root: FakeDocker, tmp_path: Path, before: dict[str, str], put_back: dict[str, str]
+    machine: Machine, tmp_path: Path, before: dict[str, str], put_back: dict[str, str]
 ) -> None:
-    settings, runs = _machine(as_root, tmp_path, before)
+    settings, runs = machine(before)
     directory = tmp_path / "docker"
     assert _run("start", directory).returncode == 0
     assert {name: (settings / name).read_text() for name in before} == {_FORWARDING: "1\n", _INSTANCES: "8192\n"}
@@ -300,9 +310,9 @@ def test_settings_are_put_back_by_who_has_changed_them(
     assert {name: (settings / name).read_text() for name in before} == {_FORWARDING: "0\n", _INSTANCES: "128\n"}
 
 
-def test_a_daemon_stays_until_nobody_who_lives_needs_it(as_root: FakeDocker, tmp_path: Path) -> None:
+def test_a_daemon_stays_until_nobody_who_lives_needs_it(machine: Machine, tmp_path: Path) -> None:
     """CI may run twice at once; the first to end must not take the daemon from the other."""
-    _, runs = _machine(as_root, tmp_path, {_FORWARDING: "0", _INSTANCES: "128"})
+    _, runs = machine({_FORWARDING: "0", _INSTANCES: "128"})
     directory = tmp_path / "docker"
     with _bystander() as killed, _bystander() as first, _bystander() as second:
         for user in (killed, first):
@@ -318,8 +328,8 @@ def test_a_daemon_stays_until_nobody_who_lives_needs_it(as_root: FakeDocker, tmp
     assert not directory.exists()
 
 
-def test_whoever_stops_a_daemon_by_hand_means_it(as_root: FakeDocker, tmp_path: Path) -> None:
-    _, runs = _machine(as_root, tmp_path, {_FORWARDING: "0", _INSTANCES: "128"})
+def test_whoever_stops_a_daemon_by_hand_means_it(machine: Machine, tmp_path: Path) -> None:
+    _, runs = machine({_FORWARDING: "0", _INSTANCES: "128"})
     with _bystander() as user:
         assert _run("start", tmp_path / "docker", user.pid).returncode == 0
         assert _run("stop", tmp_path / "docker").returncode == 0
