@@ -592,8 +592,7 @@ def test_what_cannot_be_judged_ends_with_status_2(
 def test_what_a_cluster_in_kind_needs_is_looked_for_before_images_are_made(
     monkeypatch: pytest.MonkeyPatch, missing: str, options: list[str], says: str
 ) -> None:
-    found = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else found(name))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == missing else name)
     monkeypatch.setattr(preparation, "_make_images", Mock(side_effect=AssertionError("images are made")))
     with pytest.raises(ClusterError, match=re.escape(says)):
         preparation.prepare(Configuration(backend="kind"), options, Mock())
