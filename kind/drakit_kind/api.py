@@ -11,6 +11,7 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -250,7 +251,7 @@ class Api:
             except (Expired, *UNREACHABLE):
                 await asyncio.sleep(0.05)
             except ApiError as error:
-                if error.code < 500:
+                if _is_final(error):
                     raise
                 await asyncio.sleep(0.05)
 
@@ -336,7 +337,7 @@ class Api:
         except (Expired, *UNREACHABLE):
             return
         except ApiError as error:
-            if error.code < 500:
+            if _is_final(error):
                 raise
 
     def wait_running(self, *pods: str, namespace: str | None = None, timeout: float = 30.0) -> list[Object]:
@@ -386,6 +387,11 @@ class Api:
                 f"no event {reason} containing {containing!r} about {name} after {bound:.0f} s; events:\n{seen}"
             ) from None
         return messages(found)[0]
+
+
+def _is_final(error: ApiError) -> bool:
+    """Whether a request is refused for good; 429 (Too Many Requests) also says that a server is not ready yet."""
+    return error.code < 500 and error.code != HTTPStatus.TOO_MANY_REQUESTS
 
 
 def _said(event: Object) -> str:

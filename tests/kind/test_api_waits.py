@@ -95,6 +95,7 @@ EVENT = {"metadata": {"name": "a", "namespace": "default", "resourceVersion": "1
         ConnectionRefusedError(),
         TimeoutError(),
         ApiError(503, {}),
+        ApiError(429, {}),
     ],
     ids=repr,
 )

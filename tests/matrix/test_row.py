@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,6 +53,11 @@ def test_a_story_with_another_number_of_phases_than_its_row_is_an_error(phases: 
     row = _row(phases=[Phase(name=str(number)) for number in range(phases)])
     with pytest.raises(AssertionError, match="has not as many phases as the row"):
         _play(row)
+
+
+def test_ci_plays_the_rows_that_it_names() -> None:
+    (names,) = re.findall(r"^rows='(.*)'$", (Path(__file__).parents[2] / ".ci" / "run").read_text(), re.MULTILINE)
+    assert [name for name in names.split(" or ") if not any(name in row.name for row in ROWS)] == []
 
 
 def test_in_each_phase_every_component_has_to_be_what_the_row_says() -> None:

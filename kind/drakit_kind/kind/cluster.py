@@ -53,6 +53,7 @@ SCHEDULER_NAME = "drakit-scheduler"
 _CREATE_SECONDS = 600.0
 _DELETE_SECONDS = 120.0
 _READY_SECONDS = 120.0
+_LOGS_SECONDS = 60.0
 _LAST_LINES = 8  # of each program of a cluster that does not start
 _UNITS = ("containerd", "kubelet")  # services of each node
 
@@ -77,6 +78,7 @@ class KindCluster:
         self._spec = spec
         self._home = home
         self._kind = kind
+        self._program: Path | None = None  # once it starts
         self._image = image
         self._report = report
         # Containers are named after the cluster, for all of the machine's users.
@@ -118,7 +120,7 @@ class KindCluster:
         images.check_tag(self._spec, self._image)
         for driver in self._spec.drivers:
             workloads.instance_name(driver)  # which finds what is wrong in it
-        kind_program(self._spec, self._kind)
+        self._program = kind_program(self._spec, self._kind)
         check_daemon()
         if cluster_containers(self._name):
             raise ClusterError(f"cluster {self._spec.name} is there already, as {self._name}; stop it first")
@@ -275,7 +277,11 @@ class KindCluster:
         if not cluster_containers(self._name):
             return
         self._report("logs of what runs")
+        deadline = time.monotonic() + _LOGS_SECONDS
         for name, log in (part for component in COMPONENTS for part in self._logs(component)):
+            if time.monotonic() > deadline:
+                yield f"the rest could not be read within {_LOGS_SECONDS:.0f} s"
+                return
             text = whole(log)
             self._home.component_log(file_name(name)).write_text(f"{text}\n")
             yield from (part_head(name), *text.splitlines()[-_LAST_LINES:])
@@ -324,7 +330,7 @@ class KindCluster:
         log = self._home.component_log("kind")
         command = [sys.executable, "-m", "drakit_kind.kind.pytest_kind_adapter", action, "--name", self._name]
         command += ["--directory", str(self._home.directory), "--kubeconfig", str(self.kubeconfig)]
-        command += ["--kind", str(kind_program(self._spec, self._kind)), *options]
+        command += ["--kind", str(self._program or kind_program(self._spec, self._kind)), *options]
         try:
             status = run_in_session(command, log, timeout=timeout)
         except subprocess.TimeoutExpired:

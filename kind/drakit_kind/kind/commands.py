@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from drakit_kind.cluster import Report
 from drakit_kind.interrupts import continued_by_the_same_command
@@ -57,13 +58,19 @@ def node_image(version: str, image: str | None, base: Path | None) -> None:
     "--local/--registry", default=None, help="From Debian's packages, or from python:3.11-slim of a registry."
 )
 @_BASE
-def driver_image(local: bool | None, base: Path | None) -> None:
+@click.pass_context
+def driver_image(context: click.Context, local: bool | None, base: Path | None) -> None:
     """Make the image with driver and scheduler, which clusters of kind run.
 
     Without --local or --registry, a registry's base image is used where one can be reached, else Debian's packages.
+    --base means --local; the variable only says which root that is.
     """
     from drakit_kind.kind import driver_image
 
+    if context.get_parameter_source("base") is ParameterSource.COMMANDLINE:
+        if local is False:
+            raise click.UsageError("--base is a Debian root, which an image of a --registry does not need")
+        local = True
     with readable_errors(), continued_by_the_same_command(_KEPT):
         name, file = driver_image.archive(_clocked_report(), local=local, base=base)
     click.echo(f"{name} is in {file}; `docker load --input` and `ctr --namespace k8s.io images import` take it")

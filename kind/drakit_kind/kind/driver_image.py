@@ -177,6 +177,7 @@ def _add_to_base(name: str, scratch: Path, report: Report) -> None:
                 docker("cp", "-", f"{container}:/", stdin=stream, timeout=_COPY_SECONDS)
         environment = " ".join(f"{key}={value}" for key, value in _environment("/usr/local/bin").items())
         changes = [f"ENV {environment}", f"USER {_USER}", f"ENTRYPOINT {msgspec.json.encode(_ENTRYPOINT).decode()}"]
+        changes.append(f"LABEL {_BUILD_LABEL}=")  # or who runs the image would be taken for a build
         flags = [word for change in changes for word in ("--change", change)]
         docker("commit", *flags, container, name, timeout=_COPY_SECONDS)
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -54,7 +55,7 @@ def test_who_is_not_root_reads_what_was_not_tried(checkout: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_root_leaves_no_real_node_out(checkout: Path) -> None:
     _, summary = _run(checkout, None)
-    assert "machine       0 s" in summary
+    assert re.search(r"machine +\d+ s\n", summary)
 
 
 def test_the_daemon_is_had_and_given_back_in_the_name_of_the_run(checkout: Path) -> None:

@@ -6,12 +6,15 @@ import os
 import tarfile
 import tomllib
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from click.testing import CliRunner
 
 from drakit_kind.cluster import silent
 from drakit_kind.images import write_layer
 from drakit_kind.kind import driver_image
+from drakit_kind.kind.commands import kind
 from tests.kind.kind.fake_docker import FakeDocker
 
 _TREE = Path(__file__).parents[3]
@@ -168,6 +171,8 @@ def test_an_installed_drakit_is_added_to_the_base(docker: FakeDocker, tmp_path: 
     assert commit.endswith(f"c0ffee {name}")
     assert '--change USER 65532:65532 --change ENTRYPOINT ["drakit"]' in commit
     assert "PATH=/opt/drakit/bin:/usr/local/bin:" in commit
+    # The container's own label would make every container of the image one of a build that was killed.
+    assert "--change LABEL drakit.build= " in commit
     assert "rm --force --volumes c0ffee" in docker.calls
     _, layer = sorted((tmp_path / "programs").glob("layer-*.tar"))
     with tarfile.open(layer) as packed:
@@ -177,3 +182,26 @@ def test_an_installed_drakit_is_added_to_the_base(docker: FakeDocker, tmp_path: 
         assert {"drakit_kind", "drakit_api"} <= {
             Path(name).parts[3] for name in packed.getnames() if name.count("/") > 2
         }
+
+
+@pytest.mark.parametrize(
+    ("options", "variable", "local"),
+    [(["--base", "root.tar"], None, True), ([], "root.tar", None), (["--registry"], "root.tar", False)],
+    ids=["an option", "a variable", "a variable and a registry"],
+)
+def test_a_root_that_is_named_on_the_command_line_is_what_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], variable: str | None, local: bool | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "root.tar").touch()
+    asked = Mock(return_value=("name", tmp_path / "image.tar"))
+    monkeypatch.setattr(driver_image, "archive", asked)
+    ended = CliRunner(env={"DRAKIT_DEBIAN_ROOT": variable}).invoke(kind, ["driver-image", *options])
+    assert ended.exit_code == 0, ended.output
+    assert asked.call_args.kwargs == {"local": local, "base": Path("root.tar")}
+
+
+def test_a_root_is_not_taken_for_an_image_of_a_registry(tmp_path: Path) -> None:
+    (root := tmp_path / "root.tar").touch()
+    ended = CliRunner().invoke(kind, ["driver-image", "--registry", "--base", str(root)])
+    assert (ended.exit_code, "an image of a --registry does not need" in ended.output) == (2, True)
