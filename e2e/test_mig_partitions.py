@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
@@ -94,13 +96,19 @@ def test_what_one_gpu_holds(
     names = [f"part-{index}" for index in range(len(profiles))]
     for name, profile in zip(names, profiles, strict=True):
         api.create(gpu.partitions(name, profile), pod(name, name))
+        # In this order: a scheduler that sees a pod before its claim takes the next pod first.
+        api.wait(PODS, name, _was_tried, what="tried by the scheduler")
+    claims = api.objects(RESOURCE_CLAIMS)
     fitting = len(profiles) - left_over
-    claims = api.wait_all(RESOURCE_CLAIMS, lambda seen: len(allocated(seen)) >= fitting, what="allocated")
     account = ledger(gpu.name)
     account.check()
     assert len(account.holders) == fitting
     for name in set(names) - allocated(claims):
         assert "cannot allocate all claims" in api.wait_event(name, "FailedScheduling")
+
+
+def _was_tried(seen: dict[str, Any]) -> bool:
+    return any(condition["type"] == "PodScheduled" for condition in seen["status"].get("conditions") or [])
 
 
 def test_every_mig_profile_of_an_a100_is_published(api: Api, gpus: StartGpus, node: str) -> None:

@@ -342,7 +342,7 @@ def use(name):
     for what in ("begin", "end"):
         with file.open("a") as told:
             told.write(f"{what} {name}\\n")
-        time.sleep(0.3)
+        time.sleep(0.1)
 
 @pytest.fixture
 def used(cluster, request):
@@ -368,7 +368,7 @@ def test_a_test_without_a_namespace_takes_its_turn_too(
     pytester.path.joinpath("conftest.py").write_text(_SUITE["conftest.py"] + foreign)
     pytester.path.joinpath("test_it.py").write_text(_WITHOUT_NAMESPACE)
     options = ["--cluster-kubeconfig", "config"] if theirs else []
-    pytester.runpytest_subprocess("-n", "3", "--dist", "load", *options, timeout=60).assert_outcomes(passed=6)
+    pytester.runpytest_subprocess("-n", "2", "--dist", "load", *options, timeout=60).assert_outcomes(passed=6)
     told = pytester.path.joinpath("told").read_text().splitlines()
     for number in range(2):
         begin = told.index(f"begin test_alone[{number}]")
