@@ -76,7 +76,7 @@ class Reflector:
         while True:
             try:
                 if not self.resource_version:
-                    await self._list()
+                    await self.list_now()
                     delay = _FIRST_DELAY
                 await self._watch()
                 delay = _FIRST_DELAY
@@ -87,7 +87,8 @@ class Reflector:
                 await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311
                 delay = min(delay * 2, _LONGEST_DELAY)
 
-    async def _list(self) -> None:
+    async def list_now(self) -> None:
+        """Bring the store up to date, once; raises what the API server answers, which ``run`` would try again."""
         listed = await self._connection.list(
             self.resource,
             self._namespace,

@@ -304,24 +304,19 @@ class Api:
                 field_selector=field_selector,
             )
             reflector.on_change(lambda _old, _new: changed.set())
-            task = asyncio.create_task(reflector.run())
-            try:
-                async with asyncio.timeout(timeout):
-                    await self._refused(
-                        resource,
-                        self._in(resource, namespace),
-                        label_selector=label_selector,
-                        field_selector=field_selector,
-                    )
+            async with asyncio.timeout(timeout):
+                await _list_now(reflector)
+                task = asyncio.create_task(reflector.run())
+                try:
                     await reflector.synced()
                     while not condition(objects := list(reflector.store.values())):
                         seen[:] = objects
                         changed.clear()
                         await changed.wait()
                     return objects
-            finally:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+                finally:
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
 
         try:
             return self._run(follow(), timeout + _CALL_SECONDS)
@@ -329,16 +324,6 @@ class Api:
             names = ", ".join(obj["metadata"]["name"] for obj in seen) or "none"
             message = f"{resource.plural} were not {what} after {timeout:.0f} s; there are {len(seen)}: {names}"
             raise WaitTimeout(message) from None
-
-    async def _refused(self, resource: Resource, namespace: str | None, **selectors: str) -> None:
-        """Raise what a reflector would meet again and again, as it does not know that nothing will change it."""
-        try:
-            await self._connection.list(resource, namespace, **selectors)
-        except (Expired, *UNREACHABLE):
-            return
-        except ApiError as error:
-            if _is_final(error):
-                raise
 
     def wait_running(self, *pods: str, namespace: str | None = None, timeout: float = 30.0) -> list[Object]:
         """Wait until all these pods run."""
@@ -387,6 +372,17 @@ class Api:
                 f"no event {reason} containing {containing!r} about {name} after {bound:.0f} s; events:\n{seen}"
             ) from None
         return messages(found)[0]
+
+
+async def _list_now(reflector: Reflector) -> None:
+    """Its first list, which raises what the reflector would meet again and again: nothing will change it."""
+    try:
+        await reflector.list_now()
+    except (Expired, *UNREACHABLE):
+        return
+    except ApiError as error:
+        if _is_final(error):
+            raise
 
 
 def _is_final(error: ApiError) -> bool:
