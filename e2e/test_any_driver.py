@@ -15,6 +15,7 @@ from kubernetes.utils.quantity import parse_quantity
 
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api, WaitTimeout
+from drakit_kind.conditions import is_unschedulable
 from e2e.ledger import AllFree, results
 from e2e.subject import Subject, by_pool, device_names, is_complete, newest
 
@@ -150,9 +151,7 @@ def test_no_device_is_given_out_twice_however_many_pods_ask(subject: Subject, ap
 
 
 def _decided(item: dict[str, Any]) -> bool:
-    conditions = item["status"].get("conditions", [])
-    unschedulable = any(condition.get("reason") == "Unschedulable" for condition in conditions)
-    return bool(item["status"].get("phase") == "Running" or unschedulable)
+    return bool(item["status"].get("phase") == "Running" or is_unschedulable(item))
 
 
 def _check_counters(subject: Subject, held: set[tuple[str, str]]) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
+from drakit_kind.conditions import is_unschedulable
 from drakit_kind.manifests import pod
 from e2e.hardware import StartGpus
 from e2e.ledger import Allocated, Ledger, OpenLedger
@@ -90,8 +91,7 @@ def _running(item: dict[str, Any]) -> bool:
 
 
 def _decided(item: dict[str, Any]) -> bool:
-    conditions = item["status"].get("conditions", [])
-    return _running(item) or any(condition.get("reason") == "Unschedulable" for condition in conditions)
+    return _running(item) or is_unschedulable(item)
 
 
 def _nothing_fits(account: Ledger) -> bool:

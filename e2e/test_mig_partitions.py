@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api
+from drakit_kind.conditions import condition
 from drakit_kind.manifests import pod
 from e2e.four_partitions import SEED_CLAIM, gpu_of_all_four
 from e2e.hardware import StartGpus
@@ -97,7 +96,7 @@ def test_what_one_gpu_holds(
     for name, profile in zip(names, profiles, strict=True):
         api.create(gpu.partitions(name, profile), pod(name, name))
         # In this order: a scheduler that sees a pod before its claim takes the next pod first.
-        api.wait(PODS, name, _was_tried, what="tried by the scheduler")
+        api.wait(PODS, name, lambda seen: bool(condition(seen, "PodScheduled")), what="tried by the scheduler")
     claims = api.objects(RESOURCE_CLAIMS)
     fitting = len(profiles) - left_over
     account = ledger(gpu.name)
@@ -105,10 +104,6 @@ def test_what_one_gpu_holds(
     assert len(account.holders) == fitting
     for name in set(names) - allocated(claims):
         assert "cannot allocate all claims" in api.wait_event(name, "FailedScheduling")
-
-
-def _was_tried(seen: dict[str, Any]) -> bool:
-    return any(condition["type"] == "PodScheduled" for condition in seen["status"].get("conditions") or [])
 
 
 def test_every_mig_profile_of_an_a100_is_published(api: Api, gpus: StartGpus, node: str) -> None:

@@ -20,6 +20,7 @@ from drakit_api.features import FeatureGates
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, ClusterSpec, DriverSpec
+from drakit_kind.conditions import is_unschedulable
 from drakit_kind.drivers import driver_name, pools_of
 from drakit_kind.manifests import claim, pod, request
 from e2e.hardware import TakeNodes
@@ -112,8 +113,7 @@ def _bound(seen: dict[str, Any]) -> bool:
 
 
 def _decided(seen: dict[str, Any]) -> bool:
-    conditions = seen.get("status", {}).get("conditions", [])
-    return _bound(seen) or any(each.get("reason") == "Unschedulable" for each in conditions)
+    return _bound(seen) or is_unschedulable(seen)
 
 
 def _devices(side: Side, driver: str) -> list[dict[str, Any]]:

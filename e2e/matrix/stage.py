@@ -216,7 +216,8 @@ class Stage:
 
     def slices(self) -> set[str]:
         """The node's ResourceSlices, by uid."""
-        return {item["metadata"]["uid"] for item in self.api.objects(RESOURCE_SLICES) if self._is_of_node(item)}
+        slices = self.api.objects(RESOURCE_SLICES, field_selector=f"spec.nodeName={self.node}")
+        return {item["metadata"]["uid"] for item in slices}
 
     def await_wiping(self, slices: set[str]) -> None:
         """Wait until a kubelet that has started has deleted these, which are its node's, by uid."""
@@ -225,9 +226,6 @@ class Stage:
             lambda seen: not slices & {item["metadata"]["uid"] for item in seen},
             what="wiped by the kubelet",
         )
-
-    def _is_of_node(self, item: Object) -> bool:
-        return bool(item["spec"].get("nodeName") == self.node)
 
     def check_survivors(self) -> None:
         """Every pod that ran still does, undisturbed."""

@@ -13,6 +13,11 @@ def is_ready(obj: Object) -> bool:
     return condition(obj, "Ready").get("status") == "True"
 
 
+def is_unschedulable(pod: Object) -> bool:
+    """Whether a scheduler has tried to place a Pod, and found no node."""
+    return condition(pod, "PodScheduled").get("reason") == "Unschedulable"
+
+
 def condition(obj: Object, kind: str) -> Object:
     """The condition of this type; empty if there is none."""
     conditions = obj.get("status", {}).get("conditions") or ()
