@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -12,6 +13,7 @@ import click
 
 # As shells say it: 128 and the number of SIGINT.
 INTERRUPTED_STATUS = 130
+_RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def end_in_order_on_signals() -> None:
@@ -23,6 +25,30 @@ def end_in_order_on_signals() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and means it
             signal.signal(number, interrupt)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """What a signal would raise in the block is raised at its end.
+
+    For starting a process: interrupted between fork and the end of ``Popen``, nobody would know of it. The process that
+    is started hears signals as ever, as what is handled here has its default there. Signals come to the main thread,
+    so in another one there is nothing to hold back.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: handler for number in _RAISING if callable(handler := signal.getsignal(number))}
+    for number in handlers:
+        signal.signal(number, lambda number, _: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for each in came:
+            signal.raise_signal(each)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from pathlib import Path
 from drakit_client.readiness import TIED_VARIABLE
 from drakit_kind import private_files
 from drakit_kind.cluster import Report, silent
+from drakit_kind.interrupts import held_back
 
 _LOG_TAIL_LINES = 15
 _MESSAGE_BYTES = 65536
@@ -48,21 +49,23 @@ def spawn(
     On any failure, Ctrl-C included, it is ended before the exception leaves this function; it has ``end_timeout``
     seconds to do so in order.
     """
-    with _listener() as ready:
-        with private_files.append_to(log) as output:
-            began = log.stat().st_size  # earlier runs have left that
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE if tied else subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,
-                env={**_environment(tied=tied), "NOTIFY_SOCKET": _address(ready)},
-            )
+    process = None
+    with _listener() as ready, private_files.append_to(log) as output:
+        began = log.stat().st_size  # earlier runs have left that
         try:
+            with held_back():
+                process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE if tied else subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                    env={**_environment(tied=tied), "NOTIFY_SOCKET": _address(ready)},
+                )
             _wait_ready(ready, process, partial(_end_of_log, log, began), timeout, report)
         except BaseException:
-            end(process, timeout=end_timeout)
+            if process is not None:
+                end(process, timeout=end_timeout)
             raise
     return process
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -46,6 +48,25 @@ def test_a_process_that_is_never_ready_is_ended(tmp_path: Path) -> None:
     with pytest.raises(spawn.SpawnError, match="not ready within"):
         spawn.spawn(_python(code), log=tmp_path / "log", timeout=1)
     assert not Path(f"/proc/{pid_file.read_text()}").exists()
+
+
+def test_interrupted_while_it_starts_a_process_it_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+
+    class Interrupted(subprocess.Popen[bytes]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            started.append(self.pid)
+            signal.raise_signal(signal.SIGINT)  # before anybody else has this object
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            spawn.spawn(_python("import signal; signal.pause()"), log=tmp_path / "log", timeout=20)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert [pid for pid in started if not ended(pid, seconds=0)] == []
 
 
 def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION
 from drakit_kind.conformance.pytest_options import any_driver_only
 from drakit_kind.conformance.records import NAMES, RECORDS, Record, read
 from drakit_kind.features_off import NEEDED
+from drakit_kind.interrupts import held_back
 
 _HERE = Path(__file__).parent
 # Exit statuses of pytest: all passed, some failed, none was chosen. Anything else is a run that could not be done, but
@@ -192,11 +193,15 @@ def _problem(status: int, records: Sequence[Record]) -> str:
 def _ended(command: Sequence[str]) -> int:
     """Run a command; its exit status. When we are interrupted so is it, and it has a minute to end in order."""
     # In a group of its own: Ctrl-C in a terminal interrupts us alone, so that it is interrupted once, whoever did it.
-    with _interruptible(), subprocess.Popen(command, process_group=0, env=_environment()) as process:
+    process = None
+    with _interruptible():
         try:
+            with held_back():
+                process = subprocess.Popen(command, process_group=0, env=_environment())
             return process.wait()
         except KeyboardInterrupt:
-            _end(process)
+            if process is not None:
+                _end(process)
             raise
 
 
@@ -216,6 +221,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 @contextlib.contextmanager
