@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 import pytest
@@ -17,8 +17,10 @@ from drakit_client.resources import DEVICE_CLASSES, RESOURCE_CLAIMS
 from drakit_kind import manifests
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, Driver
-from drakit_kind.pytest_plugin import end_pods, note_failure
+from drakit_kind.pod_endings import end_pods
+from drakit_kind.reported import teardown_failure
 from e2e.hardware import Gpus, StartGpus, StartTpus, TakeNodes, Tpus
+from e2e.known_bugs import known_bug
 from e2e.ledger import AllFree, Allocated, DevicesOf, Ledger, OpenLedger, results
 from e2e.order import fixtures_of, ordered
 from e2e.subject import Subject
@@ -47,6 +49,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if (_PARTITIONED | ours) & fixtures_of(item):
             item.add_marker(pytest.mark.needs_gates(_PARTITIONS))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show a known bug of the cluster's version by its number; see ``e2e.known_bugs``."""
+    report = yield
+    cluster: Cluster | None = getattr(item, "funcargs", {}).get("cluster")
+    error = call.excinfo.value if call.excinfo is not None else None
+    if report.failed and call.when == "call" and cluster is not None and (why := known_bug(cluster.spec, error)):
+        report.outcome, report.wasxfail = "skipped", why  # what pytest itself makes of an expected failure
+    return report
 
 
 @pytest.fixture
@@ -100,7 +115,7 @@ def subject(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Itera
         name = ours.name
     device_class = f"{api.namespace}.any-device"
     with contextlib.ExitStack() as stack:
-        stack.push(note_failure(request.node, cluster, api))
+        stack.push(teardown_failure(request.node, cluster, api, [ours] if ours else []))
         stack.callback(end_pods, request.session, api)
         # Before it is created: whoever interrupts the run does not wait for the end of that. And it is the first to go:
         # pods may take long to end, and a class is in no namespace that goes with all that is in it.

@@ -18,6 +18,10 @@ from drakit_kind.api import Api
 Object = dict[str, Any]
 
 
+class OverCommitted(AssertionError):
+    """Claims hold more than there is."""
+
+
 class Ledger:
     """Who holds what of one driver, computed from slices and claim statuses only."""
 
@@ -54,10 +58,13 @@ class Ledger:
         }
 
     def check(self) -> None:
-        """No device twice, no counter over what its set has."""
-        assert {device: claims for device, claims in self.holders.items() if len(claims) > 1} == {}
-        over = {counter: amount for counter, amount in self.used().items() if amount > self.available[counter]}
-        assert over == {}
+        """Raise ``OverCommitted`` for a device with two holders, or a counter over what its set has."""
+        for (pool, device), claims in self.holders.items():
+            if len(claims) > 1:
+                raise OverCommitted(f"{device} of pool {pool} is held by claims {' and '.join(sorted(claims))}")
+        for (pool, counter_set, counter), amount in self.used().items():
+            if amount > (has := self.available[pool, counter_set, counter]):
+                raise OverCommitted(f"{counter} of {counter_set} in pool {pool}: {has} there, {amount} taken")
 
     def memory_slices(self, pool: str, device: str) -> tuple[int, ...]:
         """The memory slices of its GPU on which a partition lies."""

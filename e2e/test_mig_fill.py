@@ -43,8 +43,10 @@ def test_a_dgx_filled_at_random_is_never_over_committed(
         for index in range(BATCH // size):
             name, profiles = f"mig-{batch}-{index}", choose.choices(PROFILES, WEIGHTS, k=size)
             api.create(gpu.partitions(name, *profiles, same_gpu=False), pod(name, name))
-        api.wait_all(PODS, lambda pods: all(map(_decided, pods)), what="running or unschedulable")
-        ledger(gpu.name).check()
+        try:
+            api.wait_all(PODS, lambda pods: all(map(_decided, pods)), what="running or unschedulable")
+        finally:
+            ledger(gpu.name).check()  # which says why, if a pod that got what another one holds never runs
         if full := _nothing_fits(ledger(gpu.name)):
             break
     assert full, "the DGX was not full in the end"

@@ -7,8 +7,6 @@ every pytest of the environment, so nothing heavy is imported before one of them
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import os
 import secrets
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
@@ -17,7 +15,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from drakit_kind.reported import evidence, evidence_of, reported
+from drakit_kind.cluster_options import add_options, spec_of
+from drakit_kind.pod_endings import end_pods
+from drakit_kind.reported import evidence, reported, teardown_failure
 
 if TYPE_CHECKING:
     from drakit_kind.api import Api
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from drakit_kind.session_clusters import SessionClusters, StartedCluster
     from drakit_kind.shared_cluster import SharedCluster
 
-_DEFAULT_NODES = 5
-# Each is a container with systemd, containerd and pods of its own.
-_DEFAULT_KIND_NODES = 2
 # Whether the present test of this process wants the cluster alone, and the next one.
 _ALONE: pytest.StashKey[tuple[bool, bool]] = pytest.StashKey()
 _ITEM: pytest.StashKey[pytest.Item] = pytest.StashKey()  # that test
@@ -36,87 +33,11 @@ _NEITHER = (False, False)  # where something else than pytest runs the tests
 _TURNS: pytest.StashKey[ClusterTurns] = pytest.StashKey()
 # The drivers that a test has started.
 _DRIVERS: pytest.StashKey[list[Driver]] = pytest.StashKey()
-# What was seen when a test's teardown failed: when that is reported, nothing of the test is there any more.
-_SEEN: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()
-# Longer than a simulated kubelet takes to end pods, and than a container that ignores SIGTERM.
-_GRACE_SECONDS = 40.0
-# Of a run that is interrupted, as it often is because a driver does not answer; whoever did it waits a minute at most.
-_INTERRUPTED_GRACE_SECONDS = 1.0
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     """Options of the cluster that the fixtures start."""
-    group = parser.getgroup("drakit", "test clusters with DRA devices (drakit)")
-    group.addoption(
-        "--cluster",
-        choices=["embedded", "binaries", "kind"],
-        default="embedded",
-        help="backend of the `cluster` fixture (default: embedded, drakit's own components; binaries: Kubernetes' own; "
-        "kind: Kubernetes in containers)",
-    )
-    _add_kind_options(group, pluginmanager)
-    group.addoption(
-        "--real",
-        metavar="COMPONENT,...",
-        help="which of apiserver, controllers, scheduler and kubelet are Kubernetes' own (default: as --cluster says)",
-    )
-    group.addoption("--kubernetes-version", metavar="V", help="version of real components, e.g. 1.36.3")
-    group.addoption("--kubernetes-dir", metavar="DIR", help="where they are (default: what drakit built)")
-    group.addoption(
-        "--cluster-nodes",
-        type=int,
-        metavar="N",
-        help=f"nodes of the `cluster` fixture (default: {_DEFAULT_NODES}; of kind {_DEFAULT_KIND_NODES})",
-    )
-    group.addoption("--emulated-version", metavar="V", help="Kubernetes 1.34 to 1.37 (default: the version's own)")
-    group.addoption(
-        "--cluster-kubeconfig",
-        metavar="FILE",
-        type=Path,
-        help="use the cluster of this kubeconfig, which stays as it is, instead of starting one",
-    )
-    group.addoption(
-        "--subject-driver",
-        metavar="NAME",
-        help="DRA driver that stories about any driver judge (default: one of drakit's, started for each)",
-    )
-    group.addoption(
-        "--feature-gates",
-        default="",
-        metavar="A=true,B=false",
-        help="feature gates of all components; or `needed`: those that the chosen tests need by their markers and that "
-        "the version has, but not on by default",
-    )
-    group.addoption(
-        "--keep-logs",
-        metavar="DIR",
-        type=Path,
-        help="for each test that fails, write the logs of its cluster's components and drivers to a directory in DIR: "
-        "all of them, where the report has the last lines; and those of a cluster that does not start",
-    )
-
-
-def _add_kind_options(group: pytest.OptionGroup, pluginmanager: pytest.PytestPluginManager) -> None:
-    """pytest-kind has these too, with the same meaning; where it is a plugin of this run, its own are used."""
-    if _has_pytest_kind(pluginmanager):
-        return
-    group.addoption("--kind-bin", metavar="FILE", help="kind (default: drakit's build, or the one in PATH)")
-    group.addoption("--kind-kubectl-bin", metavar="FILE", help="kubectl, for tests that run one; a cluster needs none")
-    group.addoption(
-        "--kind-image",
-        metavar="IMAGE",
-        help="node image of kind, e.g. kindest/node:v1.37.1 (default: made of drakit's binaries if it has them)",
-    )
-
-
-def _has_pytest_kind(pluginmanager: pytest.PytestPluginManager) -> bool:
-    """Whether it is loaded already, or will be: plugins that are installed come one after the other."""
-    known = getattr(pluginmanager.get_plugin("pytestconfig"), "known_args_namespace", None)
-    is_told = getattr(known, "disable_plugin_autoload", False)
-    loads_all = not (is_told or os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD"))
-    is_installed = importlib.util.find_spec("pytest_kind") is not None
-    named = any(pluginmanager.has_plugin(name) for name in ("pytest-kind", "pytest_kind.plugin"))
-    return named or (loads_all and is_installed and not pluginmanager.is_blocked("pytest-kind"))
+    add_options(parser, pluginmanager)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -177,33 +98,14 @@ def pytest_runtest_makereport(
     """Add what was going on to the report of a test that failed, while its cluster still has it."""
     report = yield
     if report.failed:
-        seen: list[tuple[str, str]] = item.stash.get(_SEEN, [])
-        report.sections += seen if report.when == "teardown" else evidence(item, report.when)
+        report.sections += evidence(item, report.when)
     return report
 
 
 @pytest.fixture(scope="session")
 def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
     """What ``cluster`` starts; override it in a conftest.py to start something else."""
-    from drakit_kind.backends import real_components
-    from drakit_kind.cluster import ClusterSpec
-    from drakit_kind.features_off import run_gates, run_version
-
-    option = request.config.getoption
-    programs = option("--kubernetes-dir")
-    count = option("--cluster-nodes")
-    if count is None:
-        count = _DEFAULT_KIND_NODES if option("--cluster") == "kind" else _DEFAULT_NODES
-    return ClusterSpec(
-        name="pytest",
-        version=run_version(request.config),
-        real=real_components(option("--cluster"), option("--real")),
-        # Of where pytest was started: clusters run elsewhere.
-        kubernetes_dir=str(request.config.invocation_params.dir / programs) if programs else None,
-        nodes=[f"node-{number}" for number in range(1, count + 1)],
-        emulated_version=option("--emulated-version"),
-        gates=run_gates(request.session),
-    )
+    return spec_of(request.session)
 
 
 @pytest.fixture(scope="session")
@@ -369,7 +271,7 @@ def driver(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterat
 
     started = request.node.stash.setdefault(_DRIVERS, [])
     with contextlib.ExitStack() as stack:
-        stack.push(note_failure(request.node, cluster, api))
+        stack.push(teardown_failure(request.node, cluster, api, started))
 
         def start(profile: str, **options: object) -> Driver:
             options.setdefault("nodes", list(cluster.spec.nodes))
@@ -385,33 +287,3 @@ def driver(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterat
         yield start
         if started:
             stack.callback(end_pods, request.session, api)
-
-
-def note_failure(item: pytest.Item, cluster: Cluster, api: Api) -> Callable[..., None]:
-    """The last thing of a teardown, for ``ExitStack.push``: if something of it failed, gather what is there still."""
-
-    def note(kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
-        if isinstance(error, Exception):
-            drivers: list[Driver] = item.stash.get(_DRIVERS, [])
-            item.stash[_SEEN] = evidence_of(item, "teardown", cluster, api, drivers)
-
-    return note
-
-
-def end_pods(session: pytest.Session, api: Api) -> None:
-    """Delete all pods of the namespace and wait until they are gone, by force where their driver does not answer."""
-    from drakit_client.resources import DEPLOYMENTS, PODS, REPLICA_SETS
-    from drakit_kind.api import WaitTimeout
-
-    interrupted = session.exitstatus == pytest.ExitCode.INTERRUPTED
-    seconds = _INTERRUPTED_GRACE_SECONDS if interrupted else _GRACE_SECONDS  # times the cluster's patience
-    for resource in (DEPLOYMENTS, REPLICA_SETS, PODS):
-        for obj in api.objects(resource):
-            api.delete(resource, obj["metadata"]["name"])
-    try:
-        api.wait_all(PODS, lambda pods: not pods, what="gone", timeout=seconds)
-    except WaitTimeout:
-        # Their driver does not answer, e.g. because the test failed after killing it: do not wait for their kubelet.
-        for obj in api.objects(PODS):
-            api.delete(PODS, obj["metadata"]["name"], grace_period_seconds=0)
-        api.wait_all(PODS, lambda pods: not pods, what="gone", timeout=seconds)

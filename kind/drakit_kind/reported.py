@@ -5,7 +5,7 @@ The plugin's own fixtures say it for tests of the shared cluster. A fixture that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ class _Used:
 
 
 _USED: pytest.StashKey[list[_Used]] = pytest.StashKey()
+_SEEN_AT_TEARDOWN: pytest.StashKey[Sections] = pytest.StashKey()
 
 
 @contextmanager
@@ -45,28 +46,42 @@ def reported(item: pytest.Item, cluster: Cluster, api: Api, drivers: Sequence[Dr
         stack.remove(used)
 
 
+def teardown_failure(
+    item: pytest.Item, cluster: Cluster, api: Api, drivers: Sequence[Driver] = ()
+) -> Callable[..., None]:
+    """The last thing of a fixture's teardown, for ``ExitStack.push``: if something of it fails, look at what is there.
+
+    When pytest reports it, nothing of the test is there any more.
+    """
+
+    def look(kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> None:
+        if isinstance(error, Exception):
+            item.stash[_SEEN_AT_TEARDOWN] = _look(item, "teardown", [_Used(cluster, api, drivers)])
+
+    return look
+
+
 def evidence(item: pytest.Item, when: str) -> Sections:
-    """Objects, events and logs of all that the test uses now: titles and texts. Never raises.
+    """Objects, events and logs of all that the test used when it failed: titles and texts. Never raises.
 
     All of the logs go to ``--keep-logs``: into a directory for the test, in it one for ``when`` it failed (setup, call,
     teardown), and there one for each cluster.
     """
-    used = item.stash.get(_USED, [])
-    return [
-        section
-        for number, each in enumerate(used, start=1)
-        for section in evidence_of(item, when, each.cluster, each.api, each.drivers, number=number)
-    ]
+    if when == "teardown":
+        return item.stash.get(_SEEN_AT_TEARDOWN, [])
+    used: list[_Used] = item.stash.get(_USED, [])
+    return _look(item, when, used)
 
 
-def evidence_of(
-    item: pytest.Item, when: str, cluster: Cluster, api: Api, drivers: Sequence[Driver], *, number: int = 1
-) -> Sections:
-    """The same of one cluster, the test's first or another one."""
+def _look(item: pytest.Item, when: str, everything: Sequence[_Used]) -> Sections:
     from drakit_kind.evidence import file_name, gather
 
     keep: Path | None = item.config.getoption("--keep-logs", default=None)
     if keep is not None:
         # Of where pytest was started: the test may be elsewhere.
-        keep = item.config.invocation_params.dir / keep / file_name(item.nodeid) / when / str(number)
-    return gather(api, cluster, drivers, keep=keep)
+        keep = item.config.invocation_params.dir / keep / file_name(item.nodeid) / when
+    return [
+        section
+        for number, used in enumerate(everything, start=1)
+        for section in gather(used.api, used.cluster, used.drivers, keep=keep / str(number) if keep else None)
+    ]
