@@ -74,7 +74,7 @@ ASKED_VERSION := $(if $(and $(KIND_IMAGE),$(filter file,$(origin VERSION))),,--k
 
 e2e: setup ready-$(CLUSTER)
 	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) $(ASKED_VERSION) --feature-gates "$(GATES)" \
-		-n $(E2E_JOBS) --dist worksteal -rs -o timeout=$(E2E_TIMEOUT_$(CLUSTER)) \
+		-n $(E2E_JOBS) --dist worksteal -o timeout=$(E2E_TIMEOUT_$(CLUSTER)) \
 		$(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)
 
 # The whole of it builds what is missing of four Kubernetes versions, about 20 minutes each; then it takes 20 minutes.
