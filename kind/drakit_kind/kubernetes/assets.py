@@ -48,9 +48,8 @@ class Assets:
         found = self.find(name)
         if found is None:
             places = "".join(f"\n  {place}" for place in self._places(name))
-            raise ClusterError(
-                f"there is no {name} of Kubernetes {self.version}; {self._remedy(name)}; it was looked for in{places}"
-            )
+            searched = f"; it was looked for in{places}" if places else ""
+            raise ClusterError(f"there is no {name} of Kubernetes {self.version}; {self.remedy(name)}{searched}")
         return found
 
     def find(self, name: str) -> Path | None:
@@ -68,17 +67,18 @@ class Assets:
         found = {name: self.find(name) for name in NAMES}
         return {name: path for name, path in found.items() if path is not None}
 
-    def _places(self, name: str) -> Iterator[Path]:
-        yield from self.own
-        if not is_of_kubernetes(name):
-            yield from self.newest
-
-    def _remedy(self, name: str) -> str:
+    def remedy(self, name: str) -> str:
+        """How to get a binary that is not there, as the end of a sentence: the build that has it, or a directory."""
         builds = [release.version for release in pinned_releases() if name in release.names]
         version = self.version if self.version in builds else builds[0]
         if is_of_kubernetes(name) and version != self.version:
             return f"drakit builds {', '.join(builds)} only, so name a directory that has it in ${DIRECTORY_VARIABLE}"
         return f"`drakit kubernetes build {version}` builds it with all the others (`--only {name}`: it alone)"
+
+    def _places(self, name: str) -> Iterator[Path]:
+        yield from self.own
+        if not is_of_kubernetes(name):
+            yield from self.newest
 
 
 def find_assets(version: str, directory: Path | None = None) -> Assets:

@@ -12,7 +12,13 @@ from drakit_kind.kubernetes import build as building
 from drakit_kind.kubernetes.assets import DIRECTORY_VARIABLE, find_assets
 from drakit_kind.kubernetes.cache import CacheEntry, cache_directory
 from drakit_kind.kubernetes.progress import BuildProgress, mib
-from drakit_kind.kubernetes.releases import Release, checked_name, pinned_release, pinned_releases
+from drakit_kind.kubernetes.releases import (
+    Release,
+    checked_name,
+    is_of_kubernetes,
+    pinned_release,
+    pinned_releases,
+)
 from drakit_kind.readable_errors import readable_errors
 
 _cache = click.option(
@@ -114,7 +120,8 @@ def where(version: str, name: str | None, directory: Path | None) -> None:
             click.echo(assets.path(name))
             return
         found = assets.found()
-        if not found:
+        if not any(map(is_of_kubernetes, found)):
+            pinned_release(assets.version)  # which says what to do about a version that cannot be built
             raise ClusterError(f"there are no binaries of Kubernetes {assets.version}; {_advice(assets.version)}")
         for known, path in found.items():
             click.echo(f"{known:<24} {path}")

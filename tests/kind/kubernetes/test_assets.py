@@ -97,7 +97,7 @@ def test_a_version_that_drakit_does_not_build_needs_a_directory(cache: Path, tmp
     own = _put(tmp_path / "own" / "1.33.2", "kube-apiserver")
     assert find_assets("1.33.2", tmp_path / "own").path("kube-apiserver") == own / "kube-apiserver"
     with pytest.raises(
-        ClusterError, match=r"drakit builds 1\.37\.1, .* only, so name a directory .*DRAKIT_KUBERNETES_DIR"
+        ClusterError, match=r"drakit builds 1\.37\.1, .* only, so name a directory .*DRAKIT_KUBERNETES_DIR$"
     ):
         find_assets("1.33.2").path("kube-apiserver")
 
@@ -207,6 +207,20 @@ def test_the_command_prints_one_path_for_scripts_and_all_for_readers(drakit: Dra
     assert drakit("kubernetes", "where", "1.37.1", "kubectl", code=1).stderr.startswith(
         "Error: there is no kubectl of Kubernetes 1.37.1; `drakit kubernetes build 1.37.1` builds it with all"
     )
+
+
+@pytest.mark.parametrize("built", [(), ("kubelet", "etcd")])
+def test_no_command_is_advised_that_would_refuse(drakit: Drakit, cache: Path, built: tuple[str, ...]) -> None:
+    """What serves all versions is no version of Kubernetes."""
+    _built("1.37.1", *built)
+    unknown = drakit("kubernetes", "where", "1.99.9", code=1)
+    assert unknown.stderr.startswith("Error: drakit has no build of Kubernetes 1.99.9, only of 1.37.1, ")
+    assert "name a directory" in unknown.stderr
+    assert drakit("kubernetes", "where", "1.36.3", code=1).stderr == (
+        "Error: there are no binaries of Kubernetes 1.36.3; build them with `drakit kubernetes build 1.36.3`, or name "
+        "their directory in $DRAKIT_KUBERNETES_DIR\n"
+    )
+    assert unknown.stdout == ""
 
 
 def test_the_list_shows_what_is_built_and_what_may_be_removed(
