@@ -22,6 +22,10 @@ class OverCommitted(AssertionError):
     """Claims hold more than there is."""
 
 
+class HeldTwice(OverCommitted):
+    """A device has two holders."""
+
+
 class Ledger:
     """Who holds what of one driver, computed from slices and claim statuses only."""
 
@@ -58,10 +62,10 @@ class Ledger:
         }
 
     def check(self) -> None:
-        """Raise ``OverCommitted`` for a device with two holders, or a counter over what its set has."""
+        """Raise ``HeldTwice`` for a device with two holders, ``OverCommitted`` for a counter over what its set has."""
         for (pool, device), claims in self.holders.items():
             if len(claims) > 1:
-                raise OverCommitted(f"{device} of pool {pool} is held by claims {' and '.join(sorted(claims))}")
+                raise HeldTwice(f"{device} of pool {pool} is held by claims {' and '.join(sorted(claims))}")
         for (pool, counter_set, counter), amount in self.used().items():
             if amount > (has := self.available[pool, counter_set, counter]):
                 raise OverCommitted(f"{counter} of {counter_set} in pool {pool}: {has} there, {amount} taken")

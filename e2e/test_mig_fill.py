@@ -17,11 +17,14 @@ from drakit_kind.manifests import pod
 from e2e.hardware import StartGpus
 from e2e.ledger import Allocated, Ledger, OpenLedger
 
-pytestmark = pytest.mark.capability(
-    "partitionable devices: shared counters under load",
-    source="KEP-4815",
-    gates=["DRAPartitionableDevices"],
-)
+pytestmark = [
+    pytest.mark.many_at_once,
+    pytest.mark.capability(
+        "partitionable devices: shared counters under load",
+        source="KEP-4815",
+        gates=["DRAPartitionableDevices"],
+    ),
+]
 
 PROFILES = ("1g.5gb", "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb")
 WEIGHTS = (40, 5, 10, 25, 15, 5)

@@ -13,6 +13,7 @@ from drakit_kind.manifests import pod
 from e2e.fence import await_controllers
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, DevicesOf, OpenLedger
+from e2e.matrix.versions import starts
 
 pytestmark = pytest.mark.capability(
     "restarts of drivers and components",
@@ -118,8 +119,10 @@ def test_a_restarted_component_takes_up_where_it_was(
     api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
     api.wait_running("user")
     kept = api.get(PODS, "user")
+    before = starts(component, cluster.logs(component))
     cluster.restart(component)
     await_controllers(api)
+    assert starts(component, cluster.logs(component)) - before, "it was not started again"
     again = api.get(PODS, "user")
     assert again["metadata"]["uid"] == kept["metadata"]["uid"]
     assert int(again["metadata"]["resourceVersion"]) >= int(kept["metadata"]["resourceVersion"])

@@ -248,8 +248,11 @@ class Stage:
             self.api.close()
 
     def _look(self, pod: Object) -> Survivor:
-        assert pod["status"]["phase"] == "Running", f"pod {pod['metadata']['name']} is {pod['status']['phase']}"
-        restarts = None if pod["metadata"]["name"] in self._ending else _restarts(pod)
+        name, phase = pod["metadata"]["name"], pod["status"]["phase"]
+        assert phase == "Running", f"pod {name} is {phase}"
+        # Evicted, it runs on until its containers have ended.
+        assert "deletionTimestamp" not in pod["metadata"], f"pod {name} is being deleted"
+        restarts = None if name in self._ending else _restarts(pod)
         claims = {claim: [result["device"] for result in self.results(claim)] for claim in self._claims_of(pod)}
         return Survivor(pod["metadata"]["uid"], restarts, claims)
 

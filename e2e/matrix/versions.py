@@ -26,6 +26,12 @@ def last_started(component: Component, log: str) -> str | None:
     return started[-1] if started else None
 
 
+def starts(component: Component, log: str) -> set[str]:
+    """The lines of a log, each with its time, with which a component says that it starts; ours, that it has started."""
+    said = rf"^.*{_PRINTED[component]}|^.* I drakit: {component} started$"
+    return {line[0] for line in re.finditer(said, log, re.MULTILINE)}
+
+
 def is_at_least(version: str, minor: str) -> bool:
     """Whether "1.37.1" is of the minor version "1.36" or a later one."""
     return _numbers(minor_version(version)) >= _numbers(minor)

@@ -9,7 +9,7 @@ import pytest
 
 from drakit_client.resources import RESOURCE_SLICES, Resource
 from drakit_kind.api import Api
-from e2e.ledger import Ledger, OverCommitted
+from e2e.ledger import HeldTwice, Ledger, OverCommitted
 
 DRIVER = "gpu.example.com"
 
@@ -44,20 +44,22 @@ def test_what_is_there_may_be_held_to_the_last_byte() -> None:
 
 
 @pytest.mark.parametrize(
-    ("claims", "said"),
+    ("claims", "error", "said"),
     [
         (
             [_claim("b", "half-0"), _claim("a", "half-0")],
+            HeldTwice,
             "half-0 of pool node-1 is held by claims a and b",
         ),
         (
             [_claim("a", "half-0", "half-1"), _claim("b", "part")],
+            OverCommitted,
             "memory of gpu-0 in pool node-1: 4294967296 there, 4294967297 taken",
         ),
     ],
     ids=["a device with two holders", "a counter that is overdrawn"],
 )
-def test_more_than_there_is(claims: list[dict[str, Any]], said: str) -> None:
+def test_more_than_there_is(claims: list[dict[str, Any]], error: type[OverCommitted], said: str) -> None:
     with pytest.raises(OverCommitted) as caught:
         _ledger(*claims).check()
-    assert str(caught.value) == said
+    assert (type(caught.value), str(caught.value)) == (error, said)

@@ -25,6 +25,16 @@ def test_the_last_start_counts(component: Component) -> None:
     assert versions.last_started(component, "2026-11-22 13:13:59,627 I drakit: scheduler started\n") is None
 
 
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_each_start_is_a_line_of_its_own_time(component: Component) -> None:
+    real = versions.starts(component, _LOG)
+    assert len(real) == 1
+    assert len(versions.starts(component, _LOG + _LOG.replace("13:00:00", "13:00:09"))) == 2
+    ours = f"2026-11-22 13:13:59,627 I drakit: {component} started\n"
+    assert versions.starts(component, _LOG + ours) - real == {ours.rstrip()}
+    assert versions.starts(component, f"2026-11-22 13:13:59,627 I drakit: {component} restarted\n") == set()
+
+
 @pytest.mark.parametrize(
     ("version", "minor", "expected"), [("1.37.1", "1.37", True), ("1.36.3", "1.37", False), ("1.100.0", "1.37", True)]
 )
