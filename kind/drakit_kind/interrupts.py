@@ -17,12 +17,20 @@ _RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def end_in_order_on_signals() -> None:
-    """SIGTERM and a closed terminal end this process as Ctrl-C does, so that nothing goes on without it."""
+    """The first of Ctrl-C, SIGTERM and a closed terminal interrupts this process; what comes after it does nothing.
+
+    It would cut off the clean-up, which has bounds: a closed terminal says so twice, and so does who is impatient.
+    Nothing is ignored, as the programs that the clean-up starts would inherit that.
+    """
+    heard = False
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
+        nonlocal heard
+        if not heard:
+            heard = True
+            raise KeyboardInterrupt
 
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in _RAISING:
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP, and means it
             signal.signal(number, interrupt)
 

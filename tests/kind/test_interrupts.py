@@ -1,4 +1,4 @@
-"""Whoever is interrupted while it starts something knows afterwards what it has started."""
+"""Whoever is interrupted knows what it has started by then, and is interrupted once."""
 
 from __future__ import annotations
 
@@ -8,15 +8,57 @@ from collections.abc import Iterator
 
 import pytest
 
-from drakit_kind.interrupts import held_back
+from drakit_kind.interrupts import end_in_order_on_signals, held_back
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @pytest.fixture(autouse=True)
 def _raised() -> Iterator[None]:
-    """SIGINT raises here, whatever this run was told."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """SIGINT raises here and the others are as in a program that was just started, whatever this run was told."""
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("first", _ENDING)
+def test_what_comes_after_the_first_signal_cuts_no_clean_up_off(first: signal.Signals) -> None:
+    """A closed terminal says so twice, and so does who is impatient."""
+    end_in_order_on_signals()
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(first)
+    for number in _ENDING:
+        signal.raise_signal(number)
+    with held_back():
+        signal.raise_signal(signal.SIGINT)
+    # Handled, not ignored: programs that the clean-up starts would inherit that.
+    assert all(callable(signal.getsignal(number)) for number in _ENDING)
+
+
+def test_signals_that_come_while_something_starts_interrupt_once() -> None:
+    end_in_order_on_signals()
+
+    def start() -> None:
+        with held_back():
+            signal.raise_signal(signal.SIGHUP)
+            signal.raise_signal(signal.SIGHUP)
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    signal.raise_signal(signal.SIGHUP)
+
+
+@pytest.mark.parametrize("number", _ENDING)
+def test_what_this_program_was_told_to_ignore_does_not_end_it(number: signal.Signals) -> None:
+    """nohup ignores SIGHUP, and a script's background job SIGINT."""
+    signal.signal(number, signal.SIG_IGN)
+    end_in_order_on_signals()
+    signal.raise_signal(number)
+    assert signal.getsignal(number) is signal.SIG_IGN
 
 
 def test_an_interrupt_is_raised_at_the_end_of_the_block_and_as_ever_after_it() -> None:

@@ -217,7 +217,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGINT)  # its workers too, as a terminal does
     try:
-        process.wait(_TEARDOWN_SECONDS)
+        with _raising():  # what comes after the first signal does nothing by itself
+            process.wait(_TEARDOWN_SECONDS)
     except (subprocess.TimeoutExpired, KeyboardInterrupt):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -227,6 +228,14 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
     """SIGINT interrupts us and what we start: a script's background job ignores it, and so would its children."""
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    with _raising() if ignored else contextlib.nullcontext():
+        yield
+
+
+@contextlib.contextmanager
+def _raising() -> Iterator[None]:
+    """SIGINT raises, whatever it does otherwise."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
