@@ -99,7 +99,7 @@ class LocalCluster:
     def start(self) -> None:
         """Start the process and wait until its nodes are Ready and its drivers registered."""
         began = time.monotonic()
-        _check(self._spec, self._home, self._report)
+        check(self._spec, self._home, self._report)
         self._refuse_running()
         _check_port(self._spec.port)
         self._undo()
@@ -182,7 +182,7 @@ class LocalCluster:
         return DriverProcess(spec, self.kubeconfig, self._home.nodes, self._home.directory)
 
 
-def _check(spec: ClusterSpec, home: ClusterHome, report: Report) -> None:
+def check(spec: ClusterSpec, home: ClusterHome, report: Report) -> None:
     """Refuse what cannot start before anything does: in the supervisor's log it would be hard to find."""
     check_names(spec)
     if spec.token is not None and not _TOKEN.fullmatch(spec.token):

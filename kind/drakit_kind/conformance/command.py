@@ -10,6 +10,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -262,7 +263,7 @@ def _run_all(
     from drakit_kind.conformance.runs import INTERRUPTED, run
 
     for configuration in configurations:
-        prepare(configuration, options, lambda text: click.echo(f"kind: {text}"))
+        prepare(configuration, options, partial(_tell_step, configuration.backend))
     runs = []
     for number, configuration in enumerate(configurations, start=1):
         click.secho(f"{number} of {len(configurations)}: {configuration.label}", bold=True)
@@ -270,6 +271,10 @@ def _run_all(
         if runs[-1].problem == INTERRUPTED:
             break
     return runs
+
+
+def _tell_step(backend: Backend, text: str) -> None:
+    click.echo(f"{backend}: {text}")
 
 
 def _judged(runs: list[Run]) -> list[Run]:

@@ -2,47 +2,99 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
-from collections.abc import Sequence
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
 
 from drakit_kind.backends import real_components
-from drakit_kind.cluster import ClusterError, ClusterSpec, Report
+from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Report
 from drakit_kind.conformance.pytest_options import last_of
-from drakit_kind.conformance.runs import Configuration
+from drakit_kind.conformance.runs import Configuration, suite
 from drakit_kind.control_plane.flags import PROGRAMS
+
+# Options of pytest that choose among the stories.
+_CHOOSING = ("-k", "-m", "--deselect")
 
 
 def prepare(configuration: Configuration, options: Sequence[str], report: Report) -> None:
-    """Make the images of a cluster in kind; raise ``ClusterError`` where programs or Docker are missing.
+    """Make the images of a cluster in kind; raise ``ClusterError`` or ``FeatureGateError`` for what cannot start.
 
-    ``options`` are the user's for pytest. Rows of the matrix have clusters of several versions; each speaks for itself.
+    That is what a start would refuse, and where programs or Docker are missing. ``options`` are the user's for pytest.
     """
-    if configuration.kubeconfig is not None or configuration.matrix:
+    if configuration.kubeconfig is not None:
         return
-    spec = ClusterSpec(
-        version=configuration.version,
-        real=real_components(configuration.backend, configuration.real),
-        kubernetes_dir=last_of(options, "--kubernetes-dir"),
-    )
+    spec = _cluster_of(configuration, options)
     if configuration.backend == "kind":
         _require_kind(spec, last_of(options, "--kind-bin"))
         _make_images(spec, last_of(options, "--kind-image"), report)
-    else:
-        _require_programs(spec)
+        return
+    _require_programs(spec, ((component, spec.version) for component in sorted(spec.real)))
+    _require_start(spec, report)
+    if configuration.matrix and not any(option.startswith(_CHOOSING) for option in options):
+        _require_programs(spec, _of_rows(spec))
 
 
-def _require_programs(spec: ClusterSpec) -> None:
+def _cluster_of(configuration: Configuration, options: Sequence[str]) -> ClusterSpec:
+    from drakit_api.features import parse_gates
+    from drakit_kind.cluster import minor_version
+    from drakit_kind.features_off import NEEDED, to_turn_on
+
+    minor = configuration.emulated or minor_version(configuration.version)
+    is_needed = configuration.gates == NEEDED  # known when the stories are, but they are gates of this version
+    return ClusterSpec(
+        version=configuration.version,
+        real=real_components(configuration.backend, configuration.real),
+        kubernetes_dir=last_of(options, "--kubernetes-dir"),
+        nodes=["node-1"],
+        emulated_version=configuration.emulated,
+        gates=to_turn_on((), minor) if is_needed else parse_gates(configuration.gates),
+    )
+
+
+def _require_programs(spec: ClusterSpec, of: Iterator[tuple[Component, str]]) -> None:
     from drakit_kind.kubernetes.assets import assets_of
 
-    for component in sorted(spec.real):
+    for component, version in of:
         for program in PROGRAMS[component]:
-            assets_of(spec, spec.version).path(program)
+            assets_of(spec, version).path(program)
+
+
+def _require_start(spec: ClusterSpec, report: Report) -> None:
+    """What a start on this machine asks for, in a directory like that of a cluster of tests."""
+    from drakit_kind import local
+    from drakit_kind.home import ClusterHome
+
+    home = ClusterHome.temporary()
+    try:
+        local.check(spec, home, report)
+    finally:
+        shutil.rmtree(home.directory, ignore_errors=True)
+
+
+def _of_rows(spec: ClusterSpec) -> Iterator[tuple[Component, str]]:
+    """The components of the matrix that are real here, with their versions; the suite is no part of this package."""
+    sys.path.insert(0, str(suite().parent))
+    try:
+        rows = importlib.import_module("e2e.matrix.rows").ROWS
+    finally:
+        sys.path.pop(0)
+    for row in rows:
+        if row.own_gate or (row.containers and "kubelet" not in spec.real):
+            continue  # the row is left out
+        changes = [change for phase in row.phases for change in phase.changes]
+        for component in sorted(spec.real):
+            yield component, row.version_of(component)
+            yield from ((component, each.version) for each in changes if each.component == component and each.version)
 
 
 def _require_kind(spec: ClusterSpec, named: str | None) -> None:
     """Before images are made, which takes minutes."""
+    from drakit_kind.kind.config import check_components
     from drakit_kind.kind.program import kind_program
 
+    check_components(spec)
     if importlib.util.find_spec("pytest_kind") is None:
         raise ClusterError("pytest-kind is not installed: pip install 'drakit[kind]'")
     kind_program(spec, named)

@@ -26,6 +26,8 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.conformance import command, junit, page, preparation, runs
 from drakit_kind.conformance.records import Outcome, Record, read
 from drakit_kind.conformance.runs import Configuration, Run
+from drakit_kind.kubernetes.assets import Assets
+from drakit_kind.nodes import requirements
 from e2e.matrix.__main__ import main as matrix
 
 _SUITE = """
@@ -570,12 +572,21 @@ def test_a_wheel_has_the_suite_where_an_installed_drakit_looks_for_it(
         (["--", "--cluster-kubeconfig=config"], "with --kubeconfig of drakit conformance"),
         (["--", "-k", "pool", "--junitxml", "mine.xml"], "--junitxml after --: say it before, with --output of"),
         (["--feature-gates", "DRAPartitionableDevices"], "missing bool value for DRAPartitionableDevices"),
+        (["--feature-gates", "NoSuch=true"], "unrecognized feature gate: NoSuch"),
+        (["--feature-gates", "needed", "--kubernetes-version", "1.33.0"], "1.33"),
+        (["--kubernetes-version", "1.33.0"], "1.33"),
+        (["--kubernetes-version", "foo"], "Kubernetes version 'foo': write it as 1.37.1"),
+        (["--", "--emulated-version", "1.38"], "1.38"),
+        (["--", "--real", "apiserver"], "a real API server needs real controllers"),
+        (["--cluster", "kind", "--", "--real", "scheduler"], "in kind, only the scheduler can be drakit's"),
     ],
 )
 def test_what_cannot_be_judged_ends_with_status_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(runs, "_ended", Mock(side_effect=AssertionError("a run began")))
+    monkeypatch.setattr(preparation, "_make_images", Mock(side_effect=AssertionError("images are made")))
     ended = CliRunner().invoke(main, ["conformance", *arguments])
     assert ended.exit_code == 2, ended.output
     assert isinstance(ended.exception, SystemExit)
@@ -596,3 +607,33 @@ def test_what_a_cluster_in_kind_needs_is_looked_for_before_images_are_made(
     monkeypatch.setattr(preparation, "_make_images", Mock(side_effect=AssertionError("images are made")))
     with pytest.raises(ClusterError, match=re.escape(says)):
         preparation.prepare(Configuration(backend="kind"), options, Mock())
+
+
+@pytest.fixture
+def lacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Root on a machine without mounts and cgroups, with a build of all versions but 1.34.3."""
+    built = tmp_path / "kube-apiserver"
+    monkeypatch.setattr(Assets, "find", lambda assets, name: None if assets.version == "1.34.3" else built)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    refusal = Mock(side_effect=ClusterError("this machine lacks what real nodes need"))
+    monkeypatch.setattr(requirements, "check_machine", refusal)
+    monkeypatch.setenv("DRAKIT_HOME", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.mark.parametrize("matrix", [False, True])
+def test_what_real_nodes_need_of_the_machine_is_looked_for_before_the_stories(lacking: Path, matrix: bool) -> None:
+    with pytest.raises(ClusterError, match="this machine lacks what real nodes need"):
+        preparation.prepare(Configuration(backend="binaries", matrix=matrix), ["-k", "mixins"], Mock())
+    preparation.prepare(Configuration(backend="binaries", matrix=matrix, real="scheduler"), ["-k", "mixins"], Mock())
+    preparation.prepare(Configuration(matrix=matrix), [], Mock())
+    assert list(lacking.iterdir()) == []
+
+
+@pytest.mark.parametrize("chosen", [["-k", "1.36.3"], ["-mlong"], ["--deselect=x"]])
+def test_programs_of_all_rows_of_the_matrix_are_looked_for_before_the_first(lacking: Path, chosen: list[str]) -> None:
+    """Where the user has chosen among the rows, each speaks for itself."""
+    rows = Configuration(backend="binaries", matrix=True, real="scheduler")
+    with pytest.raises(ClusterError, match=r"no kube-scheduler of Kubernetes 1\.34\.3; `drakit kubernetes build 1\.34"):
+        preparation.prepare(rows, [], Mock())
+    preparation.prepare(rows, chosen, Mock())
