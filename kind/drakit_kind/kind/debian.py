@@ -38,13 +38,15 @@ PACKAGES = (
 )  # fmt: skip
 
 _DEBOOTSTRAP_SECONDS = 1200.0
-_UMOUNT_SECONDS = 30.0
+_MOUNT_SECONDS = 30.0
 _LEFT_OUT = re.compile(
     r"(dev|proc|sys|run|tmp|boot|home|media|mnt|srv)/.+"
     r"|usr/share/(doc|man|info|locale|lintian|bug)/.+"
     r"|var/(cache|log|tmp)/.+|var/lib/apt/lists/.+"
 )
 _DEPENDENCY = re.compile(r"[a-z0-9][a-z0-9+.-]+")
+# What debootstrap says where Debian's keys are not here, or too old.
+_NO_KEYS = re.compile(r"^E: (Keyring-based check was requested|Release signed by unknown key)", re.MULTILINE)
 _VIRTUAL_TOP = ("bin", "lib", "lib32", "lib64", "libx32", "sbin")
 
 
@@ -106,23 +108,39 @@ def _make(file: Path, report: Report, mirror: str) -> None:
 
 
 def _debootstrap(root: Path, mirror: str, log: Path) -> None:
-    command = ["debootstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", SUITE, str(root), mirror]
+    # By itself it runs what it cannot check, as root, where Debian's keys are not here.
+    options = ["--variant=minbase", "--force-check-gpg", f"--include={','.join(PACKAGES)}"]
+    command = [*_own_mounts(), "debootstrap", *options, SUITE, str(root), mirror]
     log.unlink(missing_ok=True)
     try:
         status = run_in_session(command, log, timeout=_DEBOOTSTRAP_SECONDS)
     except subprocess.TimeoutExpired:
         raise ClusterError(f"debootstrap did not end within {_DEBOOTSTRAP_SECONDS:.0f} s; see {log}") from None
     if status:
-        last = log.read_text(errors="replace").splitlines()[-3:]
-        raise ClusterError(f"debootstrap failed with status {status}: {' / '.join(last)}; all of it is in {log}")
+        said = log.read_text(errors="replace")
+        last = " / ".join(said.splitlines()[-3:])
+        keys = "; to check packages it needs Debian's keys: `apt-get install debian-archive-keyring`"
+        way_out = keys if _NO_KEYS.search(said) else ""
+        raise ClusterError(f"debootstrap failed with status {status}: {last}{way_out}; all of it is in {log}")
+
+
+def _own_mounts() -> list[str]:
+    """What a command is run with so that the kernel takes its mounts away with it, however it ends."""
+    alone = ["unshare", "--mount", "--propagation", "private"]
+    try:
+        output([*alone, "true"], timeout=_MOUNT_SECONDS)
+    except ClusterError:  # root of a container who may not do this may not mount, either
+        return []
+    return alone
 
 
 def _remove(root: Path) -> None:
     """Remove a root; what is mounted in one that was interrupted belongs to the machine and must not be emptied."""
+    resolved = root.resolve()  # as the kernel names it
     for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
         target = Path(line.split()[1].replace("\\040", " "))
-        if target.is_relative_to(root):
-            output(["umount", "--lazy", str(target)], timeout=_UMOUNT_SECONDS)
+        if target.is_relative_to(resolved):
+            output(["umount", "--lazy", str(target)], timeout=_MOUNT_SECONDS)
     if root.exists():
         shutil.rmtree(root)
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
 import tarfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +17,8 @@ from drakit_kind.cluster import ClusterError, silent
 from drakit_kind.kind import debian
 from drakit_kind.kind.debian import PackageFiles
 from tests.kind.kind.debian_root import write_root
+
+_SECONDS = 30.0
 
 
 @pytest.fixture
@@ -99,7 +105,8 @@ def test_a_root_of_the_user_is_taken_as_it_is(root: Path, tmp_path: Path, monkey
 def _debootstrap(directory: Path, script: str) -> None:
     directory.mkdir()
     program = directory / "debootstrap"
-    program.write_text(f"#!/bin/sh\n# --variant --include SUITE ROOT MIRROR\n{script}\n")
+    # OPTION... SUITE ROOT MIRROR
+    program.write_text(f'#!/bin/sh\noptions="$*"\nwhile [ $# -gt 2 ]; do shift; done\nroot=$1\n{script}\n')
     program.chmod(0o755)
 
 
@@ -109,7 +116,7 @@ def test_the_root_is_made_once_and_without_what_a_container_does_not_need(
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     _debootstrap(
         tmp_path / "bin",
-        'mkdir -p "$4/etc" "$4/usr/share/doc/x" "$4/proc"; echo root >"$4/etc/passwd"; echo x >"$4/usr/share/doc/x/y"',
+        'mkdir "$root"; cd "$root"; mkdir -p etc usr/share/doc/x proc; echo >etc/passwd; echo >usr/share/doc/x/y',
     )
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     file = debian.root_tar(tmp_path / "cache", silent)
@@ -125,7 +132,7 @@ def test_another_recipe_takes_the_place_of_what_nobody_uses_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    _debootstrap(tmp_path / "bin", 'mkdir -p "$4"')
+    _debootstrap(tmp_path / "bin", 'mkdir -p "$root"')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     cache = tmp_path / "cache"
     killed = cache / "debian" / "bookworm-of-a-killed-one.root"
@@ -142,8 +149,92 @@ def test_another_recipe_takes_the_place_of_what_nobody_uses_any_more(
 
 def test_a_root_that_fails_leaves_nothing_but_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    _debootstrap(tmp_path / "bin", 'mkdir -p "$4"; echo "E: no such suite"; exit 1')
+    _debootstrap(tmp_path / "bin", 'mkdir -p "$root"; echo "E: no such suite"; exit 1')
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     with pytest.raises(ClusterError, match="debootstrap failed with status 1: E: no such suite; all of it is in"):
         debian.root_tar(tmp_path / "cache", silent)
     assert sorted(path.suffix for path in (tmp_path / "cache" / "debian").iterdir()) == ["", ".log"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "W: Cannot check Release signature; keyring file not available /usr/share/keyrings/debian-archive-keyring.gpg\n"
+        "E: Keyring-based check was requested; aborting accordingly",
+        "E: Release signed by unknown key (key id F8D2585B8783D481)\n"
+        "   The specified keyring /usr/share/keyrings/debian-archive-keyring.gpg may be incorrect or out of date.\n"
+        "   You can find the latest Debian release key at https://ftp-master.debian.org/keys.html",
+    ],
+    ids=["no keyring", "an old keyring"],
+)
+def test_packages_that_cannot_be_checked_are_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str
+) -> None:
+    """Their scripts run as root, and come over HTTP; by itself debootstrap would only warn of a missing keyring."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    check = 'case " $options " in *" --force-check-gpg "*) echo "$said"; exit 1 ;; esac; mkdir "$root"'
+    _debootstrap(tmp_path / "bin", f"said='{said}'\n{check}")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    with pytest.raises(ClusterError, match=r"debootstrap failed .*`apt-get install debian-archive-keyring`; all of it"):
+        debian.root_tar(tmp_path / "cache", silent)
+
+
+@pytest.fixture
+def _mounts(tmp_path: Path) -> Iterator[None]:
+    """Nothing stays mounted below the test's directory, whatever it does."""
+    yield
+    for mounted in _mounted_below(tmp_path):
+        subprocess.run(["umount", "--lazy", mounted], check=True)
+
+
+def _mounted_below(directory: Path) -> list[Path]:
+    lines = Path("/proc/self/mounts").read_text().splitlines()
+    return [path for line in lines if (path := Path(line.split()[1])).is_relative_to(directory.resolve())]
+
+
+_KILLED = """
+import sys
+from pathlib import Path
+from drakit_kind.cluster import silent
+from drakit_kind.kind import debian
+debian.root_tar(Path(sys.argv[1]), silent)
+"""
+_needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, for mounts")
+
+
+@_needs_root
+@pytest.mark.usefixtures("_mounts")
+def test_what_debootstrap_has_mounted_goes_with_it_also_when_it_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounting = 'mkdir -p "$root/proc"; mount -t tmpfs drakit-test "$root/proc"'
+    _debootstrap(tmp_path / "bin", f"{mounting}; touch {tmp_path}/mounted; exec cat {tmp_path}/fifo")
+    os.mkfifo(tmp_path / "fifo")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    with subprocess.Popen([sys.executable, "-c", _KILLED, str(tmp_path / "cache")]) as build:
+        deadline = time.monotonic() + _SECONDS
+        while not (tmp_path / "mounted").exists():
+            assert time.monotonic() < deadline
+            assert build.poll() is None
+            time.sleep(0.02)
+        build.kill()
+    assert _mounted_below(tmp_path) == []
+
+
+@_needs_root
+@pytest.mark.usefixtures("_mounts")
+def test_what_is_mounted_in_an_unfinished_root_is_not_emptied_although_the_cache_is_a_link(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As debootstrap of an earlier drakit left it, and its bind mounts are directories of the machine."""
+    _debootstrap(tmp_path / "bin", 'mkdir "$root"')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    machine, mounted = tmp_path / "machine", tmp_path / "disk" / "debian" / "killed.root" / "proc"
+    for directory in (machine, mounted):
+        directory.mkdir(parents=True)
+    (machine / "file").touch()
+    subprocess.run(["mount", "--bind", machine, mounted], check=True)
+    (tmp_path / "cache").symlink_to("disk")
+    debian.root_tar(tmp_path / "cache", silent)
+    assert (machine / "file").exists()
+    assert not mounted.parent.exists()

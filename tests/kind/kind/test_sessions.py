@@ -106,7 +106,7 @@ def test_debootstrap_ends_with_the_command_that_needs_it(
 ) -> None:
     program = tmp_path / "programs" / "debootstrap"
     program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nmkdir -p "$4/etc"\nset -- {tmp_path / "pids"}\nexec {_quoted(_SLOW)} "$@"\n')
+    program.write_text(f'#!/bin/sh\nmkdir -p "$5/etc"\nset -- {tmp_path / "pids"}\nexec {_quoted(_SLOW)} "$@"\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
