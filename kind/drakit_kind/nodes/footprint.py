@@ -20,7 +20,7 @@ from pathlib import Path
 from drakit_kind.cluster import ClusterError
 from drakit_kind.home import CLUSTER_VARIABLE, base_directory
 from drakit_kind.nodes.cgroups import hierarchies
-from drakit_kind.nodes.leftovers import MARK, RECORDS, raised_settings
+from drakit_kind.nodes.leftovers import MARK, RECORDS, before_raised
 from drakit_kind.nodes.mounts import mounts
 from drakit_kind.nodes.namespaces import COVERED, SETTINGS
 from drakit_kind.nodes.tools import tool
@@ -127,8 +127,14 @@ def _files() -> Iterator[str]:
 
 def _settings() -> Iterator[str]:
     """As they will be when the last cluster is gone: one that runs beside the one looked for may end meanwhile."""
-    raised = raised_settings()
     for setting in _SETTINGS:
         with suppress(OSError):
-            now = Path("/proc/sys", setting).read_text().strip()
-            yield f"setting {setting} = {raised.get(setting, now)}"
+            yield f"setting {setting} = {_as_it_will_be(Path('/proc/sys', setting), setting)}"
+
+
+def _as_it_will_be(file: Path, setting: str) -> int:
+    while True:
+        now = int(file.read_text())
+        later = before_raised(setting, now)
+        if int(file.read_text()) == now:  # else a cluster began or ended while we looked
+            return later

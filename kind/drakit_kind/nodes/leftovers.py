@@ -174,18 +174,37 @@ def _locked_file(records: Path) -> Iterator[None]:
         except FileNotFoundError:  # the last cluster removed the directory just now
             continue
         with os.fdopen(descriptor, "r+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            _lock(file, records / "lock")
             if os.fstat(file.fileno()).st_nlink == 0:
                 continue
             yield
             return
 
 
+def _lock(file: IO[str], path: Path) -> None:
+    deadline = time.monotonic() + bounds.UNDO_WAIT
+    while True:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"another process has {path} for more than {bounds.UNDO_WAIT:.0f} s; `fuser {path}` names it: "
+                    "is it stopped?"
+                ) from None
+            time.sleep(_PAUSE)
+        else:
+            return
+
+
 def make_directory(journal: Journal, path: Path) -> None:
     """A directory of the machine that has to be there, to be removed by the last cluster that wanted it."""
-    if path.is_dir() and not (path / MARK).exists():
+    effect: Effect = {"effect": "directory", "path": str(path)}
+    # Another cluster's may not have its mark yet, where that was killed.
+    ours = (path / MARK).exists() or _subject(effect) in _subjects_of_others(journal.path)
+    if path.is_dir() and not ours:
         return
-    journal.write({"effect": "directory", "path": str(path)})
+    journal.write(effect | ({} if path.exists() else {"absent": True}))
     path.mkdir(exist_ok=True)
     (path / MARK).write_text(
         "An empty directory over which drakit's nodes mount their own; removed with the last one.\n"
@@ -196,7 +215,7 @@ def raise_setting(journal: Journal, setting: str, least: int) -> None:
     """Let a number below /proc/sys be at least ``least`` until the last cluster that wanted that is gone."""
     file = SYSCTL / setting
     found = int(file.read_text())
-    before = raised_settings(journal.path.parent).get(setting, found)
+    before = before_raised(setting, found, journal.path.parent)
     if found >= least and before == found:
         return
     raised = max(found, least)
@@ -221,10 +240,11 @@ def enable_controllers(journal: Journal, found: Sequence[Hierarchy]) -> None:
         cgroups.enable(directory, offered)
 
 
-def raised_settings(records: Path = RECORDS) -> dict[str, int]:
-    """What the settings were that clusters of this machine have raised."""
+def before_raised(setting: str, now: int, records: Path = RECORDS) -> int:
+    """What a setting was before clusters of this machine raised it to what it is ``now``, or that, if others set it."""
     effects = [effect for path in _journals(records) for effect in _effects(path) if effect["effect"] == "setting"]
-    return {effect["name"]: effect["from"] for effect in effects}
+    raised = {effect["to"]: effect["from"] for effect in effects if effect["name"] == setting}
+    return int(raised.get(now, now))
 
 
 def _unknown(effect: Effect) -> None:
@@ -240,9 +260,9 @@ def _undo_cgroup(effect: Effect) -> None:
 def _undo_directory(effect: Effect) -> None:
     path = Path(effect["path"])
     mark = path / MARK
-    if mark.exists():
-        mark.unlink()
-        with suppress(OSError):  # somebody else uses it by now
+    if mark.exists() or effect.get("absent"):
+        mark.unlink(missing_ok=True)
+        with suppress(OSError):  # somebody else uses it by now, or it was never made
             path.rmdir()
 
 

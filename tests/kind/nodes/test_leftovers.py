@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import leftovers
 from drakit_kind.nodes.leftovers import Effect, Journal, Undo
@@ -184,6 +185,24 @@ def test_a_directory_goes_with_the_last_cluster_that_wanted_it(records: Path, tm
     assert [path.name for path in used.iterdir()] == ["of-somebody-else"]
 
 
+def test_a_directory_goes_although_its_cluster_was_killed_before_it_was_marked(records: Path, tmp_path: Path) -> None:
+    """Unless somebody uses it, or another cluster wants it."""
+    names = ("unused", "used", "wanted")
+    unused, used, wanted = directories = [tmp_path / name for name in names]
+    killed, another = (Journal.create(tmp_path / name, records) for name in ("killed", "another"))
+    for directory in directories:
+        leftovers.make_directory(killed, directory)
+        (directory / leftovers.MARK).unlink()
+    (used / "of-somebody-else").touch()
+    leftovers.make_directory(another, wanted)
+    killed.undo()
+    assert not unused.exists()
+    assert [path.name for path in used.iterdir()] == ["of-somebody-else"]
+    assert wanted.is_dir()
+    another.undo()
+    assert not wanted.exists()
+
+
 def test_a_setting_comes_back_with_the_last_cluster_that_wanted_it(records: Path, settings: Path) -> None:
     clusters = [Journal.create(records.parent / name, records) for name in ("one", "two")]
     for cluster in clusters:
@@ -219,3 +238,41 @@ def test_a_setting_that_the_administrator_changed_meanwhile_stays(records: Path,
     settings.write_text("10000\n")
     cluster.undo()
     assert settings.read_text() == "10000\n"
+
+
+def test_what_the_administrator_set_under_one_cluster_is_what_comes_back_after_another(
+    records: Path, settings: Path
+) -> None:
+    first, second = (Journal.create(records.parent / name, records) for name in ("one", "two"))
+    leftovers.raise_setting(first, "instances", 8192)
+    settings.write_text("524288\n")
+    leftovers.raise_setting(second, "instances", 8192)
+    assert leftovers.before_raised("instances", 524288, records) == 524288
+    first.undo()
+    second.undo()
+    assert settings.read_text() == "524288\n"
+
+
+def test_what_the_administrator_lowered_under_one_cluster_is_what_comes_back_after_another(
+    records: Path, settings: Path
+) -> None:
+    first, second = (Journal.create(records.parent / name, records) for name in ("one", "two"))
+    leftovers.raise_setting(first, "instances", 8192)
+    settings.write_text("512\n")
+    leftovers.raise_setting(second, "instances", 8192)
+    assert settings.read_text() == "8192"
+    first.undo()
+    second.undo()
+    assert settings.read_text() == "512"
+
+
+def test_whoever_keeps_the_lock_of_the_machine_is_waited_for_with_a_bound(
+    records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a process that was stopped (SIGSTOP) while it had it."""
+    cluster = journal(records)
+    monkeypatch.setattr(bounds, "UNDO_WAIT", 0.1)
+    with leftovers.machine_lock(records), pytest.raises(ClusterError, match=f"{records}/lock"):
+        cluster.undo()
+    cluster.undo()
+    assert not records.exists()
