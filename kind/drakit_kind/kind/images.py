@@ -49,35 +49,38 @@ def node_images(spec: ClusterSpec, image: str | None, report: Report) -> NodeIma
     """
     versions = {spec.version, spec.version_of("kubelet")}
     if image is None:
-        unbuilt = sorted(version for version in versions if not _is_built(spec, version))
-        make, chosen = not unbuilt, {}
-        builds = ", ".join(f"`drakit kubernetes build {version}`" for version in unbuilt)
-        way_out = f"or build the binaries for local ones: {builds}"
+        lacks = [lack for version in sorted(versions) if (lack := _lack(spec, version))]
+        make, chosen = not lacks, {}
+        way_out = f"name another with --kind-image, or have all made here: {', '.join(lacks)}"
     else:
-        _pull_missing(image, "name another with --kind-image")
+        _pull_missing(image, "name another with --kind-image", report)
         make, chosen = node_image.is_ours(image), {spec.version: image}
         way_out = f"it was asked for as {image} was not made by drakit; without --kind-image all are made here"
     for version in sorted(versions - chosen.keys()):
         if not make:
             chosen[version] = f"{_STOCK}:v{version}"
-            _pull_missing(chosen[version], way_out)
-        elif _is_built(spec, version):
-            chosen[version] = node_image.build(assets_of(spec, version), report)
-        else:
+            _pull_missing(chosen[version], way_out, report)
+        elif lack := _lack(spec, version):
             raise ClusterError(
-                f"{image} was made by drakit, and {_STOCK}:v{version} has another pod network; build the binaries for "
-                f"an image that goes with it: `drakit kubernetes build {version}`"
+                f"{image} was made by drakit, and {_STOCK}:v{version} has another pod network; for an image that goes "
+                f"with it, {lack}"
             )
+        else:
+            chosen[version] = node_image.build(assets_of(spec, version), report)
     return NodeImages(chosen, dns=not make)
 
 
-def _is_built(spec: ClusterSpec, version: str) -> bool:
-    return assets_of(spec, version).find("kubeadm") is not None
+def _lack(spec: ClusterSpec, version: str) -> str:
+    """The first binary without which no node image can be made here, with the way out; empty if all are there."""
+    assets = assets_of(spec, version)
+    lacking = next((name for name in node_image.BINARIES if assets.find(name) is None), None)
+    return f"{lacking} of Kubernetes {version} is missing: {assets.remedy(lacking)}" if lacking else ""
 
 
-def _pull_missing(image: str, way_out: str) -> None:
+def _pull_missing(image: str, way_out: str, report: Report) -> None:
     if image_labels(image) is not None:
         return
+    report(f"pulling {image}")
     try:
         docker("pull", "--quiet", image, timeout=_PULL_SECONDS)
     except ClusterError as error:

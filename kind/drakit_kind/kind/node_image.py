@@ -27,7 +27,8 @@ from drakit_kind.turns import one_at_a_time, scratch_directory
 # A registry name that no one else can own: kind tries to pull what it builds from.
 _REPOSITORY = "localhost/drakit-node"
 INPUTS_LABEL = "drakit.inputs"
-_BINARIES = (
+# What docs/kind.md names: without all of these no image is made.
+BINARIES = (
     "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubeadm", "kubelet", "kubectl",
     "etcd", "pause", "containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap",
     "ptp", "kind",
@@ -56,9 +57,11 @@ def build(assets: Assets, report: Report, *, name: str | None = None, base: Path
     with what is cached.
     """
     check_daemon()
-    binaries = [assets.path(each) for each in _BINARIES]  # before anything that takes long
+    with _or_a_registrys(assets.version):  # before anything that takes long
+        binaries = [assets.path(each) for each in BINARIES]
     module = kind_module(kind_version(assets.path("kind")))
-    root = base or _debian_root(assets.version, report)
+    with _or_a_registrys(assets.version):
+        root = base or debian.root_tar(cache_directory(), report)
     inputs = _digest([root, *binaries, *_recipe()], module.version)
     name = name or default_name(assets.version)
     directory = cache_directory() / "kind"
@@ -82,9 +85,11 @@ def build(assets: Assets, report: Report, *, name: str | None = None, base: Path
     return name
 
 
-def _debian_root(version: str, report: Report) -> Path:
+@contextmanager
+def _or_a_registrys(version: str) -> Iterator[None]:
+    """Errors for want of what an image is made of name the other way to one."""
     try:
-        return debian.root_tar(cache_directory(), report)
+        yield
     except ClusterError as error:
         raise ClusterError(
             f"{error}; where a registry can be reached, tests take its image: `--kind-image kindest/node:v{version}`"

@@ -22,11 +22,11 @@ def kind_program(spec: ClusterSpec, named: str | Path | None) -> Path:
                 "is drakit's build or the kind in PATH"
             )
         return Path(program).absolute()
-    if (built := assets_of(spec, spec.version).find("kind")) is not None:
+    assets = assets_of(spec, spec.version)
+    if (built := assets.find("kind")) is not None:
         return built
     if (program := shutil.which("kind")) is None:
         raise ClusterError(
-            "there is no kind in PATH; install it, name one with --kind-bin, or build it: "
-            f"`drakit kubernetes build {spec.version} --only kind`"
+            f"there is no kind in PATH; install it, or name one with --kind-bin; or {assets.remedy('kind')}"
         )
     return Path(program).absolute()

@@ -139,7 +139,9 @@ def test_the_release_has_what_kind_reads(assets: Assets, module: KindModule, roo
 def test_a_missing_binary_is_named_before_anything_is_built(assets: Assets, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node_image, "check_daemon", lambda: None)
     (assets.own[0] / "kube-proxy").unlink()
-    with pytest.raises(ClusterError, match=r"there is no kube-proxy of Kubernetes 1\.37\.1"):
+    with pytest.raises(
+        ClusterError, match=r"there is no kube-proxy of Kubernetes 1\.37\.1(.|\n)*`--kind-image kindest/node:v1\.37\.1`"
+    ):
         node_image.build(assets, print)
 
 

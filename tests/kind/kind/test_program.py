@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,12 @@ def test_a_name_of_no_program_is_refused_before_anything_is_asked_for(
     assert fake.calls == []
 
 
-def test_without_any_the_error_says_the_ways_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("version", ["1.37.1", "1.36.3", "1.35.1"])
+def test_without_any_the_error_says_the_ways_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """kind is in the module of the newest version only, and serves all."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ClusterError, match=r"no kind in PATH; install it.*--kind-bin.*build 1\.37\.1 --only kind"):
-        kind_program(SPEC, None)
+    with pytest.raises(
+        ClusterError,
+        match=r"no kind in PATH; install it.*--kind-bin.*`drakit kubernetes build 1\.37\.1` builds it .*`--only kind`",
+    ):
+        kind_program(replace(SPEC, version=version), None)
