@@ -22,6 +22,7 @@ from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.process import tied
 
 Object = dict[str, Any]
+PROGRAM = "dra-test-driver"
 _STOP_SECONDS = 20
 
 
@@ -31,7 +32,7 @@ def running(cluster: Cluster, home: ClusterHome, api: Api, node: str, name: str,
 
     It is there once it has published its slice, also one without devices.
     """
-    program = find_assets(cluster.spec.version).path("dra-test-driver")
+    program = find_assets(cluster.spec.version).path(PROGRAM)
     kubelet = home.nodes / node
     command = [
         str(program),

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import click
 
-from drakit_kind.cluster import COMPONENTS
+from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION
 from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.readable_errors import readable_errors
 from e2e.interchange.combination import COMBINATIONS
+from e2e.interchange.kubernetes_driver import PROGRAM as TEST_DRIVER
 from e2e.matrix import table
 from e2e.matrix.revision import revision
 from e2e.matrix.row import Row
@@ -27,7 +28,8 @@ from e2e.matrix.rows import ROWS
 _ROOT = Path(__file__).parents[2]
 _RESULTS = _ROOT / "build" / "matrix"
 _PAGE = _ROOT / "docs" / "compatibility.md"
-_BACKENDS = ("embedded", "binaries")
+_BINARIES = "binaries"
+_BACKENDS = ("embedded", _BINARIES)
 # Only when asked for: each row would wait a minute for its cluster of containers.
 _SLOW = "kind"
 _COMBINATIONS = "interchange"
@@ -53,14 +55,14 @@ def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) 
     whole = not backends and not pytest_options
     backends = backends or _BACKENDS
     sources = revision(_ROOT)
-    if whole:
+    if _BINARIES in backends:
         with readable_errors():
-            _build(ROWS)
+            _build(ROWS if whole else _chosen(pytest_options), combinations=whole)
     _RESULTS.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     good = [_run("matrix", backend, backend, jobs, pytest_options) for backend in backends]
     if whole:
-        good.append(_run("interchange", _COMBINATIONS, "binaries", jobs, pytest_options))
+        good.append(_run("interchange", _COMBINATIONS, _BINARIES, jobs, pytest_options))
         today = datetime.now(UTC).date()
         _write(table.Making(day=today, seconds=time.monotonic() - began, revision=sources))
     for name in (*backends, *([_COMBINATIONS] if whole else [])):
@@ -68,14 +70,24 @@ def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) 
     sys.exit(0 if all(good) else 1)
 
 
-def _build(rows: Iterable[Row]) -> None:
+def _chosen(options: Sequence[str]) -> list[Row]:
+    """The rows that options of pytest choose; none where it does not understand them, as it will say itself."""
+    command = [sys.executable, "-m", "pytest", "e2e/matrix", "--cluster", _BINARIES, "--collect-only", "-q", *options]
+    listed = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
+    return [row for row in ROWS if any(line.endswith(f"[{row.name}]") for line in listed)]
+
+
+def _build(rows: Iterable[Row], *, combinations: bool) -> None:
     """Build what is missing of any version; a directory that the user names comes first, as everywhere."""
     versions = {row.version_of(component) for row in rows for component in COMPONENTS}
     versions |= {change.version for row in rows for phase in row.phases for change in phase.changes if change.version}
     # The newest comes first: what is not of Kubernetes, such as etcd, is built with it for all of them.
-    for version in sorted(versions, reverse=True):
+    for version in sorted({*versions, KUBERNETES_VERSION} if versions else (), reverse=True):
+        programs = {program for component in COMPONENTS for program in PROGRAMS[component]}
+        if combinations and version == KUBERNETES_VERSION:
+            programs.add(TEST_DRIVER)
         assets = find_assets(version)
-        if any(assets.find(program) is None for component in COMPONENTS for program in PROGRAMS[component]):
+        if any(assets.find(program) is None for program in programs):
             subprocess.run([sys.executable, "-m", "drakit_kind", "kubernetes", "build", version], check=True)
 
 

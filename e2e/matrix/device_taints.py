@@ -106,11 +106,10 @@ def _tolerated_for(seconds: int) -> Object:
 
 
 def eviction(stage: Stage) -> Iterator[None]:
-    """On, and taints of a rule and of a slice evict; off in the controllers, which leave pods alone; on again."""
+    """On, and taints of a rule and of a slice evict; rules off in the controllers; taints off there; on again."""
     stage.layout(_FAILING)
     stage.runs(_device("patient", "failing", _tolerated_for(3600)))
-    stage.creates(_device("hasty", "failing", _tolerated_for(1)))
-    stage.evicted("hasty")
+    _slices_evict(stage, "hasty")
     stage.runs(_device("first", "good"))
     # To be left alone takes a toleration of this very effect; one of all effects counts for scheduling only.
     stage.runs(_device("tolerant", "good", {**_TOLERATION, "effect": "NoExecute"}))
@@ -119,15 +118,47 @@ def eviction(stage: Stage) -> Iterator[None]:
     yield
 
     stage.api.delete(DEVICE_TAINT_RULES, "all-good")
+    stage.runs(_device("unruled", "good"))
+    stage.api.create(_rule("all-good", "NoExecute", pool=stage.node))
+    _slices_evict(stage, "hasty-still")
+    stage.check_survivors()
+    stage.ends("unruled")
+    yield
+
+    stage.api.delete(DEVICE_TAINT_RULES, "all-good")
     stage.runs(_device("second", "good"))
-    stage.runs(_device("hasty-again", "failing", _tolerated_for(1)))
     stage.api.create(_rule("all-good", "NoExecute", pool=stage.node))
     stage.waits(_device("third", "good"), _NOTHING_FITS)
-    # What other controllers do with a pod that came later takes longer than an eviction.
-    await_controllers(stage.api)
-    stage.check_survivors()
+    _slices_leave_alone(stage, "hasty-again")
     stage.lets_go("second", "hasty-again")
     yield
 
     stage.evicted("second")
     stage.evicted("hasty-again")
+
+
+def eviction_by_slices(stage: Stage) -> Iterator[None]:
+    """On, and the taint of a slice evicts; off in the controllers, which leave pods alone; on again."""
+    stage.layout(_FAILING)
+    stage.runs(_device("patient", "failing", _tolerated_for(3600)))
+    _slices_evict(stage, "hasty")
+    yield
+
+    _slices_leave_alone(stage, "hasty-again")
+    stage.lets_go("hasty-again")
+    yield
+
+    stage.evicted("hasty-again")
+
+
+def _slices_evict(stage: Stage, name: str) -> None:
+    stage.creates(_device(name, "failing", _tolerated_for(1)))
+    stage.evicted(name)
+
+
+def _slices_leave_alone(stage: Stage, name: str) -> None:
+    """The second for which its toleration holds began when the taint was set, long ago."""
+    stage.runs(_device(name, "failing", _tolerated_for(1)))
+    # What other controllers do with a pod that came later takes longer than an eviction.
+    await_controllers(stage.api)
+    stage.check_survivors()

@@ -93,7 +93,19 @@ _EVICTION = replace(
     story=device_taints.eviction,
     phases=[
         Phase(name="on"),
-        Phase(name="controllers off", changes=off("controllers", gates=_BOTH_TAINT_GATES)),
+        Phase(name="rules off in the controllers", changes=off("controllers", gates=["DRADeviceTaintRules"])),
+        Phase(name="all taints off there", changes=off("controllers", gates=_BOTH_TAINT_GATES)),
+        Phase(name="on again", changes=back("controllers")),
+    ],
+)
+# Of a version that has no rules by default.
+_SLICE_EVICTION = replace(
+    _TAINTS,
+    name="device-taint-eviction",
+    story=device_taints.eviction_by_slices,
+    phases=[
+        Phase(name="on"),
+        Phase(name="controllers off", changes=off("controllers", gates=["DRADeviceTaints"])),
         Phase(name="on again", changes=back("controllers")),
     ],
 )
@@ -269,7 +281,12 @@ _FRACTIONAL_CAPACITY = Row(
     source="KEP-5075",
     story=fractional_capacity.rollout,
     gates={"DRAFractionalCapacityRange": True},
-    phases=in_the_scheduler("DRAFractionalCapacityRange"),
+    phases=[
+        Phase(name="on"),
+        Phase(name="scheduler off", changes=off("scheduler", gates=["DRAFractionalCapacityRange"])),
+        Phase(name="API server off too", changes=off("apiserver", gates=["DRAFractionalCapacityRange"])),
+        Phase(name="all on again", changes=back("apiserver", "scheduler")),
+    ],
 )
 _LOCKED_GATES = Row(
     name="locked-gates",
