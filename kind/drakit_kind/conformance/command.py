@@ -298,7 +298,7 @@ def _tell(run: Run) -> None:
     text = "; ".join(filter(None, (run.counted, run.problem)))
     click.secho(f"{run.configuration.label}: {text}", fg="green" if run.passed else "red")
     for record in run.records:
-        if record.outcome == "failed":
+        if record.outcome == "failed" and not (run.problem and record.no_cluster):
             click.echo(f"  {record.capability}: {record.title}")
 
 

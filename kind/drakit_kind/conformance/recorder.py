@@ -5,7 +5,7 @@ Workers of pytest-xdist send their reports to one process, which writes; what th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pytest
 from drakit_kind.conformance.records import STORY, Outcome, Record
 
 _UNSORTED = "other"
+_NO_CLUSTER = "no_cluster"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,6 +39,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if marker is not None:
             name, source, gates = _described(*marker.args, **marker.kwargs)
             item.user_properties += [("capability", name), ("source", source), ("gates", ",".join(gates))]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Note why a story could not begin whose cluster did not start: fixtures that are there are in its arguments."""
+    report = yield
+    wants = "cluster" in getattr(item, "fixturenames", ()) and "cluster" not in getattr(item, "funcargs", {})
+    if report.failed and call.when == "setup" and call.excinfo is not None and wants:
+        why = str(call.excinfo.value).partition("\n")[0]
+        report.user_properties.append((_NO_CLUSTER, why or call.excinfo.typename))
+    return report
 
 
 def _described(name: str, source: str, gates: Sequence[str] = ()) -> tuple[str, str, Sequence[str]]:
@@ -75,6 +89,7 @@ def _record(report: pytest.TestReport) -> Record:
         seconds=report.duration,
         versions=said.get("versions", ""),
         phases=said.get("phases", ""),
+        no_cluster=said.get(_NO_CLUSTER, ""),
         reason=_reason(report) if outcome == "skipped" else "",
         details=report.longreprtext if outcome == "failed" else "",
         evidence=[(title, text) for title, text in report.sections if text.strip()] if outcome == "failed" else [],

@@ -21,7 +21,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One story. ``reason`` is why it was skipped; ``details`` and ``evidence`` (titled texts) are of a failure.
 
     ``versions`` and ``phases`` are of a story that says itself what it runs on, as rows of the matrix do: e.g. "1.36.3
-    with 1.37.1", and what is changed while it runs.
+    with 1.37.1", and what is changed while it runs. ``no_cluster`` is why the cluster did not start that it asked for.
     """
 
     test: str
@@ -33,6 +33,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     versions: str = ""
     phases: str = ""
     reason: str = ""
+    no_cluster: str = ""
     details: str = ""
     evidence: list[tuple[str, str]] = []
 

@@ -177,7 +177,7 @@ def _at_once(configuration: Configuration, jobs: int | None) -> list[str]:
 
 
 def _problem(status: int, records: Sequence[Record]) -> str:
-    failed = any(record.outcome == "failed" for record in records)
+    failed = [record for record in records if record.outcome == "failed"]
     if status == _FAILED and not failed:
         # As a module that cannot be imported, in a worker; or a story that ended the process.
         return "pytest failed outside of any story; what it says stands above"
@@ -187,6 +187,8 @@ def _problem(status: int, records: Sequence[Record]) -> str:
         return NO_STORY
     if all(record.outcome == "skipped" for record in records):
         return f"every story was left out, the first because: {records[0].reason}"
+    if failed and all(record.no_cluster for record in failed):
+        return f"the cluster did not start: {failed[0].no_cluster}"
     return ""
 
 

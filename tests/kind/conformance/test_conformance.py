@@ -323,6 +323,64 @@ def test_is_expected_to_fail():
 """
 
 
+_WITHOUT_CLUSTER = """
+import pytest
+from drakit_kind.cluster import ClusterError
+
+@pytest.fixture(scope="session")
+def cluster():
+    raise ClusterError("cluster pytest: no port is free\\nthe end of its log")
+
+@pytest.fixture
+def api(cluster):
+    pass
+
+@pytest.fixture
+def broken():
+    raise RuntimeError("another matter")
+
+def test_one(cluster):
+    pass
+
+def test_two(api):
+    pass
+
+def test_without():
+    pass
+
+def test_other(broken):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "status", "says"),
+    [
+        (
+            "one or two",
+            2,
+            "2 failed; the cluster did not start: cluster pytest: no port is free\nconformance/",
+        ),
+        ("one or without", 2, "1 passed, 1 failed; the cluster did not start: "),
+        ("not two", 1, "1 passed, 2 failed\n"),
+    ],
+)
+def test_a_cluster_that_does_not_start_is_no_failure_of_the_stories(
+    tmp_path: Path, chosen: str, status: int, says: str
+) -> None:
+    """It is no judgement: page, XML and exit status say so."""
+    suite = tmp_path / "e2e"
+    suite.mkdir()
+    (suite / "test_it.py").write_text(_WITHOUT_CLUSTER)
+    command = [sys.executable, "-c", _OTHER_SUITE, str(suite), "conformance", "--jobs", "2", "--", "-k", chosen]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path)
+    assert ended.returncode == status, ended.stdout + ended.stderr
+    assert f"embedded 1.37.1: {says}" in ended.stdout
+    suites = ElementTree.parse(tmp_path / "conformance" / "junit.xml").getroot()
+    reasons = [error.get("message", "") for error in suites[-1].iter("error")]
+    assert any(reason.startswith("the cluster did not start: ") for reason in reasons) == (status == 2)
+
+
 _INTERRUPTED = """
 import os, pathlib, signal, time
 import pytest
