@@ -411,6 +411,7 @@ ROWS: list[Row] = [
     *(_at(version, _PRIORITIZED_LIST) for version in ("1.36.3", "1.35.4", "1.34.3")),
     *(_at(version, _PARTITIONABLE) for version in ("1.37.1", "1.36.3", "1.35.4", "1.34.3")),
     *(_at(version, _TAINTS) for version in ("1.37.1", "1.36.3")),
+    _at("1.36.3", _SLICE_EVICTION),
     _at("1.37.1", _TAINT_RULES),
     _at("1.37.1", _EVICTION),
     *(_at(version, _CONSUMABLE_CAPACITY) for version in ("1.37.1", "1.36.3")),

@@ -148,7 +148,12 @@ def check_names(spec: ClusterSpec) -> None:
 
 
 def check_nodes(driver: DriverSpec, spec: ClusterSpec) -> None:
-    """Raise ``ClusterError`` for a driver on nodes that the cluster does not have."""
+    """Raise ``ClusterError`` for a driver on no node, or on nodes that the cluster does not have."""
+    if not driver.nodes:
+        raise ClusterError(
+            f"driver {driver.name or driver.profile}: it needs a node to run on; "
+            f"this cluster has {in_short(spec.nodes) or 'none'}"
+        )
     if unknown := sorted(set(driver.nodes) - set(spec.nodes)):
         raise ClusterError(
             f"driver {driver.name or driver.profile}: no node {', '.join(unknown)}; "

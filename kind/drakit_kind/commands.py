@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from drakit_kind.backends import LOCAL, Local, real_components, started_components
+from drakit_kind.backends import LOCAL
 from drakit_kind.cluster import (
     COMPONENTS,
     KUBERNETES_VERSION,
@@ -19,7 +19,6 @@ from drakit_kind.cluster import (
     Component,
     DriverSpec,
     Report,
-    checked_name,
     cleaning_up_after,
     in_short,
     silent,
@@ -28,12 +27,10 @@ from drakit_kind.home import ClusterHome, base_directory
 from drakit_kind.interrupts import end_in_order_on_signals
 from drakit_kind.kubeconfig import KubeconfigError
 from drakit_kind.readable_errors import readable_errors
+from drakit_kind.up_options import DEFAULT_NODES, TPU_NODES, spec_of
 
 if TYPE_CHECKING:
     from drakit_kind.local import LocalCluster
-
-_TPU_NODES = 4
-_DEFAULT_NODES = 1 + _TPU_NODES
 
 _name = click.option(
     "--name", default="default", show_default=True, help="Which cluster; several can run side by side."
@@ -89,7 +86,7 @@ def cluster() -> None:
 @click.option(
     "--nodes",
     type=click.IntRange(0, 5000),
-    default=_DEFAULT_NODES,
+    default=DEFAULT_NODES,
     show_default=True,
     metavar="K",
     help="Nodes, node-1 to node-K. 0 with --no-scheduler: API server and controllers only.",
@@ -118,8 +115,8 @@ def cluster() -> None:
     "drivers",
     multiple=True,
     metavar="PROFILE[@NODE,...]",
-    help="A driver to run, see `drakit driver profiles`; may be repeated.  [default: dgx-a100 on each node "
-    f"but the last {_TPU_NODES}, which form a tpu-v6e-4x4]",
+    help="A driver to run, see `drakit driver profiles`; may be repeated, on other nodes.  [default: dgx-a100 on each "
+    f"node; of more than {TPU_NODES}, the last {TPU_NODES} form a tpu-v6e-4x4]",
 )
 @click.option(
     "--kubeconfig",
@@ -132,12 +129,15 @@ def cluster() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Keep the cluster's files here, also after `down`. Default: a private directory that `down` removes.",
 )
-@click.option("--no-scheduler", is_flag=True, help="Start no scheduler.")
+@click.option("--scheduler/--no-scheduler", default=True, show_default=True, help="Start a scheduler, or none.")
 @click.option("--no-driver", is_flag=True, help="Start no driver: no devices.")
 def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options: Any) -> None:
     """Start a cluster in the background and point kubectl at it.
 
     With the defaults it has one node with a DGX A100 (8 GPUs, MIG) and four nodes that form a TPU v6e 4x4 pool.
+
+    A cluster of this --name (or in this --data-dir) that ended, or whose data `down` left, is continued: options that
+    are not named are then as they were, whatever the defaults below say.
 
     \b
     drakit cluster up --nodes 2 --driver a30@node-1 --driver h100-80gb@node-2
@@ -151,61 +151,24 @@ def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options
     end_in_order_on_signals()
     with readable_errors():
         home = _home(name, data_dir)
-        spec = _spec(checked_name(name), **options)
+        continues = home.spec_file.exists()
+        spec = spec_of({"name": name, **options}, _named({"name": name, **options}), home)
         _refuse_layouts(spec.drivers, home)
-        spec = _continued(spec, home)
         path = kubeconfig_file or kubeconfig.default_path()
         running = _start_and_tell(spec, home, path)
-    click.echo(f"cluster {name} is ready after {running.ready_seconds:.2f} s: {running.url}, {len(spec.nodes)} nodes")
+    seconds = f"{running.ready_seconds:.2f} s"
+    click.echo(f"cluster {spec.name} is ready after {seconds}: {running.url}, {len(spec.nodes)} nodes")
+    if continues:
+        click.echo(f"  it continues what was in {home.directory}; options that were not named are those of before")
     for driver in spec.drivers:
         click.echo(f"  {driver.profile} on {in_short(driver.nodes)}")
-    click.echo(f"kubectl uses it now: context drakit-{name} in {path}")
+    click.echo(f"kubectl uses it now: context drakit-{spec.name} in {path}")
 
 
-def _spec(
-    name: str,
-    *,
-    backend: Local,
-    real: str | None,
-    kubernetes_dir: Path | None,
-    nodes: int,
-    feature_gates: str,
-    runtime_config: str,
-    drivers: Sequence[str],
-    no_scheduler: bool,
-    no_driver: bool,
-    **fields: Any,
-) -> ClusterSpec:
-    """What the options of ``up`` say; ``fields`` are those that a spec has as they are."""
-    from drakit_api.features import parse_gates
-    from drakit_embedded.runtime_config import parse as runtime_config_of
-
-    names = [f"node-{number}" for number in range(1, nodes + 1)]
-    wanted = [_driver_spec(text, names) for text in drivers] or _default_drivers(names)
-    spec = ClusterSpec(
-        name=name,
-        real=real_components(backend, real),
-        kubernetes_dir=str(kubernetes_dir.absolute()) if kubernetes_dir else None,
-        nodes=names,
-        gates=parse_gates(feature_gates),
-        runtime_config=runtime_config_of(runtime_config),
-        scheduler=not no_scheduler,
-        drivers=[] if no_driver else wanted,
-        **fields,
-    )
-    _refuse_ignored(spec, real)
-    return spec
-
-
-def _refuse_ignored(spec: ClusterSpec, real: str | None) -> None:
-    """What was asked for and would have no effect; a backend's own choice of components is not asked for."""
-    if real is not None and (unused := sorted(spec.real.difference(started_components(spec)))):
-        option = {"scheduler": "--no-scheduler", "kubelet": "--nodes 0"}[unused[0]]
-        raise ClusterError(f"--real {real}: with {option} there is no {unused[0]}; leave one of them out")
-    if spec.kubernetes_dir and not spec.real:
-        raise ClusterError(
-            "--kubernetes-dir: all components are drakit's own; say with --cluster binaries or --real which are not"
-        )
+def _named(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the options that stand on the command line."""
+    source = click.get_current_context().get_parameter_source
+    return {name: value for name, value in options.items() if source(name) is not ParameterSource.DEFAULT}
 
 
 def _refuse_layouts(drivers: Sequence[DriverSpec], home: ClusterHome) -> None:
@@ -365,23 +328,3 @@ def _others(home: ClusterHome) -> str:
     others = sorted(path.name for path in named if path != home.directory and (path / "cluster.json").exists())
     hint = f"there are: {', '.join(others)}" if others else "start one with `drakit cluster up`"
     return f"; {hint} ({home.directory} was looked at)"
-
-
-def _continued(spec: ClusterSpec, home: ClusterHome) -> ClusterSpec:
-    """Keep token and port of an earlier run in the same place, so that kubeconfigs made for it stay valid."""
-    earlier = home.read_spec()
-    if earlier is None:
-        return spec
-    return replace(spec, token=spec.token or earlier.token, port=spec.port or earlier.port)
-
-
-def _default_drivers(nodes: list[str]) -> list[DriverSpec]:
-    tpu = nodes[-_TPU_NODES:] if len(nodes) > _TPU_NODES else []
-    gpu = nodes[: len(nodes) - len(tpu)]
-    specs = [DriverSpec(profile="dgx-a100", nodes=gpu)] if gpu else []
-    return specs + ([DriverSpec(profile="tpu-v6e-4x4", nodes=tpu)] if tpu else [])
-
-
-def _driver_spec(text: str, nodes: list[str]) -> DriverSpec:
-    profile, _, chosen = text.partition("@")
-    return DriverSpec(profile=profile, nodes=chosen.split(",") if chosen else nodes)

@@ -15,7 +15,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from drakit_kind.cluster import (
     silent,
 )
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
-from drakit_kind.drivers import DriverProcess, pools_of
+from drakit_kind.drivers import DriverProcess, driver_name, pools_of
 from drakit_kind.home import ClusterHome
 from drakit_kind.known_gates import driver_gates
 from drakit_kind.ports import free_port
@@ -206,8 +206,22 @@ def check(spec: ClusterSpec, home: ClusterHome, report: Report) -> None:
     for component in started_components(spec):
         check_component(spec, component, Behaviour.of(spec, component))
     for driver in spec.drivers:
-        pools_of(driver)
         driver_gates(spec, driver)
+    _check_drivers(spec.drivers)
+
+
+def _check_drivers(drivers: Sequence[DriverSpec]) -> None:
+    """A kubelet knows drivers by their names: of two with one name on a node, the second would not start."""
+    there: dict[tuple[str, str], DriverSpec] = {}
+    for driver in drivers:
+        name = driver_name(driver)
+        for node in driver.nodes:
+            other = there.setdefault((name, node), driver)
+            if other is not driver:
+                raise ClusterError(
+                    f"drivers {other.profile} and {driver.profile} are both {name} on {node}; name nodes of its own "
+                    "for each (--driver PROFILE@NODE,...)"
+                )
 
 
 def check_component(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:

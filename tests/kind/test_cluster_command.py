@@ -109,6 +109,16 @@ def test_two_clusters_run_side_by_side(drakit: Drakit, home: Path) -> None:
             ["cluster", "up", "--feature-gates", "DRAPrioritizedList=false"],
             "cannot set feature gate DRAPrioritizedList to false, feature is locked to true",
         ),
+        (
+            ["cluster", "up", "--driver", "a30", "--driver", "h100-80gb@node-5,node-1"],
+            "drivers a30 and h100-80gb are both gpu.nvidia.com on node-1; name nodes of its own for each "
+            "(--driver PROFILE@NODE,...)",
+        ),
+        (
+            ["cluster", "up", "--nodes", "0", "--driver", "a30"],
+            "driver a30: it needs a node to run on; this cluster has none",
+        ),
+        (["cluster", "up", "--driver", "a30", "--no-driver"], "--no-driver: with --driver there is one"),
         (["cluster", "up", "--emulated-version", "1.20"], "1.20"),
         (["cluster", "up", "--token", "two words"], "--token: use visible ASCII characters without spaces"),
         (["cluster", "up", "--token", "line\nbreak"], "--token: use visible ASCII characters without spaces"),
@@ -165,6 +175,22 @@ def test_of_a_cluster_that_ended_it_is_said_how_to_see_why_and_to_continue_it(dr
     )
     assert "apiserver started" in drakit("cluster", "logs", "--name", "red").stdout
     shutil.rmtree(blue.directory)
+
+
+def test_a_cluster_that_was_killed_is_continued_as_it_was(drakit: Drakit, home: Path) -> None:
+    drakit("cluster", "up", "--nodes", "2", "--driver", "a30@node-2", "--no-scheduler", "--emulated-version", "1.36")
+    cluster = ClusterHome(home / "state" / "default")
+    before, pid = cluster.read_spec(), cluster.running_pid()
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    assert ended(pid, seconds=20)
+    shown = drakit("cluster", "up").stdout
+    assert re.match(r"cluster default is ready after .*, 2 nodes\n", shown)
+    assert f"it continues what was in {cluster.directory}; options that were not named are those of before" in shown
+    assert "  a30 on node-2\n" in shown
+    assert cluster.read_spec() == before
+    refused = drakit("cluster", "up", "--cluster", "binaries", code=1)
+    assert "no other one can continue with them" in refused.stderr
 
 
 def test_temporary_clusters_are_nobodys_to_take(drakit: Drakit, home: Path) -> None:

@@ -26,7 +26,10 @@ from drakit_kind.turns import one_at_a_time, scratch_directory
 
 # A registry name that no one else can own: kind tries to pull what it builds from.
 _REPOSITORY = "localhost/drakit-node"
+_BASE_REPOSITORY = f"{_REPOSITORY}-base"
 INPUTS_LABEL = "drakit.inputs"
+# The cache directory of who has the turn; other caches' builds have theirs, at the same daemon.
+_BUILD_LABEL = "drakit.node-image.build"
 # What docs/kind.md names: without all of these no image is made.
 BINARIES = (
     "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubeadm", "kubelet", "kubectl",
@@ -69,8 +72,8 @@ def build(assets: Assets, report: Report, *, name: str | None = None, base: Path
         if (image_labels(name) or {}).get(INPUTS_LABEL) == inputs:
             report(f"{name} is there already, made from the same")
             return name
-        base_name = f"{_REPOSITORY}-base:{inputs[:12]}"
-        with scratch_directory(directory, "node-image-") as scratch, _only_while_building(base_name):
+        base_name = f"{_BASE_REPOSITORY}:{inputs[:12]}-{_digest([], str(directory))[:12]}"
+        with scratch_directory(directory, "node-image-") as scratch, _only_while_building():
             report("base image: Debian with systemd, containerd and kind's own files")
             _load_base(base_name, root, module, assets, scratch, inputs)
             report("component images: kube-apiserver and the others, as kubeadm expects them")
@@ -111,22 +114,23 @@ def _digest(files: list[Path], *texts: str) -> str:
 
 
 @contextmanager
-def _only_while_building(base_name: str) -> Iterator[None]:
+def _only_while_building() -> Iterator[None]:
     """Take away the images and containers of the build, also when it fails or is interrupted, or another was killed."""
-    _remove_build(base_name)
+    _remove_builds()
     try:
         yield
     finally:
-        _remove_build(base_name)
+        _remove_builds()
 
 
-def _remove_build(base_name: str) -> None:
-    for image in (f"{base_name}-built", base_name):
-        if image_labels(image) is not None:
-            # The same inputs give the same base image: nodes of a cluster may be made from it, too.
-            remove_containers(f"ancestor={image}", f"name=^{_CONTAINER}")
-            with suppress(ClusterError):  # what another image is made from stays, without this name
-                docker("rmi", image)
+def _remove_builds() -> None:
+    ours = f"label={_BUILD_LABEL}={cache_directory()}"
+    # Containers have the labels of their image; somebody may have made a cluster's nodes from it.
+    remove_containers(ours, f"name=^{_CONTAINER}")
+    arguments = ["--filter", ours, "--filter", f"reference={_BASE_REPOSITORY}", "--format", "{{.Repository}}:{{.Tag}}"]
+    for image in docker("image", "ls", *arguments).split():
+        with suppress(ClusterError):  # what another image is made from stays, without this name
+            docker("rmi", image)
 
 
 def _load_base(name: str, root: Path, module: KindModule, assets: Assets, scratch: Path, inputs: str) -> None:
@@ -141,7 +145,7 @@ def _load_base(name: str, root: Path, module: KindModule, assets: Assets, scratc
         entrypoint=["/usr/local/bin/entrypoint", "/sbin/init"],
         env={"container": "docker", "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
         stop_signal="SIGRTMIN+3",
-        labels={INPUTS_LABEL: inputs},
+        labels={INPUTS_LABEL: inputs, _BUILD_LABEL: str(cache_directory())},
     )
     archive = scratch / "base.tar"
     write_images(archive, [image])
@@ -163,6 +167,6 @@ def _replace_manifests(built: str, name: str) -> None:
     container = docker("create", "--name", f"{_CONTAINER}drakit-{built.rpartition(':')[2]}", built).strip()
     try:
         docker("cp", "-", f"{container}:/", stdin=layer.getvalue(), timeout=_COPY_SECONDS)
-        docker("commit", container, name, timeout=_COPY_SECONDS)
+        docker("commit", "--change", f"LABEL {_BUILD_LABEL}=", container, name, timeout=_COPY_SECONDS)
     finally:
         docker("rm", "--force", "--volumes", container)

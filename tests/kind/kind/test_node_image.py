@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import tarfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -158,28 +159,76 @@ def test_without_a_debian_root_the_error_names_the_image_of_a_registry(
         node_image.build(assets, silent)
 
 
-def test_a_build_removes_its_own_containers_and_no_cluster_made_from_the_same(
+@pytest.fixture
+def built(
     fake: FakeDocker, assets: Assets, module: KindModule, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same inputs give the same base image, so nodes of a running cluster may be made from it."""
-    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
+) -> Callable[[str, str], list[str]]:
+    """Builds with a cache directory and answers of docker: the calls. What is loaded is ``loaded.tar`` there."""
     monkeypatch.setattr(node_image, "kind_version", lambda kind: module.version)
     monkeypatch.setattr(node_image, "kind_module", lambda version: module)
-    fake.answers("""case "$*" in
+
+    def build(cache: str, answers: str) -> list[str]:
+        monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / cache))
+        fake.answers(f"""case "$*" in
 *inspect*) echo null ;;
-ps*name=^kind-build-*) echo unfinished ;;
-ps*) echo unfinished node-of-a-cluster ;;
 create*) echo container ;;
+load*) cp "$4" {tmp_path / cache}/loaded.tar ;;
+{answers}
 esac""")
-    assert node_image.build(assets, silent, base=root) == "localhost/drakit-node:v1.37.1"
-    removed = {word for call in fake.calls if call.startswith("rm ") for word in call.split()[1:]}
+        before = len(fake.calls)
+        assert node_image.build(assets, silent, base=root) == "localhost/drakit-node:v1.37.1"
+        return fake.calls[before:]
+
+    return build
+
+
+def test_a_build_removes_its_own_containers_and_no_cluster_made_of_its_image(
+    built: Callable[[str, str], list[str]],
+) -> None:
+    """An image's containers have its labels."""
+    calls = built("cache", "ps*name=^kind-build-*) echo unfinished ;;\nps*) echo unfinished node-of-a-cluster ;;")
+    removed = {word for call in calls if call.startswith("rm ") for word in call.split()[1:]}
     assert removed == {"--force", "--volumes", "unfinished", "container"}
-    (created,) = [call for call in fake.calls if call.startswith("create")]
+    (created,) = [call for call in calls if call.startswith("create")]
     assert created.startswith("create --name kind-build-drakit-")
-    assert fake.calls[-1] == "image prune --force --filter label=drakit.inputs"
-    # What a killed build has left is gone before the same names are taken again.
-    order = [call.split()[0] for call in fake.calls]
-    assert order.index("rm") < order.index("load")
+    assert calls[-1] == "image prune --force --filter label=drakit.inputs"
+
+
+def test_what_a_killed_build_left_goes_with_the_next_one_of_the_same_cache_whatever_that_makes(
+    built: Callable[[str, str], list[str]], tmp_path: Path
+) -> None:
+    base = "localhost/drakit-node-base"
+    left = f"{base}:0f0f0f0f0f0f {base}:0f0f0f0f0f0f-built"
+    calls = built("cache", f"""ps*) echo left ;;\n"image ls "*reference={base}*) echo {left} ;;""")
+    order = [call.split()[0] for call in calls]
+    gone = calls[: order.index("load")]
+    assert "rm --force --volumes left" in gone
+    assert [f"rmi {name}" for name in left.split()] == [call for call in gone if call.startswith("rmi")]
+    ours = f"--filter label=drakit.node-image.build={tmp_path / 'cache'}"
+    assert all(ours in call for call in calls if call.startswith(("ps", "image ls")))
+    labels = _labels(tmp_path / "cache" / "loaded.tar")
+    assert f"--filter label=drakit.node-image.build={labels['drakit.node-image.build']}" == ours
+    # What is made of it belongs to no build.
+    assert any(call.startswith("commit --change LABEL drakit.node-image.build= ") for call in calls)
+
+
+def _labels(archive: Path) -> dict[str, str]:
+    with tarfile.open(archive) as tar:
+        (image,) = json.load(tar.extractfile("manifest.json"))  # type: ignore[arg-type]
+        labels: dict[str, str] = json.load(tar.extractfile(image["Config"]))["config"]["Labels"]  # type: ignore[arg-type]
+    return labels
+
+
+def test_builds_of_the_same_with_two_caches_at_once_have_nothing_in_common(
+    built: Callable[[str, str], list[str]],
+) -> None:
+    """They do not wait for each other, and the daemon's names are for all."""
+    names = [
+        {word for call in built(cache, "") if call.startswith("create") for word in call.split()[1:]} - {"--name"}
+        for cache in ("cache", "other-cache")
+    ]
+    assert all(len(each) == 2 for each in names)
+    assert not names[0] & names[1]
 
 
 def test_without_a_daemon_the_error_says_the_way_out(assets: Assets, monkeypatch: pytest.MonkeyPatch) -> None:
