@@ -66,10 +66,23 @@ def main() -> None:
             remove_after(home.directory, starter=int(sys.argv[2]))
         try:
             asyncio.run(_serve(home))
-        except (ClusterError, FeatureGateError) as error:
+        except Exception as error:
+            if not _says_what_is_wrong(error):
+                raise
             log.error("%s", with_notes(error))
             announce_failure(with_notes(error))
             raise SystemExit(1) from None
+
+
+def _says_what_is_wrong(error: Exception) -> bool:
+    """Whether its text is for users, who need no traceback."""
+    from drakit_driver.checkpoint import CheckpointError
+    from drakit_driver.plugin.sockets import PluginError
+    from drakit_embedded.kubelet.claims import CheckpointError as KubeletCheckpointError
+
+    drivers = (PluginError, CheckpointError, TimeoutError)  # one that is not ready in time says what is missing
+    known = (ClusterError, FeatureGateError, KubeletCheckpointError, *drivers)
+    return isinstance(error, known) and str(error) != ""
 
 
 if __name__ == "__main__":

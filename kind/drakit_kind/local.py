@@ -35,7 +35,7 @@ from drakit_kind.cluster import (
     silent,
 )
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
-from drakit_kind.drivers import DriverProcess, driver_name, pools_of
+from drakit_kind.drivers import DriverProcess, pools_of
 from drakit_kind.home import ClusterHome
 from drakit_kind.known_gates import driver_gates
 from drakit_kind.ports import free_port
@@ -214,7 +214,7 @@ def _check_drivers(drivers: Sequence[DriverSpec]) -> None:
     """A kubelet knows drivers by their names: of two with one name on a node, the second would not start."""
     there: dict[tuple[str, str], DriverSpec] = {}
     for driver in drivers:
-        name = driver_name(driver)
+        name = pools_of(driver)[0].driver
         for node in driver.nodes:
             other = there.setdefault((name, node), driver)
             if other is not driver:
