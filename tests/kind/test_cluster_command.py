@@ -110,7 +110,7 @@ def test_two_clusters_run_side_by_side(drakit: Drakit, home: Path) -> None:
             "cannot set feature gate DRAPrioritizedList to false, feature is locked to true",
         ),
         (
-            ["cluster", "up", "--driver", "a30", "--driver", "h100-80gb@node-5,node-1"],
+            ["cluster", "up", "--driver", "a30", "--driver", "h100-80gb@node-1,node-5"],
             "drivers a30 and h100-80gb are both gpu.nvidia.com on node-1; name nodes of its own for each "
             "(--driver PROFILE@NODE,...)",
         ),
@@ -191,6 +191,19 @@ def test_a_cluster_that_was_killed_is_continued_as_it_was(drakit: Drakit, home: 
     assert cluster.read_spec() == before
     refused = drakit("cluster", "up", "--cluster", "binaries", code=1)
     assert "no other one can continue with them" in refused.stderr
+
+
+@pytest.mark.parametrize("damaged", ["plugins/gpu.nvidia.com/checkpoint.json", "dra_manager_state"])
+def test_a_damaged_file_of_a_node_is_one_line(drakit: Drakit, home: Path, damaged: str) -> None:
+    options = ["--data-dir", str(home / "data")]
+    drakit("cluster", "up", "--nodes", "1", "--driver", "a30", *options)
+    drakit("cluster", "down", *options)
+    file = home / "data" / "n" / "node-1" / damaged
+    file.write_text("{")
+    refused = drakit("cluster", "up", *options, code=1)
+    assert refused.stderr.startswith("Error: cluster default did not start: ")
+    assert str(file) in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
 
 
 def test_temporary_clusters_are_nobodys_to_take(drakit: Drakit, home: Path) -> None:

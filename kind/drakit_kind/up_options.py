@@ -1,0 +1,105 @@
+"""What the options of ``drakit cluster up`` say; for a cluster that is there already, what they change of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from drakit_kind.backends import real_components, started_components
+from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
+from drakit_kind.home import ClusterHome
+
+TPU_NODES = 4
+DEFAULT_NODES = 1 + TPU_NODES
+
+# Of these options a spec has the value as it is.
+_AS_THEY_ARE = ("name", "version", "emulated_version", "port", "token", "tls", "scheduler")
+
+
+def spec_of(options: Mapping[str, Any], named: Mapping[str, Any], home: ClusterHome) -> ClusterSpec:
+    """The cluster to start; ``named`` are those of the options that the user has given.
+
+    What an earlier run has left in ``home`` is continued: of it all is kept that is not named.
+    """
+    earlier = home.read_spec()
+    if earlier is None:
+        spec = _changed(ClusterSpec(), options)
+    else:
+        spec = _changed(earlier, named)
+        _refuse_another_api_server(earlier, spec, home)
+    _refuse_ignored(spec, named)
+    return spec
+
+
+def _changed(spec: ClusterSpec, options: Mapping[str, Any]) -> ClusterSpec:
+    """``spec`` with what these options say."""
+    from drakit_api.features import parse_gates
+    from drakit_embedded.runtime_config import parse as runtime_config_of
+
+    fields = {name: options[name] for name in _AS_THEY_ARE if name in options}
+    if "nodes" in options:
+        fields["nodes"] = [f"node-{number}" for number in range(1, options["nodes"] + 1)]
+    if "feature_gates" in options:
+        fields["gates"] = parse_gates(options["feature_gates"])
+    if "runtime_config" in options:
+        fields["runtime_config"] = runtime_config_of(options["runtime_config"])
+    if "backend" in options or "real" in options:
+        fields["real"] = real_components(options.get("backend", "embedded"), options.get("real"))
+    if not fields.get("real", spec.real):
+        fields["kubernetes_dir"] = None  # of the programs that there were before
+    if options.get("kubernetes_dir") is not None:
+        fields["kubernetes_dir"] = str(options["kubernetes_dir"].absolute())
+    changed = replace(spec, **fields)
+    return replace(changed, drivers=_drivers(spec, list(changed.nodes), options))
+
+
+def _drivers(spec: ClusterSpec, nodes: list[str], options: Mapping[str, Any]) -> Sequence[DriverSpec]:
+    """Those that are named; else those of ``spec``, which are the default ones where they were, on all nodes."""
+    if options.get("no_driver"):
+        return []
+    if options.get("drivers"):
+        return [_driver_spec(text, nodes) for text in options["drivers"]]
+    # A spec that was read has lists where others have tuples.
+    were_default = msgspec.json.encode(spec.drivers) == msgspec.json.encode(_default_drivers(list(spec.nodes)))
+    return _default_drivers(nodes) if were_default else spec.drivers
+
+
+def _default_drivers(nodes: list[str]) -> list[DriverSpec]:
+    tpu = nodes[-TPU_NODES:] if len(nodes) > TPU_NODES else []
+    gpu = nodes[: len(nodes) - len(tpu)]
+    specs = [DriverSpec(profile="dgx-a100", nodes=gpu)] if gpu else []
+    return specs + ([DriverSpec(profile="tpu-v6e-4x4", nodes=tpu)] if tpu else [])
+
+
+def _driver_spec(text: str, nodes: list[str]) -> DriverSpec:
+    profile, _, chosen = text.partition("@")
+    return DriverSpec(profile=profile, nodes=chosen.split(",") if chosen else nodes)
+
+
+def _refuse_another_api_server(earlier: ClusterSpec, spec: ClusterSpec, home: ClusterHome) -> None:
+    """The embedded API server and etcd keep objects in files of their own: to change would lose all of them."""
+    if ("apiserver" in earlier.real) == ("apiserver" in spec.real):
+        return
+    theirs = "Kubernetes' own" if "apiserver" in earlier.real else "drakit's own"
+    raise ClusterError(
+        f"--cluster, --real: the objects of cluster {earlier.name} in {home.directory} are those of {theirs} API "
+        "server, and no other one can continue with them; leave the option out, or give another --name (with "
+        "--data-dir: another directory), or remove it before with `drakit cluster down`"
+    )
+
+
+def _refuse_ignored(spec: ClusterSpec, named: Mapping[str, Any]) -> None:
+    """What was asked for and would have no effect; a backend's own choice of components is not asked for."""
+    real = named.get("real")
+    if real is not None and (unused := sorted(spec.real.difference(started_components(spec)))):
+        option = {"scheduler": "--no-scheduler", "kubelet": "--nodes 0"}[unused[0]]
+        raise ClusterError(f"--real {real}: with {option} there is no {unused[0]}; leave one of them out")
+    if spec.kubernetes_dir and not spec.real:
+        raise ClusterError(
+            "--kubernetes-dir: all components are drakit's own; say with --cluster binaries or --real which are not"
+        )
+    if named.get("no_driver") and named.get("drivers"):
+        raise ClusterError("--no-driver: with --driver there is one; leave one of them out")
