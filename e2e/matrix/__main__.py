@@ -5,6 +5,7 @@ With options of pytest, such as ``-k 1.36.3``, only some rows run, and the page 
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 import time
@@ -14,8 +15,9 @@ from pathlib import Path
 
 import click
 
-from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION
+from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, ClusterError
 from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.kind.docker import check_daemon
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.readable_errors import readable_errors
 from e2e.interchange.combination import COMBINATIONS
@@ -30,8 +32,10 @@ _RESULTS = _ROOT / "build" / "matrix"
 _PAGE = _ROOT / "docs" / "compatibility.md"
 _BINARIES = "binaries"
 _BACKENDS = ("embedded", _BINARIES)
-# Only when asked for: each row would wait a minute for its cluster of containers.
-_SLOW = "kind"
+_KIND = "kind"
+# A gate and an emulated version, an older kubelet, another version of everything: all rows would take an hour, as each
+# waits for its cluster of containers.
+_IN_KIND = ("prioritized-list-emulating-1.36", "kubelet-1.36.3", "upgrade-1.36.3-1.37.1")
 _COMBINATIONS = "interchange"
 # Statuses of pytest that say that tests ran.
 _RAN = (0, 1)
@@ -42,13 +46,13 @@ _RAN = (0, 1)
     "--cluster",
     "backends",
     multiple=True,
-    type=click.Choice((*_BACKENDS, _SLOW)),
+    type=click.Choice((*_BACKENDS, _KIND)),
     help=f"May be repeated. Default: {' and '.join(_BACKENDS)}.",
 )
 @click.option("--jobs", default="2", show_default=True, metavar="N", help="Rows at a time; 0: in this process.")
 @click.argument("pytest_options", nargs=-1, type=click.UNPROCESSED)
 def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) -> None:
-    """Run the rows of the matrix, and every combination of fake and real parts.
+    """Run the rows of the matrix, some also in kind where Docker is, and every combination of fake and real parts.
 
     Exit status: 0 if all is as it should be, 1 otherwise.
     """
@@ -62,10 +66,13 @@ def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) 
     began = time.monotonic()
     good = [_run("matrix", backend, backend, jobs, pytest_options) for backend in backends]
     if whole:
+        missing = _missing_for_kind()
+        if not missing:
+            good.append(_run("matrix", _KIND, _KIND, "0", ["-k", " or ".join(_IN_KIND)]))
         good.append(_run("interchange", _COMBINATIONS, _BINARIES, jobs, pytest_options))
         today = datetime.now(UTC).date()
-        _write(table.Making(day=today, seconds=time.monotonic() - began, revision=sources))
-    for name in (*backends, *([_COMBINATIONS] if whole else [])):
+        _write(table.Making(day=today, seconds=time.monotonic() - began, revision=sources), missing)
+    for name in (*backends, *([_KIND, _COMBINATIONS] if whole else [])):
         click.echo(f"{name}: {table.summary(table.read(_result(name)))}")
     sys.exit(0 if all(good) else 1)
 
@@ -91,6 +98,17 @@ def _build(rows: Iterable[Row], *, combinations: bool) -> None:
             subprocess.run([sys.executable, "-m", "drakit_kind", "kubernetes", "build", version], check=True)
 
 
+def _missing_for_kind() -> str:
+    """Why no row can be told in kind here; or ""."""
+    if importlib.util.find_spec("pytest_kind") is None:
+        return "not run: pytest-kind is not installed, `make setup-kind`"
+    try:
+        check_daemon()
+    except ClusterError as error:
+        return f"not run: {error}"
+    return ""
+
+
 def _run(directory: str, name: str, backend: str, jobs: str, options: Sequence[str]) -> bool:
     """One run of pytest; whether nothing is wrong."""
     command = [sys.executable, "-m", "pytest", f"e2e/{directory}", "--cluster", backend, "-n", jobs, "-rsx"]
@@ -106,11 +124,13 @@ def _result(name: str) -> Path:
     return _RESULTS / f"{name}.xml"
 
 
-def _write(making: table.Making) -> None:
+def _write(making: table.Making, missing: str) -> None:
     runs = {backend: table.read(_result(backend)) for backend in _BACKENDS}
+    told = {} if missing else table.read(_result(_KIND))
+    in_kind = {name: told.get(name, table.Outcome("not run", 0, missing)) for name in _IN_KIND}
     told = table.read(_result(_COMBINATIONS))
     combinations = {name: told.get(name, table.NOT_RUN) for name in map(str, COMBINATIONS)}
-    _PAGE.write_text(table.page(ROWS, runs, combinations, making), encoding="utf-8")
+    _PAGE.write_text(table.page(ROWS, runs, in_kind, combinations, making), encoding="utf-8")
     click.echo(f"written: {_PAGE.relative_to(_ROOT)}")
 
 

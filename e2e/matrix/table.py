@@ -88,14 +88,16 @@ class Making:
     revision: str | None
 
 
-def page(rows: Sequence[Row], runs: Mapping[str, Outcomes], combinations: Outcomes, making: Making) -> str:
-    """The whole page. ``runs`` are the outcomes of the rows by backend."""
-    parts = [_INTRODUCTION, _made_by(runs, combinations, making)]
+def page(
+    rows: Sequence[Row], runs: Mapping[str, Outcomes], in_kind: Outcomes, combinations: Outcomes, making: Making
+) -> str:
+    """The whole page. ``runs`` are the outcomes of the rows by backend, ``in_kind`` those of some rows."""
+    parts = [_INTRODUCTION, _made_by(runs, in_kind, combinations, making)]
     for feature, of_feature in groupby(rows, key=lambda row: row.feature):
         parts.append(f"## {feature}\n")
         for (source, phases), group in groupby(of_feature, key=_alike):
             parts.append(f"Phases: {phases}\n\nSource: {source}\n\n{_rows(list(group), runs)}")
-    parts.append(_combinations(combinations))
+    parts += [_in_kind([row for row in rows if row.name in in_kind], in_kind), _combinations(combinations)]
     return "\n".join(parts)
 
 
@@ -107,9 +109,9 @@ def summary(outcomes: Outcomes) -> str:
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict]) + f", {minutes:.0f} min"
 
 
-def _made_by(runs: Mapping[str, Outcomes], combinations: Outcomes, making: Making) -> str:
+def _made_by(runs: Mapping[str, Outcomes], in_kind: Outcomes, combinations: Outcomes, making: Making) -> str:
     lines = [f"- {backend}: {summary(outcomes)}" for backend, outcomes in runs.items()]
-    lines.append(f"- combinations of both: {summary(combinations)}")
+    lines += [f"- some in kind: {summary(in_kind)}", f"- combinations of both: {summary(combinations)}"]
     again = f'{COMMAND} ARGS="-k prioritized-list-1.36.3"'
     of = f" of {making.revision}" if making.revision else ""
     took = f"{making.seconds / 60:.1f} minutes"
@@ -133,6 +135,15 @@ def _components(row: Row) -> str:
     emulated = f" emulating {row.emulated_version}" if row.emulated_version else ""
     others = [f"{component} {version}" for component, version in row.versions.items()]
     return ", ".join([f"{row.version}{emulated}", *others])
+
+
+def _in_kind(rows: Sequence[Row], outcomes: Outcomes) -> str:
+    lines = [("row", "components", "kind"), *((row.name, _components(row), str(outcomes[row.name])) for row in rows)]
+    return (
+        "## In kind\n\n"
+        "The same rows with nodes in containers and drivers in pods. Each waits half a minute and more for a cluster, "
+        "so these stand for the others.\n\n" + _table(lines)
+    )
 
 
 def _combinations(outcomes: Outcomes) -> str:

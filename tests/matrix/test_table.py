@@ -63,8 +63,9 @@ def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
         "embedded": {"first": Outcome("passed", 3), "second": Outcome("not yet", 1, f"not yet: {rows[1].not_yet}")},
         "binaries": {"first": Outcome("passed", 40, kubelet="real")},
     }
+    in_kind = {"second": Outcome("passed", 95, kubelet="real")}
     combinations = {"ours, ours, simulated, ours": Outcome("failed", 5)}
-    lines = table.page(rows, runs, combinations, _MAKING).splitlines()
+    lines = table.page(rows, runs, in_kind, combinations, _MAKING).splitlines()
     assert "- embedded: 1 passed, 1 not yet, 0 min" in lines
     assert "Minutes are those of the rows, added up; by default two run at once." in lines
     assert "## DRAThing" in lines
@@ -72,6 +73,8 @@ def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     assert "Source: KEP-1" in lines
     assert "| first | 1.37.1, kubelet 1.34.3 | passed, 3 s | passed, 40 s, real kubelet |" in lines
     assert "| second | 1.37.1 emulating 1.36 | not yet: nobody does it | not run |" in lines
+    assert "- some in kind: 1 passed, 2 min" in lines
+    assert "| second | 1.37.1 emulating 1.36 | passed, 95 s, real kubelet |" in lines
     assert "| ours | ours | simulated | ours | **failed** |" in lines
 
 
@@ -80,12 +83,12 @@ def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     [("b5f9757 + changes", "`make e2e-matrix` of b5f9757 + changes on"), (None, "`make e2e-matrix` on")],
 )
 def test_a_page_says_what_it_was_made_of_and_how_long_that_took(revision: str | None, said: str) -> None:
-    page = table.page([], {}, {}, replace(_MAKING, revision=revision))
+    page = table.page([], {}, {}, {}, replace(_MAKING, revision=revision))
     assert f"Made by {said} 2026-01-02 in 2.5 minutes; one row alone:" in page
 
 
 def test_each_seed_that_is_a_source_is_in_the_list_that_the_page_links() -> None:
-    page = table.page(ROWS, {}, {}, _MAKING)
+    page = table.page(ROWS, {}, {}, {}, _MAKING)
     assert "(architecture.md#seeds)" in page
     _, _, seeds = (_DOCS / "architecture.md").read_text(encoding="utf-8").partition("\n## Seeds\n")
     named = {
