@@ -167,6 +167,6 @@ def _replace_manifests(built: str, name: str) -> None:
     container = docker("create", "--name", f"{_CONTAINER}drakit-{built.rpartition(':')[2]}", built).strip()
     try:
         docker("cp", "-", f"{container}:/", stdin=layer.getvalue(), timeout=_COPY_SECONDS)
-        docker("commit", "--change", f"LABEL {_BUILD_LABEL}=", container, name, timeout=_COPY_SECONDS)
+        docker("commit", "--change", f'LABEL {_BUILD_LABEL}=""', container, name, timeout=_COPY_SECONDS)
     finally:
         docker("rm", "--force", "--volumes", container)
