@@ -32,7 +32,8 @@ def kind() -> None:
     drakit kind node-image 1.37.1      a node image from local binaries and Debian packages
     drakit kind driver-image           the image with driver and scheduler
 
-    Both need a Docker daemon. Tests with `--cluster kind` make what they miss by themselves.
+    The first needs a Docker daemon, the second only for a registry's base image. Tests with `--cluster kind` make what
+    they miss by themselves.
     """
 
 
@@ -62,7 +63,8 @@ def node_image(version: str, image: str | None, base: Path | None) -> None:
 def driver_image(context: click.Context, local: bool | None, base: Path | None) -> None:
     """Make the image with driver and scheduler, which clusters of kind run.
 
-    Without --local or --registry, a registry's base image is used where one can be reached, else Debian's packages.
+    Without --local or --registry, one that was made of this drakit before is taken, of either kind; else a registry's
+    base image is used where Docker has it or can pull it, else Debian's packages.
     --base means --local; the variable only says which root that is.
     """
     from drakit_kind.kind import driver_image
