@@ -105,7 +105,7 @@ class DriverProcess:
 
     def _command(self) -> list[str]:
         spec = self._spec
-        command = [sys.executable, "-m", "drakit_kind", "driver", "run", spec.profile]
+        command = [sys.executable, "-P", "-m", "drakit_kind", "driver", "run", spec.profile]
         command += [spec.layout] if spec.layout else []
         for node in spec.nodes:
             command += ["--node", node]

@@ -19,13 +19,13 @@ _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 
 
 def start(module: str, *arguments: str, log: Path) -> subprocess.Popen[bytes]:
-    """Run ``python -m MODULE ARGUMENT...`` as a guard of this process, what it prints appended to ``log`` (0600).
+    """Run ``python -P -m MODULE ARGUMENT...`` as a guard of this process, what it prints appended to ``log`` (0600).
 
     Its ``main`` begins with ``wait_for_starter``.
     """
     with private_files.append_to(log) as output:
         return subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [sys.executable, "-P", "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,

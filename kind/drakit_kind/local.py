@@ -115,7 +115,8 @@ class LocalCluster:
             raise ClusterError(f"cluster {self._spec.name} is running already; see `drakit cluster status`")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "drakit_kind.host", str(self._home.directory)]
+        # Without -P, Python would import what lies in the user's current directory.
+        command = [sys.executable, "-P", "-m", "drakit_kind.host", str(self._home.directory)]
         command += [str(os.getpid())] if self._temporary else []
         try:
             return spawn.spawn(

@@ -67,6 +67,24 @@ def test_a_killed_cluster_continues_where_it_was(cluster: LocalCluster) -> None:
         api.wait_gone(PODS, ["before", "after"])
 
 
+def test_nothing_is_imported_from_the_directory_where_a_cluster_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "msgspec.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\nraise SystemExit\n")
+    monkeypatch.chdir(tmp_path)
+    home = ClusterHome.temporary()
+    cluster = LocalCluster(ClusterSpec(nodes=["node-1"]), home)
+    try:
+        cluster.start()
+        driver = cluster.driver(DriverSpec(profile="a30", nodes=["node-1"]))
+        driver.start()
+        driver.stop()
+    finally:
+        cluster.stop()
+        shutil.rmtree(home.directory)
+    assert not (tmp_path / "imported").exists()
+
+
 def test_everything_of_a_cluster_is_private_to_its_user(cluster: LocalCluster) -> None:
     directory = cluster.home.directory
     open_to_others = [

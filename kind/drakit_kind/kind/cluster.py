@@ -328,7 +328,7 @@ class KindCluster:
     def _adapter(self, action: str, *options: str, timeout: float) -> None:
         """Create or delete, in a process of its own; what kind prints is kept among the logs."""
         log = self._home.component_log("kind")
-        command = [sys.executable, "-m", "drakit_kind.kind.pytest_kind_adapter", action, "--name", self._name]
+        command = [sys.executable, "-P", "-m", "drakit_kind.kind.pytest_kind_adapter", action, "--name", self._name]
         command += ["--directory", str(self._home.directory), "--kubeconfig", str(self.kubeconfig)]
         command += ["--kind", str(self._program or kind_program(self._spec, self._kind)), *options]
         try:

@@ -263,7 +263,8 @@ def _dependencies(report: Report, scratch: Path) -> Path:
 def _pip_install(target: Path, requirements: Iterable[str], scratch: Path) -> None:
     version = ".".join(map(str, _PYTHON))
     machine = os.uname().machine
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile", "--target", str(target)]
+    command = [sys.executable, "-P", "-m", "pip", "install", "--quiet", "--no-deps", "--no-compile"]
+    command += ["--target", str(target)]
     command += ["--only-binary=:all:", "--implementation", "cp", "--python-version", version]
     command += [word for name in _PLATFORMS for word in ("--platform", f"{name}_{machine}")]
     try:
