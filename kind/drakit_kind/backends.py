@@ -37,6 +37,14 @@ def _parsed(text: str) -> frozenset[Component]:
     return frozenset(cast("set[Component]", names))
 
 
+def refuse_unused_programs(spec: ClusterSpec) -> None:
+    """Raise ``ClusterError`` where a place of programs is named and no component is one of them."""
+    if spec.kubernetes_dir and not spec.real:
+        raise ClusterError(
+            "--kubernetes-dir: all components are drakit's own; say with --cluster binaries or --real which are not"
+        )
+
+
 def started_components(spec: ClusterSpec) -> list[Component]:
     """Those that a cluster on this machine starts: no scheduler where none is wanted, no kubelets without nodes."""
     left_out = {"scheduler": not spec.scheduler, "kubelet": not spec.nodes}

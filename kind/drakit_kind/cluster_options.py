@@ -12,6 +12,18 @@ import pytest
 if TYPE_CHECKING:  # the options are in every pytest of the environment
     from drakit_kind.cluster import ClusterSpec
 
+# What a cluster is started with, and what only one in kind is.
+STARTED_WITH = (
+    "--cluster",
+    "--real",
+    "--kubernetes-version",
+    "--kubernetes-dir",
+    "--cluster-nodes",
+    "--emulated-version",
+    "--feature-gates",
+)
+OF_KIND = ("--kind-image", "--kind-bin")
+_DEFAULT_BACKEND = "embedded"
 _DEFAULT_NODES = 5
 # Each is a container with systemd, containerd and pods of its own.
 _DEFAULT_KIND_NODES = 2
@@ -23,7 +35,7 @@ def add_options(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager
     group.addoption(
         "--cluster",
         choices=["embedded", "binaries", "kind"],
-        default="embedded",
+        default=_DEFAULT_BACKEND,
         help="backend of the `cluster` fixture (default: embedded, drakit's own components; binaries: Kubernetes' own; "
         "kind: Kubernetes in containers)",
     )
@@ -90,6 +102,22 @@ def _has_pytest_kind(pluginmanager: pytest.PytestPluginManager) -> bool:
     is_installed = importlib.util.find_spec("pytest_kind") is not None
     named = any(pluginmanager.has_plugin(name) for name in ("pytest-kind", "pytest_kind.plugin"))
     return named or (loads_all and is_installed and not pluginmanager.is_blocked("pytest-kind"))
+
+
+def refuse_ignored(config: pytest.Config) -> None:
+    """Raise ``pytest.UsageError`` for options that no cluster of this run would read."""
+    option = config.getoption
+    # pytest-kind's own fixture reads options of the same names, whatever our cluster is.
+    of_kind = [name for name in OF_KIND if option(name)] if not _has_pytest_kind(config.pluginmanager) else []
+    if option("--cluster-kubeconfig") is not None:
+        given = [name for name in STARTED_WITH if option(name) not in (None, "", _DEFAULT_BACKEND)] + of_kind
+        if given:
+            raise pytest.UsageError(
+                "the cluster of --cluster-kubeconfig is there already and stays as it is; leave that out, or "
+                + ", ".join(given)
+            )
+    elif of_kind and option("--cluster") != "kind":
+        raise pytest.UsageError(f"{of_kind[0]} is of kind clusters; add --cluster kind, or leave it out")
 
 
 def spec_of(session: pytest.Session) -> ClusterSpec:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from drakit_kind.cluster_options import add_options, spec_of
+from drakit_kind.cluster_options import add_options, refuse_ignored, spec_of
 from drakit_kind.pod_endings import end_pods
 from drakit_kind.reported import evidence, reported, teardown_failure
 
@@ -41,7 +41,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Markers of the suite; `drakit conformance` sorts by them."""
+    """Markers of the suite, by which `drakit conformance` sorts; and options that would be ignored are refused."""
+    refuse_ignored(config)
     config.addinivalue_line(
         "markers", "capability(name, source, gates=()): what a story shows, the seed or KEP it is from, its gates"
     )
@@ -175,6 +176,8 @@ def cluster(
 
     The workers of pytest-xdist share one that has components of Kubernetes; of embedded clusters each has its own.
     """
+    from drakit_kind.backends import refuse_unused_programs
+
     kubeconfig: Path | None = request.config.getoption("--cluster-kubeconfig")
     if kubeconfig is not None:
         from drakit_kind.foreign import ForeignCluster
@@ -186,6 +189,7 @@ def cluster(
             yield shared
             _end_timeout(request)
     else:
+        refuse_unused_programs(cluster_spec)
         yield start_cluster(cluster_spec)
 
 

@@ -308,4 +308,89 @@ def test_the_options_of_kind_are_there_whatever_is_loaded(
     """pytest-kind brings them too, where it is installed and loaded."""
     request.getfixturevalue(plugins)
     pytester.makepyfile("def test_it(request): assert request.config.getoption('--kind-image') == 'mine'")
-    pytester.runpytest_subprocess(*options, "--kind-image", "mine", timeout=60).assert_outcomes(passed=1)
+    options = [*options, "--cluster", "kind", "--kind-image", "mine"]
+    pytester.runpytest_subprocess(*options, timeout=60).assert_outcomes(passed=1)
+
+
+_THERE = "the cluster of --cluster-kubeconfig is there already and stays as it is; leave that out, or "
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--kind-image", "x"], "--kind-image is of kind clusters; add --cluster kind, or leave it out"),
+        (["--kind-bin=x", "--cluster=binaries"], "--kind-bin is of kind clusters; add --cluster kind, or leave it out"),
+        (["--cluster-kubeconfig", "x", "--cluster", "binaries"], f"{_THERE}--cluster"),
+        (["--cluster-kubeconfig", "x", "--kubernetes-version", "1.36.3"], f"{_THERE}--kubernetes-version"),
+        (["--cluster-kubeconfig", "x", "--feature-gates", "needed"], f"{_THERE}--feature-gates"),
+        (["--cluster-kubeconfig", "x", "--cluster-nodes=2", "--real=scheduler"], f"{_THERE}--real, --cluster-nodes"),
+        (["--cluster-kubeconfig", "x", "--emulated-version", "1.36"], f"{_THERE}--emulated-version"),
+        (["--cluster-kubeconfig", "x", "--kubernetes-dir", "x"], f"{_THERE}--kubernetes-dir"),
+    ],
+)
+def test_an_option_that_the_cluster_of_a_run_cannot_have_is_refused(
+    pytester: pytest.Pytester, options: list[str], says: str
+) -> None:
+    pytester.makepyfile("def test_it(): pass")
+    refused = pytester.runpytest_subprocess(*options, timeout=60)
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    assert refused.stderr.str().strip() == f"ERROR: {says}"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--cluster-kubeconfig", "x", "--cluster", "embedded", "--feature-gates="],
+        ["--cluster-kubeconfig", "x", "--kind-kubectl-bin", "kubectl", "--subject-driver", "x", "--keep-logs", "x"],
+        ["--cluster", "kind", "--kind-bin", "kind", "--kind-image", "x"],
+    ],
+)
+def test_an_option_that_is_read_or_says_the_default_is_not_refused(
+    pytester: pytest.Pytester, options: list[str]
+) -> None:
+    pytester.makepyfile("def test_it(): pass")
+    pytester.runpytest_subprocess(*options, timeout=60).assert_outcomes(passed=1)
+
+
+_OTHER_KIND = """
+def pytest_addoption(parser):
+    for name in ("--kind-image", "--kind-bin", "--kind-kubectl-bin"):
+        parser.addoption(name)
+"""
+
+
+def test_what_is_said_to_the_fixtures_of_pytest_kind_is_not_refused(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has options of the same names, and a suite may use its cluster, and ours or none."""
+    found = pytester.mkdir("site") / "pytest_kind-1.dist-info"
+    found.mkdir()
+    found.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: pytest-kind\nVersion: 1\n")
+    (package := found.parent / "pytest_kind").mkdir()
+    package.joinpath("__init__.py").touch()
+    package.joinpath("plugin.py").write_text(_OTHER_KIND)
+    monkeypatch.syspath_prepend(found.parent)
+    monkeypatch.setenv("PYTEST_PLUGINS", "pytest_kind.plugin,drakit_kind.pytest_plugin")
+    pytester.makepyfile("def test_it(request): assert request.config.getoption('--kind-image') == 'theirs'")
+    pytester.runpytest_subprocess("--kind-image", "theirs", timeout=60).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("options", "errors"), [([], 1), (["--real", "scheduler"], 0)])
+def test_a_place_of_programs_is_refused_by_a_cluster_that_has_none(
+    pytester: pytest.Pytester, options: list[str], errors: int
+) -> None:
+    """Not by a run: a test may start another cluster with them."""
+    pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.fixture(scope="session")
+        def start_cluster():
+            return lambda spec: spec
+        """
+    )
+    pytester.makepyfile("def test_it(cluster): pass\ndef test_other(cluster_spec): assert cluster_spec.kubernetes_dir")
+    result = pytester.runpytest_subprocess("--kubernetes-dir", "x", *options, timeout=60)
+    result.assert_outcomes(passed=2 - errors, errors=errors)
+    says = "--kubernetes-dir: all components are drakit's own; say with --cluster binaries or --real which are not"
+    assert (says in result.stdout.str()) == bool(errors)

@@ -20,7 +20,7 @@ import click
 
 from drakit_kind.backends import BACKENDS, Backend, real_components
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError
-from drakit_kind.conformance.pytest_options import last_of, refuse_settled
+from drakit_kind.conformance.pytest_options import last_of, refuse_ignored, refuse_settled
 from drakit_kind.conformance.records import RECORDS
 from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
 from drakit_kind.readable_errors import readable_errors
@@ -126,6 +126,7 @@ def conformance(
         _remove_results(output)
         _require_pytest()
         refuse_settled(pytest_options)
+        refuse_ignored(pytest_options, None if drivers or kubeconfig else backend or "embedded")
         if drivers or kubeconfig:
             _refuse_own(backend, versions, gates, matrix, jobs)
             configurations = _foreign(drivers, kubeconfig)

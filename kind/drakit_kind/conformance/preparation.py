@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 
-from drakit_kind.backends import real_components
+from drakit_kind.backends import real_components, refuse_unused_programs
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Report
 from drakit_kind.conformance.pytest_options import last_of
 from drakit_kind.conformance.runs import Configuration, suite
@@ -26,6 +26,7 @@ def prepare(configuration: Configuration, options: Sequence[str], report: Report
     if configuration.kubeconfig is not None:
         return
     spec = _cluster_of(configuration, options)
+    refuse_unused_programs(spec)
     if configuration.backend == "kind":
         _require_kind(spec, last_of(options, "--kind-bin"))
         _make_images(spec, last_of(options, "--kind-image"), report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from drakit_kind.backends import Backend
 from drakit_kind.cluster import ClusterError
 
 # What a run is about, which page and JUnit XML say too: pytest's option, and that of this command.
@@ -25,6 +26,22 @@ def refuse_settled(options: Sequence[str]) -> None:
     for option in options:
         if own := _SETTLED.get(option.partition("=")[0]):
             raise ClusterError(f"{option} after --: say it before, with {own} of drakit conformance")
+
+
+def refuse_ignored(options: Sequence[str], backend: Backend | None) -> None:
+    """Raise ``ClusterError`` for options of a cluster that is started; None is one that is there; or of kind's."""
+    from drakit_kind.cluster_options import OF_KIND, STARTED_WITH
+
+    given = [name for name in (*STARTED_WITH, *OF_KIND) if last_of(options, name) is not None]
+    if backend is None and given:
+        raise ClusterError(
+            f"{given[0]} after --: it is for clusters that are started here; --driver and --kubeconfig judge one that "
+            "runs"
+        )
+    if backend != "kind" and (of_kind := [name for name in given if name in OF_KIND]):
+        raise ClusterError(
+            f"{of_kind[0]} after --: it is of kind clusters; add --cluster kind before --, or leave it out"
+        )
 
 
 def any_driver_only(options: Sequence[str]) -> list[str]:

@@ -635,6 +635,17 @@ def test_a_wheel_has_the_suite_where_an_installed_drakit_looks_for_it(
         (["--kubernetes-version", "1.33.0"], "1.33"),
         (["--kubernetes-version", "foo"], "Kubernetes version 'foo': write it as 1.37.1"),
         (["--", "--emulated-version", "1.38"], "1.38"),
+        (["--", "--kind-image", "x"], "--kind-image after --: it is of kind clusters; add --cluster kind before --"),
+        (["--cluster", "binaries", "--", "--kind-bin=x"], "--kind-bin after --: it is of kind clusters"),
+        (["--", "--kubernetes-dir", "."], "--kubernetes-dir: all components are drakit's own"),
+        (
+            ["--kubeconfig", "/dev/null", "--", "--real=scheduler"],
+            "--real after --: it is for clusters that are started",
+        ),
+        (
+            ["--driver", "x", "--", "--kind-image", "x"],
+            "--kind-image after --: it is for clusters that are started here",
+        ),
         (["--", "--real", "apiserver"], "a real API server needs real controllers"),
         (["--cluster", "kind", "--", "--real", "scheduler"], "in kind, only the scheduler can be drakit's"),
     ],
