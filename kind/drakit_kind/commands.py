@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -224,10 +223,11 @@ def down(name: str, data_dir: Path | None) -> None:
         if spec is None:
             raise ClusterError(f"there is no cluster {name}{_others(home)}")
         running = LocalCluster(spec, home)
-        running.stop()
-        left = [problem for path in home.exported_to() if (problem := _forget(path, running))]
-        if data_dir is None:
-            shutil.rmtree(home.directory)
+        with home.starting():
+            running.stop()
+            left = [problem for path in home.exported_to() if (problem := _forget(path, running))]
+            if data_dir is None:
+                home.remove()
     click.echo(f"cluster {name} is stopped" + (f"; its data stays in {data_dir}" if data_dir else ""))
     if left:
         raise click.ClickException("its entries stay in a kubeconfig: " + "; ".join(left))

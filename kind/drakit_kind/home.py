@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import struct
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -178,13 +179,35 @@ class ClusterHome:
 
     @contextmanager
     def starting(self) -> Iterator[None]:
-        """Be the only process that starts a cluster here; ``ClusterError`` if another one is about to."""
-        with private_files.append_to(self.directory / _STARTING) as file:
+        """Be the only process that starts or removes a cluster here; ``ClusterError`` if another one is about to."""
+        busy = ClusterError(
+            f"{self.directory}: another process is just starting this cluster, or removing it; try again when it is "
+            "done"
+        )
+        path = self.directory / _STARTING
+        with private_files.append_to(path) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise ClusterError(f"{self.directory}: another process is just starting this cluster") from None
+                raise busy from None
+            # Whoever removes the directory holds this lock: we may have got that of a file that is gone since.
+            if not path.exists() or not os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                raise busy
             yield
+
+    def remove(self) -> None:
+        """Remove the directory; to be called in ``starting``, so that nobody starts a cluster in it meanwhile.
+
+        The spec goes late, so that what is left when this is interrupted can still be removed, and the lock last.
+        """
+        kept = {self.spec_file: 1, self.directory / _STARTING: 2}
+        for path in sorted(self.directory.iterdir(), key=lambda each: kept.get(each, 0)):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        with suppress(OSError):  # somebody has just begun to start a new one
+            self.directory.rmdir()
 
     def lock(self) -> IO[bytes] | None:
         """Take the lock that means `this cluster is running`; None if another process has it.

@@ -297,6 +297,18 @@ def test_help_teaches_with_an_example(drakit: Drakit, arguments: list[str]) -> N
     assert "drakit " in shown.partition("\n\n")[2]
 
 
+def test_down_leaves_alone_what_somebody_is_just_starting(drakit: Drakit, home: Path) -> None:
+    drakit("cluster", "up", "--nodes", "0", "--no-scheduler")
+    cluster = ClusterHome(home / "state" / "default")
+    with cluster.starting():
+        refused = drakit("cluster", "down", code=1)
+    assert refused.stderr == (
+        f"Error: {cluster.directory}: another process is just starting this cluster, or removing it; try again when it "
+        "is done\n"
+    )
+    assert "Kubernetes 1.37" in drakit("cluster", "status").stdout
+
+
 def test_an_up_that_is_told_to_end_leaves_no_cluster_behind(drakit: Drakit, home: Path) -> None:
     """Its cluster takes long to start: an etcd that never answers."""
     programs = home / "programs" / "1.37.1"

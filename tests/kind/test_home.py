@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import IO
+from unittest.mock import Mock
 
 import pytest
 
@@ -128,3 +131,63 @@ def test_one_process_at_a_time_starts_a_cluster(place: Path) -> None:
         home.make()  # what it has made so far is not something else
     with home.starting():
         pass
+
+
+def test_a_home_is_removed_with_all_that_is_in_it(place: Path) -> None:
+    home = ClusterHome(place / "state")
+    home.make()
+    home.write_spec(SPEC)
+    (home.nodes / "node-1").mkdir(parents=True)
+    (home.directory / "link").symlink_to(place)
+    with home.starting():
+        home.remove()
+    assert list(place.iterdir()) == []
+
+
+def test_what_a_removal_that_was_interrupted_leaves_is_still_a_cluster(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = ClusterHome(place)
+    home.write_spec(SPEC)
+    for number in range(5):
+        (place / f"file-{number}").touch()
+    (place / "z").mkdir()
+    monkeypatch.setattr(shutil, "rmtree", Mock(side_effect=KeyboardInterrupt))
+    with home.starting(), pytest.raises(KeyboardInterrupt):
+        home.remove()
+    assert home.read_spec() == SPEC
+
+
+def test_who_waits_for_a_home_that_is_removed_meanwhile_does_not_start_in_it(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lock would be that of a file that nobody else can find."""
+    home = ClusterHome(place / "state")
+    home.make()
+    lock = fcntl.flock
+
+    def removed_before(file: IO[bytes], how: int) -> None:
+        shutil.rmtree(home.directory)
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", removed_before)
+    with pytest.raises(ClusterError, match="just starting this cluster, or removing it"), home.starting():
+        pass
+
+
+def test_a_cluster_that_is_begun_while_the_last_one_is_removed_keeps_its_home(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = ClusterHome(place / "state")
+    home.make()
+    rmdir = Path.rmdir
+
+    def begun_before(directory: Path) -> None:
+        with home.starting():
+            home.write_spec(SPEC)
+        rmdir(directory)
+
+    monkeypatch.setattr(Path, "rmdir", begun_before)
+    with home.starting():
+        home.remove()
+    assert home.read_spec() == SPEC
