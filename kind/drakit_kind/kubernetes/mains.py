@@ -20,6 +20,8 @@ class Main:
     body: str
 
 
+# Time zones of CronJobs, which the API server checks and the controller manager keeps to, also in an image without them.
+_TIME_ZONES = "_ time/tzdata"
 # What every component registers by importing: --logging-format=json, and the client's and its own figures in /metrics.
 _REGISTERED = (
     "_ k8s.io/component-base/logs/json/register",
@@ -30,7 +32,7 @@ _OF_KUBERNETES = "Kubernetes' own, pinned by this module's go.mod"
 
 
 def _component(package: str, constructor: str, *standard: str) -> Main:
-    imports = (*standard, "os", "k8s.io/component-base/cli", *_REGISTERED, package)
+    imports = ("os", *standard, "k8s.io/component-base/cli", *_REGISTERED, package)
     return Main(_OF_KUBERNETES, imports, f"os.Exit(cli.Run(app.{constructor}))")
 
 
@@ -67,9 +69,9 @@ _PAUSE_BODY = """\
 
 # What a Kubernetes release itself consists of: pinned for every version, never taken from another one.
 OF_KUBERNETES = {
-    "kube-apiserver": _component("k8s.io/kubernetes/cmd/kube-apiserver/app", "NewAPIServerCommand()"),
+    "kube-apiserver": _component("k8s.io/kubernetes/cmd/kube-apiserver/app", "NewAPIServerCommand()", _TIME_ZONES),
     "kube-controller-manager": _component(
-        "k8s.io/kubernetes/cmd/kube-controller-manager/app", "NewControllerManagerCommand()"
+        "k8s.io/kubernetes/cmd/kube-controller-manager/app", "NewControllerManagerCommand()", _TIME_ZONES
     ),
     "kube-scheduler": _component("k8s.io/kubernetes/cmd/kube-scheduler/app", "NewSchedulerCommand()"),
     "kubectl": Main(

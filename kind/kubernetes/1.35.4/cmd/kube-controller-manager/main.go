@@ -3,6 +3,7 @@ package main
 
 import (
 	"os"
+	_ "time/tzdata"
 
 	"k8s.io/component-base/cli"
 	_ "k8s.io/component-base/logs/json/register"
