@@ -26,6 +26,16 @@ STAMP := $(VENV)/.installed
 # Compiling our modules at each start would take as long as starting a cluster does.
 unexport PYTHONDONTWRITEBYTECODE
 
+# Said before anything is done: what a target of clusters would otherwise ignore, or not know.
+BACKENDS_e2e := embedded binaries kind
+BACKENDS_e2e-leftovers := binaries kind
+# Where nobody says which, leftovers are those of binaries.
+LEFTOVERS_ON := $(if $(filter file,$(origin CLUSTER)),binaries,$(CLUSTER))
+refuse = $(if $(filter $(2),$(BACKENDS_$(1))),,$(error CLUSTER=$(2): for make $(1) there are $(BACKENDS_$(1)))) \
+	$(if $(and $(KIND_IMAGE),$(filter-out kind,$(2))),$(error KIND_IMAGE=$(KIND_IMAGE) is of kind clusters; add CLUSTER=kind, or leave it out))
+$(if $(filter e2e,$(MAKECMDGOALS)),$(call refuse,e2e,$(CLUSTER)))
+$(if $(filter e2e-leftovers,$(MAKECMDGOALS)),$(call refuse,e2e-leftovers,$(LEFTOVERS_ON)))
+
 .PHONY: help setup setup-kind demo test e2e e2e-matrix e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind
 
 help:
@@ -81,7 +91,6 @@ e2e: setup ready-$(CLUSTER)
 e2e-matrix: setup
 	$(BIN)/python -m e2e.matrix $(ARGS)
 
-LEFTOVERS_ON := $(if $(filter kind,$(CLUSTER)),kind,binaries)
 e2e-leftovers: setup ready-$(LEFTOVERS_ON)
 	$(BIN)/python -m pytest e2e/machine --cluster $(LEFTOVERS_ON) -o timeout=$(E2E_TIMEOUT_$(LEFTOVERS_ON)) \
 		$(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)

@@ -1,0 +1,56 @@
+"""``make``: what a variable says that no cluster of the target reads is refused before anything is done."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+_ROOT = Path(__file__).parents[2]
+# What the make that runs these tests, or its user, says to others.
+_THEIRS = {"MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CLUSTER", "KIND_IMAGE", "VERSION", "DRAKIT_KUBERNETES_DIR"}
+
+
+def _make(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """What it would do."""
+    environment = {name: value for name, value in os.environ.items() if name not in _THEIRS} | variables
+    command = ["make", "--dry-run", "--no-print-directory", *arguments]
+    return subprocess.run(command, cwd=_ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["e2e", "CLUSTER=foo"], "CLUSTER=foo: for make e2e there are embedded binaries kind"),
+        (["e2e-leftovers", "CLUSTER=foo"], "CLUSTER=foo: for make e2e-leftovers there are binaries kind"),
+        (["e2e-leftovers", "CLUSTER=embedded"], "CLUSTER=embedded: for make e2e-leftovers there are binaries kind"),
+        (
+            ["e2e", "KIND_IMAGE=x:v1.36.3"],
+            "KIND_IMAGE=x:v1.36.3 is of kind clusters; add CLUSTER=kind, or leave it out",
+        ),
+        (["e2e-leftovers", "CLUSTER=binaries", "KIND_IMAGE=x"], "KIND_IMAGE=x is of kind clusters; add CLUSTER=kind"),
+    ],
+)
+def test_what_no_cluster_of_the_target_reads_is_refused(arguments: list[str], says: str) -> None:
+    refused = _make(*arguments)
+    assert refused.returncode == 2, refused.stdout
+    assert says in refused.stderr
+    assert refused.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "runs"),
+    [
+        (["e2e"], "e2e --cluster embedded --kubernetes-version 1.37.1 "),
+        (["e2e", "CLUSTER=kind", "KIND_IMAGE=x:v1.36.3"], "e2e --cluster kind  --feature-gates"),
+        (["e2e-leftovers"], "e2e/machine --cluster binaries "),
+        (["e2e-leftovers", "CLUSTER=kind"], "e2e/machine --cluster kind "),
+        (["test", "CLUSTER=foo", "KIND_IMAGE=x"], "pytest tests "),
+    ],
+)
+def test_a_target_runs_what_its_variables_say(arguments: list[str], runs: str) -> None:
+    would = _make(*arguments)
+    assert would.returncode == 0, would.stderr
+    assert runs in would.stdout
