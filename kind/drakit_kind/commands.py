@@ -280,7 +280,12 @@ def logs(name: str, data_dir: Path | None, component: Component | None) -> None:
     "--feature-gates", metavar="A=true,B=false", help="New feature gates for it.  [default: as it was started]"
 )
 @click.option("--emulated-version", metavar="V", help="New emulated version for it.  [default: as it was started]")
-@click.option("--kubernetes-version", "version", metavar="V", help="New version of it.  [default: as it was started]")
+@click.option(
+    "--kubernetes-version",
+    "version",
+    metavar="V",
+    help="New version of it; what it emulates stays.  [default: as it was started]",
+)
 def restart(
     name: str,
     data_dir: Path | None,

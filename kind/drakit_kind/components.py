@@ -102,7 +102,8 @@ class Components:
         component: Component = request["component"]
         async with self._changing:
             if component not in self._slots:
-                raise ClusterError(f"this cluster runs no {component}; it runs {', '.join(self._slots)}")
+                running = ", ".join(name for name in COMPONENTS if name in self._slots)
+                raise ClusterError(f"this cluster runs no {component}; it runs {running}")
             asked = {field: request[field] for field in ("version", "gates", "emulated_version")}
             behaviour = Behaviour.of(self._spec, component, **asked)
             check_component(self._spec, component, behaviour)

@@ -67,6 +67,13 @@ class ClusterHome:
         return cls(Path(tempfile.mkdtemp(prefix=".drakit-", dir=base_directory())))
 
     @property
+    def option(self) -> str:
+        """With which commands find it: nothing for the default one, else e.g. `` --name red``."""
+        if self.directory.parent != base_directory().absolute():
+            return f" --data-dir {self.directory}"
+        return "" if self.directory.name == "default" else f" --name {self.directory.name}"
+
+    @property
     def spec_file(self) -> Path:
         """What was asked for, with the token and port that were chosen."""
         return self.directory / "cluster.json"

@@ -32,6 +32,7 @@ from drakit_kind.cluster import (
     check_names,
     check_nodes,
     cleaning_up_after,
+    minor_version,
     silent,
 )
 from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
@@ -112,7 +113,8 @@ class LocalCluster:
 
     def _refuse_running(self) -> None:
         if self._home.running_pid() is not None:
-            raise ClusterError(f"cluster {self._spec.name} is running already; see `drakit cluster status`")
+            status = f"`drakit cluster status{self._home.option}`"
+            raise ClusterError(f"cluster {self._spec.name} is running already; see {status}")
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         # Without -P, Python would import what lies in the user's current directory.
@@ -164,6 +166,8 @@ class LocalCluster:
         What else can be known to be wrong, the cluster's process looks for: where programs are, its environment says.
         """
         Behaviour.of(self._spec, component, version=version, gates=gates, emulated_version=emulated_version)
+        if version is not None and emulated_version is None:
+            self._refuse_unheard(component, version)
         request = {
             "component": component,
             "version": version,
@@ -171,6 +175,16 @@ class LocalCluster:
             "emulated_version": emulated_version,
         }
         control.call(self._home.control, request, timeout=bounds.restart(component, self._spec.real))
+
+    def _refuse_unheard(self, component: Component, version: str) -> None:
+        """Of drakit's own, only a kubelet shows its version; the others do what is emulated, which stays."""
+        emulated, minor = self._spec.emulated_version, minor_version(version)
+        if component in self._spec.real or component == "kubelet" or emulated in (None, minor):
+            return
+        raise ClusterError(
+            f"{component}: it is drakit's own and does as Kubernetes {emulated}, which this cluster emulates "
+            f"(--emulated-version), whatever its version; name --emulated-version {minor} to change that"
+        )
 
     def logs(self, component: Component | None = None) -> str:
         """What the components, or one of them, have printed; see ``cluster_logs``."""

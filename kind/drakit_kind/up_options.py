@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from drakit_kind.backends import real_components, started_components
+from drakit_kind.backends import real_components, refuse_unused_programs, started_components
 from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
 from drakit_kind.home import ClusterHome
 
@@ -97,9 +97,6 @@ def _refuse_ignored(spec: ClusterSpec, named: Mapping[str, Any]) -> None:
     if real is not None and (unused := sorted(spec.real.difference(started_components(spec)))):
         option = {"scheduler": "--no-scheduler", "kubelet": "--nodes 0"}[unused[0]]
         raise ClusterError(f"--real {real}: with {option} there is no {unused[0]}; leave one of them out")
-    if spec.kubernetes_dir and not spec.real:
-        raise ClusterError(
-            "--kubernetes-dir: all components are drakit's own; say with --cluster binaries or --real which are not"
-        )
+    refuse_unused_programs(spec)
     if named.get("no_driver") and named.get("drivers"):
         raise ClusterError("--no-driver: with --driver there is one; leave one of them out")

@@ -46,6 +46,20 @@ def test_an_api_server_alone_has_no_nodes_and_no_scheduler(drakit: Drakit, home:
     assert refused.stderr == "Error: this cluster runs no scheduler; it runs apiserver, controllers\n"
 
 
+def test_what_a_restart_would_not_change_is_refused(drakit: Drakit) -> None:
+    drakit("cluster", "up", "--no-scheduler", "--nodes", "1", "--driver", "a30", "--emulated-version", "1.36")
+    refused = drakit("cluster", "restart", "scheduler", code=1)
+    assert refused.stderr == "Error: this cluster runs no scheduler; it runs apiserver, controllers, kubelet\n"
+    refused = drakit("cluster", "restart", "apiserver", "--kubernetes-version", "1.37.1", code=1)
+    assert refused.stderr == (
+        "Error: apiserver: it is drakit's own and does as Kubernetes 1.36, which this cluster emulates "
+        "(--emulated-version), whatever its version; name --emulated-version 1.37 to change that\n"
+    )
+    drakit("cluster", "restart", "apiserver", "--kubernetes-version", "1.36.3")
+    drakit("cluster", "restart", "apiserver", "--kubernetes-version", "1.37.1", "--emulated-version", "1.37")
+    assert ", Kubernetes 1.37\n" in drakit("cluster", "status").stdout
+
+
 def test_data_in_a_directory_of_ones_own_outlives_the_cluster(drakit: Drakit, home: Path) -> None:
     options = ["--data-dir", str(home / "data")]
     drakit("cluster", "up", "--nodes", "1", "--no-driver", *options)
@@ -287,6 +301,8 @@ def test_a_second_up_of_the_same_name_changes_nothing(drakit: Drakit, home: Path
     before = (home / "config").read_bytes()
     refused = drakit("cluster", "up", code=1)
     assert refused.stderr == "Error: cluster default is running already; see `drakit cluster status`\n"
+    drakit("cluster", "up", "--nodes", "0", "--no-scheduler", "--name", "red", "--kubeconfig", str(home / "red"))
+    assert "see `drakit cluster status --name red`\n" in drakit("cluster", "up", "--name", "red", code=1).stderr
     assert (home / "config").read_bytes() == before
     assert "1 of 1 ready" in drakit("cluster", "status").stdout
 

@@ -59,6 +59,12 @@ def test_temporary_ones_are_where_the_user_says_that_clusters_are(place: Path, m
     assert elsewhere.parent == Path("/tmp")
 
 
+def test_a_home_knows_how_commands_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DRAKIT_HOME", "/state")
+    homes = [ClusterHome.of("default"), ClusterHome.of("red"), ClusterHome(Path("/state/red/data"))]
+    assert [home.option for home in homes] == ["", " --name red", " --data-dir /state/red/data"]
+
+
 @pytest.mark.parametrize("mode", [0o755, 0o710, 0o701])
 def test_a_directory_that_others_can_look_into_is_refused_and_stays_as_it_is(place: Path, mode: int) -> None:
     """As root, `--data-dir /tmp` would take /tmp away from everybody else."""
