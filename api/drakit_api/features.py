@@ -89,12 +89,19 @@ _SPECS: dict[str, tuple[Spec, ...]] = {
     "DRASchedulerFilterTimeout": (_beta(34),),
     "DRAWorkloadResourceClaims": (_alpha(36), _beta(37, default=False)),
     "DynamicResourceAllocation": (_alpha(26), _beta(32, default=False), _ga(34, locked=False), _ga(35, locked=True)),
+    "ExtendWebSocketsToKubelet": (_beta(36),),
     "GenericWorkload": (_alpha(35), _beta(37, default=False)),
+    "H2CContainerProbe": (_alpha(37),),
+    "InPlacePodLevelResourcesVerticalScaling": (_alpha(35), _beta(36)),
+    "InPlacePodVerticalScalingInitContainers": (_beta(36), _ga(37, locked=True)),
+    "InPlacePodVerticalScalingMemoryBackedVolumes": (_alpha(37),),
     "NodeDeclaredFeatures": (_alpha(35), _beta(36), _ga(37, locked=True)),
     "PodGroupPreemptionPolicy": (_alpha(37),),
     "ResourceHealthStatus": (_alpha(31), _beta(36)),
     "ResourceHealthStatusMessage": (_beta(36),),
+    "RestartAllContainersOnContainerExits": (_alpha(35), _beta(36)),
     "TopologyAwareWorkloadScheduling": (_alpha(36),),
+    "UserNamespacesHostNetworkSupport": (_alpha(35),),
     "WorkloadWithJob": (_alpha(36),),
 }
 
@@ -124,10 +131,18 @@ _DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "DRAResourcePoolStatus": ("DynamicResourceAllocation",),
     "DRASchedulerFilterTimeout": ("DynamicResourceAllocation",),
     "DRAWorkloadResourceClaims": ("DynamicResourceAllocation", "GenericWorkload"),
+    "ExtendWebSocketsToKubelet": ("NodeDeclaredFeatures",),
+    "H2CContainerProbe": ("NodeDeclaredFeatures",),
+    # These and the two others outside of DRA depend on more, which is outside of DRA, too.
+    "InPlacePodLevelResourcesVerticalScaling": ("NodeDeclaredFeatures",),
+    "InPlacePodVerticalScalingInitContainers": ("NodeDeclaredFeatures",),
+    "InPlacePodVerticalScalingMemoryBackedVolumes": ("NodeDeclaredFeatures",),
     "PodGroupPreemptionPolicy": ("GenericWorkload",),
     "ResourceHealthStatus": ("DynamicResourceAllocation",),
     "ResourceHealthStatusMessage": ("ResourceHealthStatus",),
+    "RestartAllContainersOnContainerExits": ("NodeDeclaredFeatures",),
     "TopologyAwareWorkloadScheduling": ("GenericWorkload",),
+    "UserNamespacesHostNetworkSupport": ("NodeDeclaredFeatures",),
     "WorkloadWithJob": ("GenericWorkload",),
 }
 

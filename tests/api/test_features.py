@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
@@ -32,6 +34,13 @@ ON_BY_DEFAULT = {
         "ResourceHealthStatusMessage",
     },
 }
+# Outside of DRA: what depends on NodeDeclaredFeatures.
+ON_BY_DEFAULT["1.37"] |= {
+    "ExtendWebSocketsToKubelet",
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+}
 ON_BY_DEFAULT["1.35"] = ON_BY_DEFAULT["1.34"]
 ON_BY_DEFAULT["1.36"] = ON_BY_DEFAULT["1.37"] - {"DRADeviceTaintRules"}
 LOCKED = {
@@ -44,6 +53,7 @@ LOCKED = {
         "DRAExtendedResource",
         "DRAPrioritizedList",
         "DRAResourceClaimDeviceStatus",
+        "InPlacePodVerticalScalingInitContainers",
         "NodeDeclaredFeatures",
     },
 }
@@ -181,3 +191,16 @@ def test_parse_gates_refuses(text: str, message: str) -> None:
     with pytest.raises(FeatureGateError) as refused:
         parse_gates(text)
     assert str(refused.value) == message
+
+
+def test_what_depends_on_declared_features_cannot_do_without_them() -> None:
+    """kube-apiserver 1.37.1 emulating 1.36 names the same four, in any order."""
+    with pytest.raises(FeatureGateError) as refused:
+        FeatureGates("1.36", {"NodeDeclaredFeatures": False})
+    told = re.findall(r"(\w+) is enabled, but depends on features that are disabled: \[(\w+)\]", str(refused.value))
+    assert sorted(told) == [
+        ("ExtendWebSocketsToKubelet", "NodeDeclaredFeatures"),
+        ("InPlacePodLevelResourcesVerticalScaling", "NodeDeclaredFeatures"),
+        ("InPlacePodVerticalScalingInitContainers", "NodeDeclaredFeatures"),
+        ("RestartAllContainersOnContainerExits", "NodeDeclaredFeatures"),
+    ]

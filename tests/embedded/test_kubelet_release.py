@@ -53,7 +53,7 @@ def test_which_health_service_a_kubelet_calls(
         ("1.37", {}, []),
         ("1.37", {SKIPS: True}, [SKIPS]),
         ("1.36", {"DRANodeAllocatableResources": True}, ["DRANodeAllocatableResources"]),
-        ("1.36", {"DRANodeAllocatableResources": True, "NodeDeclaredFeatures": False}, []),
+        ("1.36", {"DRANodeAllocatableResources": True, "AllBeta": False, "DRAPartitionableDevices": True}, []),
     ],
 )
 def test_what_a_kubelet_declares(minor: str, gates: dict[str, bool], declared: list[str]) -> None:
