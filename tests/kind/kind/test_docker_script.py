@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -13,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from drakit_kind.nodes import leftovers
+from drakit_kind.nodes.leftovers import Journal
 from tests.kind.kind.fake_docker import FakeDocker
 
 SCRIPT = Path(__file__).parents[3] / ".ci" / "docker"
@@ -43,6 +46,7 @@ def as_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeDocker:
     for name, text in {**fakes, "id": "echo 0", "dockerd": "exit 1"}.items():
         _program(programs / name, text)
     monkeypatch.setenv("DRAKIT_DOCKER_SOCKET", str(tmp_path / "docker.sock"))
+    monkeypatch.setenv("DRAKIT_RUN", str(tmp_path / "run"))
     monkeypatch.delenv("DOCKER_HOST", raising=False)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     fake = FakeDocker(programs)
@@ -294,7 +298,7 @@ def machine(as_root: FakeDocker, tmp_path: Path) -> Iterator[Machine]:
         ({_FORWARDING: "0", _INSTANCES: "128"}, {}),
         ({_FORWARDING: "1", _INSTANCES: "8192"}, {_FORWARDING: "0", _INSTANCES: "128"}),
     ],
-    ids=["it has", "a cluster has, which goes first"],
+    ids=["it has", "somebody else has, who goes first"],
 )
 def test_settings_are_put_back_by_who_has_changed_them(
     machine: Machine, tmp_path: Path, before: dict[str, str], put_back: dict[str, str]
@@ -340,3 +344,119 @@ def test_what_is_no_process_id_is_refused(as_root: FakeDocker, directory: Path) 
     done = _run("stop", directory, "../made-by-drakit")
     assert (done.returncode, done.stderr) == (1, "../made-by-drakit is no process id\n")
     assert (directory / MARKER).exists()
+
+
+@pytest.fixture
+def shared(machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], tuple[str, bool]]:
+    """What the daemon and clusters with real nodes both want: a setting, and whether a directory is there."""
+    settings, _ = machine({_FORWARDING: "0", _INSTANCES: "128"})
+    (tmp_path / "run").mkdir()
+    sysctl = tmp_path / "sysctl"
+    (sysctl / "fs" / "inotify").mkdir(parents=True)
+    (sysctl / _INSTANCES.replace(".", "/")).symlink_to(settings / _INSTANCES)
+    monkeypatch.setattr(leftovers, "SYSCTL", sysctl)
+    # Of scratch directories alone, whatever it is told.
+    machine_path = os.environ["PATH"].partition(os.pathsep)[2]
+    rmdir = shutil.which("rmdir", path=machine_path)
+    remove = f'for path; do case "$path" in {tmp_path}/*) {rmdir} "$path" ;; esac; done'
+    _program(tmp_path / "programs" / "rmdir", remove)
+    return lambda: ((settings / _INSTANCES).read_text().strip(), (tmp_path / "run" / "containerd").is_dir())
+
+
+def _cluster(tmp_path: Path) -> Journal:
+    """What a cluster with real nodes wants."""
+    records = tmp_path / "run" / "drakit"
+    cluster = Journal.create(tmp_path / "home", records)
+    with leftovers.machine_lock(records):
+        leftovers.make_directory(cluster, tmp_path / "run" / "containerd")
+        leftovers.raise_setting(cluster, _INSTANCES.replace(".", "/"), 8192)
+    return cluster
+
+
+@pytest.mark.parametrize("cluster_first", [True, False])
+@pytest.mark.parametrize("cluster_ends_first", [True, False])
+def test_what_clusters_want_too_goes_with_the_last_one(
+    shared: Callable[[], tuple[str, bool]], tmp_path: Path, cluster_first: bool, cluster_ends_first: bool
+) -> None:
+    """A setting that is lowered under nodes, and a directory removed under their mounts, would end them."""
+    directory = tmp_path / "docker"
+    early = _cluster(tmp_path) if cluster_first else None
+    assert _run("start", directory).returncode == 0
+    cluster = early or _cluster(tmp_path)
+    if cluster_ends_first:
+        cluster.undo()
+    else:
+        assert _run("stop", directory).returncode == 0
+    assert shared() == ("8192", True)
+    if cluster_ends_first:
+        assert _run("stop", directory).returncode == 0
+    else:
+        cluster.undo()
+    assert shared() == ("128", False)
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_what_a_killed_daemon_wanted_is_put_back_by_the_next_cluster(
+    shared: Callable[[], tuple[str, bool]], tmp_path: Path
+) -> None:
+    records, runs = tmp_path / "run" / "drakit", tmp_path / "runs"
+    assert _run("start", tmp_path / "docker").returncode == 0
+    assert leftovers.undo_dead(records=records) == [], "it lives"
+    assert shared() == ("8192", True)
+    os.kill(int(runs.read_text()), signal.SIGKILL)
+    runs.unlink()
+    assert leftovers.undo_dead(tmp_path / "docker", records) != []
+    assert shared() == ("128", False)
+    assert _run("stop", tmp_path / "docker").returncode == 0
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_settings_and_directories_of_others_stay(shared: Callable[[], tuple[str, bool]], tmp_path: Path) -> None:
+    (tmp_path / "run" / "containerd").mkdir()
+    (tmp_path / "settings" / _INSTANCES).write_text("10000")
+    assert _run("start", tmp_path / "docker").returncode == 0
+    assert _run("stop", tmp_path / "docker").returncode == 0
+    assert shared() == ("10000", True)
+
+
+# Bridges docker0 and, on it, the end of a cable. FAILING is what cannot be deleted.
+_IP = """
+case "$*" in
+"-o link show type bridge") echo "3: docker0: <UP>" ;;
+"-o link show master docker0") echo "7: veth1@if6: <UP>" ;;
+"link delete FAILING") echo "Cannot find device" >&2; exit 1 ;;
+"link show veth1") exit 1 ;;
+esac
+"""
+
+
+@pytest.mark.parametrize(("failing", "status"), [("veth1", 0), ("docker0", 1)], ids=["is gone by now", "stays"])
+def test_what_cannot_be_removed_keeps_nothing_else_from_being_put_back(
+    machine: Machine, tmp_path: Path, failing: str, status: int
+) -> None:
+    settings, _ = machine({_FORWARDING: "0", _INSTANCES: "128"})
+    directory = tmp_path / "docker"
+    assert _run("start", directory).returncode == 0
+    _program(tmp_path / "programs" / "ip", _IP.replace("FAILING", failing))
+    done = _run("stop", directory)
+    assert done.returncode == status
+    assert [(settings / name).read_text() for name in (_FORWARDING, _INSTANCES)] == ["0\n", "128\n"]
+    assert directory.exists() == bool(status)
+    if status:
+        assert f"not all that the daemon of {directory} left could be removed" in done.stderr
+        _program(tmp_path / "programs" / "ip", ":")
+        assert _run("stop", directory).returncode == 0
+        assert not directory.exists()
+
+
+def test_a_later_process_with_the_number_of_one_that_needed_the_daemon_keeps_it_from_nobody(
+    machine: Machine, tmp_path: Path
+) -> None:
+    _, runs = machine({_FORWARDING: "0", _INSTANCES: "128"})
+    with _bystander() as later, _bystander() as user:
+        for each in (later, user):
+            assert _run("start", tmp_path / "docker", each.pid).returncode == 0
+        began = tmp_path / "docker" / "needed-by" / str(later.pid)
+        began.write_text(f"{int(began.read_text()) - 1}\n")
+        assert _run("stop", tmp_path / "docker", user.pid).returncode == 0
+    assert not runs.exists()
