@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,13 +25,16 @@ from drakit_kind.cluster import (
     silent,
 )
 from drakit_kind.home import ClusterHome, base_directory
-from drakit_kind.interrupts import end_in_order_on_signals
+from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
 from drakit_kind.kubeconfig import KubeconfigError
 from drakit_kind.readable_errors import readable_errors
 from drakit_kind.up_options import DEFAULT_NODES, TPU_NODES, spec_of
 
 if TYPE_CHECKING:
     from drakit_kind.local import LocalCluster
+
+# From here on a start takes longer than two seconds.
+_MANY_NODES = 20
 
 _name = click.option(
     "--name", default="default", show_default=True, help="Which cluster; several can run side by side."
@@ -223,7 +228,10 @@ def down(name: str, data_dir: Path | None) -> None:
         if spec is None:
             raise ClusterError(f"there is no cluster {name}{_others(home)}")
         running = LocalCluster(spec, home)
-        with home.starting():
+        again = f"`drakit cluster down{home.option}` again waits for it and removes its files"
+        with _interrupted(f"the cluster may still be ending, and {again}"), home.starting():
+            if spec.real and home.running_pid() is not None:
+                _tell(f"stopping {_what_is_slow(spec)}")
             running.stop()
             left = [problem for path in home.exported_to() if (problem := _forget(path, running))]
             if data_dir is None:
@@ -236,13 +244,32 @@ def down(name: str, data_dir: Path | None) -> None:
 def progress(spec: ClusterSpec) -> Report:
     """Who prints each step of a start to stderr.
 
-    An embedded cluster is there before one has read what it does; real components take seconds each.
+    A few simulated nodes are there before one has read that; real components take seconds each, and so do many nodes.
     """
-    if not spec.real:
+    if not spec.real and len(spec.nodes) < _MANY_NODES:
         return silent
-    components = ", ".join(name for name in COMPONENTS if name in spec.real)
-    click.echo(f"starting Kubernetes {spec.version}: {components}", err=True)
-    return lambda text: click.echo(f"  {text}", err=True)
+    _tell(f"starting {_what_is_slow(spec)}")
+    return lambda text: _tell(f"  {text}")
+
+
+def _what_is_slow(spec: ClusterSpec) -> str:
+    if not spec.real:
+        return f"{len(spec.nodes)} nodes"
+    return f"Kubernetes {spec.version}: " + ", ".join(name for name in COMPONENTS if name in spec.real)
+
+
+def _tell(text: str) -> None:
+    click.echo(text, err=True)
+
+
+@contextmanager
+def _interrupted(text: str) -> Iterator[None]:
+    """Who interrupts the block reads what goes on without it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        _tell(f"interrupted; {text}")
+        sys.exit(INTERRUPTED_STATUS)
 
 
 def _forget(path: Path, cluster: LocalCluster) -> str | None:
@@ -299,7 +326,12 @@ def restart(
 
     with readable_errors():
         gates = None if feature_gates is None else parse_gates(feature_gates)
-        _running(name, data_dir).restart(component, version=version, gates=gates, emulated_version=emulated_version)
+        running = _running(name, data_dir)
+        if component in running.spec.real:
+            _tell(f"restarting {component}")
+        logs = f"`drakit cluster logs{running.home.option} {component}`"
+        with _interrupted(f"the cluster's process goes on with the restart, and {logs} says how it ends"):
+            running.restart(component, version=version, gates=gates, emulated_version=emulated_version)
     click.echo(f"{component} of cluster {name} is restarted")
 
 

@@ -216,6 +216,7 @@ class Components:
         await driver.start()
         await driver.ready()
         log.info("driver %s started: %s on %d nodes", name, spec.profile, len(spec.nodes))
+        announce_progress(f"driver {spec.profile} started")
 
 
 def _control_plane(spec: ClusterSpec, home: ClusterHome) -> ControlPlane:

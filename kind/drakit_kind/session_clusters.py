@@ -33,7 +33,7 @@ class SessionClusters:
         """Start a cluster in a directory of its own; with ``--cluster kind``, what has anything real is one of kind."""
         home = ClusterHome.temporary()
         self._stack.callback(shutil.rmtree, home.directory, ignore_errors=True)
-        cluster = self._in_kind(spec, home) if self._is_kind(spec) else LocalCluster(spec, home, temporary=True)
+        cluster = self._in_kind(spec, home) if self._is_kind(spec) else self._here(spec, home)
         try:
             cluster.start()
         except BaseException as error:
@@ -73,21 +73,25 @@ class SessionClusters:
     def _is_kind(self, spec: ClusterSpec) -> bool:
         return self._config.getoption("--cluster") == "kind" and bool(spec.real)
 
+    def _here(self, spec: ClusterSpec, home: ClusterHome) -> LocalCluster:
+        report = self._report("cluster") if spec.real else silent  # without real components it takes no time
+        return LocalCluster(spec, home, temporary=True, report=report)
+
     def _in_kind(self, spec: ClusterSpec, home: ClusterHome) -> KindCluster:
         return KindCluster(
             spec,
             home,
             kind=self._config.getoption("--kind-bin"),
             image=self._config.getoption("--kind-image"),
-            report=self._report(),
+            report=self._report("kind"),
         )
 
-    def _report(self) -> Report:
+    def _report(self, what: str) -> Report:
         terminal = self._config.pluginmanager.getplugin("terminalreporter")
         capture = self._config.pluginmanager.getplugin("capturemanager")
 
         def report(text: str) -> None:
             with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
-                terminal.write_line(f"kind: {text}")
+                terminal.write_line(f"{what}: {text}")
 
         return report if terminal else silent
