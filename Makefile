@@ -97,10 +97,11 @@ e2e-leftovers: setup ready-$(LEFTOVERS_ON)
 
 ready-embedded:
 
-# Nothing is built where the user has the programs, or where they are built already. What is not Kubernetes' own, such
-# as etcd and containerd, comes with the newest version for all of them.
+# Nothing is built that the user has, or that is built already. What is not Kubernetes' own, such as etcd and
+# containerd, comes with the newest version for all of them.
 ready-binaries: setup
-	$(if $(DRAKIT_KUBERNETES_DIR),,$(foreach version,$(sort $(NEWEST) $(VERSION)),$(BIN)/drakit kubernetes build $(version) &&) true)
+	$(if $(DRAKIT_KUBERNETES_DIR),$(BIN)/drakit kubernetes build $(VERSION) --lacking,\
+		$(foreach version,$(sort $(NEWEST) $(VERSION)),$(BIN)/drakit kubernetes build $(version) &&) true)
 
 # Images are made before the stories begin: it takes longer than a story may.
 ready-kind: setup-kind $(if $(KIND_IMAGE),,ready-binaries)

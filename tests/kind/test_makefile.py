@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -54,3 +55,12 @@ def test_a_target_runs_what_its_variables_say(arguments: list[str], runs: str) -
     would = _make(*arguments)
     assert would.returncode == 0, would.stderr
     assert runs in would.stdout
+
+
+@pytest.mark.parametrize("target", ["ready-binaries", "e2e", "e2e-leftovers"])
+def test_what_a_directory_of_the_users_lacks_is_built(target: str) -> None:
+    would = _make(target, "CLUSTER=binaries", "VERSION=1.36.3", DRAKIT_KUBERNETES_DIR="/downloaded")
+    assert re.findall(r"drakit kubernetes build .*", would.stdout) == ["drakit kubernetes build 1.36.3 --lacking"]
+    would = _make(target, "CLUSTER=binaries", "VERSION=1.36.3")
+    assert "kubernetes build 1.36.3 && " in would.stdout
+    assert "kubernetes build 1.37.1 && " in would.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -51,17 +52,25 @@ def kubernetes() -> None:
     $(drakit kubernetes where 1.37.1 kubectl) version
 
     \b
-    A release download, or what setup-envtest fetched, does as well:
+    A directory of yours comes first, name by name:
     export DRAKIT_KUBERNETES_DIR=~/kubernetes/server/bin     one version
     export DRAKIT_KUBERNETES_DIR=~/versions                  1.37.1/, 1.36.3/, ... each with its binaries
+    drakit kubernetes build 1.37.1 --lacking     a release download has no etcd, containerd, CNI plugins and pause;
+                                                 what setup-envtest fetched has kube-apiserver, etcd and kubectl only
     """
 
 
 @kubernetes.command()
 @click.argument("version")
 @click.option("--only", multiple=True, metavar="NAME", help="Build this binary only; may be repeated.  [default: all]")
+@click.option(
+    "--lacking",
+    is_flag=True,
+    help="Build only what `--cluster binaries` needs here (for root also kubelets and containerd) and "
+    f"${DIRECTORY_VARIABLE} lacks, etcd and the like with the newest version.",
+)
 @_cache
-def build(version: str, only: tuple[str, ...], cache: Path | None) -> None:
+def build(version: str, only: tuple[str, ...], lacking: bool, cache: Path | None) -> None:
     """Build the binaries of a Kubernetes VERSION with the `go` in PATH, as far as they are not built yet.
 
     Modules come from where your Go takes them (GOPROXY). Ctrl-C at any time: what is built by then is kept, and the
@@ -69,12 +78,35 @@ def build(version: str, only: tuple[str, ...], cache: Path | None) -> None:
     version.
     """
     with readable_errors():
-        release = pinned_release(version)
-        names = [checked_name(name) for name in only] or release.names
-        entry = CacheEntry.of(release, cache)
-        with continued_by_the_same_command("what is built"), BuildProgress() as progress:
-            built = building.build(release, names, entry, progress)
-    click.echo(_summary(release, entry, built))
+        if lacking and only:
+            raise ClusterError(f"--only {only[0]}: --lacking says itself what is built; leave one of them out")
+        wanted = _lacking(version) if lacking else _chosen(version, only)
+        for release, names in wanted:
+            entry = CacheEntry.of(release, cache)
+            with continued_by_the_same_command("what is built"), BuildProgress() as progress:
+                built = building.build(release, names, entry, progress)
+            click.echo(_summary(release, entry, built))
+    if not wanted:
+        click.echo(f"clusters of Kubernetes {version} have all that they need, nothing was to be done")
+
+
+def _chosen(version: str, only: Sequence[str]) -> list[tuple[Release, Sequence[str]]]:
+    release = pinned_release(version)
+    return [(release, [checked_name(name) for name in only] or release.names)]
+
+
+def _lacking(version: str) -> list[tuple[Release, Sequence[str]]]:
+    """What clusters of a version need on this machine and is nowhere, by the release that has it."""
+    from drakit_kind.backends import real_components
+    from drakit_kind.control_plane.flags import PROGRAMS
+
+    assets = find_assets(version)
+    needed = [name for component in sorted(real_components("binaries")) for name in PROGRAMS[component]]
+    missing = [name for name in needed if assets.find(name) is None]
+    of_version = list(filter(is_of_kubernetes, missing))
+    others = [name for name in missing if name not in of_version]
+    wanted: list[tuple[Release, Sequence[str]]] = [(pinned_release(version), of_version)] if of_version else []
+    return wanted + ([(pinned_releases()[0], others)] if others else [])
 
 
 def _summary(release: Release, entry: CacheEntry, built: list[str]) -> str:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.kubernetes.cache import CacheEntry, cache_directory, host_platform
-from drakit_kind.kubernetes.releases import pinned_release
+from drakit_kind.kubernetes.releases import is_of_kubernetes, pinned_release
 from tests.kind.drakit_command import Drakit
 from tests.kind.kubernetes.fake_go import write_module
 
@@ -234,3 +235,11 @@ def test_the_list_shows_what_is_built_and_what_may_be_removed(
     monkeypatch.chdir(cache.parent)
     assert drakit("kubernetes", "list", "--cache", cache.name).stdout.splitlines() == lines
     assert lines[-2:] == ["of other versions of drakit, 0.0 MiB, yours to remove:", f"  {old}"]
+
+
+def test_the_guide_names_what_each_real_component_takes() -> None:
+    guide = (Path(__file__).parents[3] / "docs" / "clusters.md").read_text()
+    for component, programs in PROGRAMS.items():
+        of_version = ", ".join(filter(is_of_kubernetes, programs))
+        others = ", ".join(name for name in programs if not is_of_kubernetes(name))
+        assert f"\n| `{component}` | {of_version} | {others} |\n".replace("|  |", "| |") in guide

@@ -264,6 +264,8 @@ def test_a_file_gets_a_line_at_the_start_and_the_end_of_each_binary(go: FakeGo, 
         (["../../evil"], "Kubernetes version '../../evil': write it with three numbers, as in 1.37.1"),
         (["1.37"], "Kubernetes version '1.37': write it with three numbers, as in 1.37.1"),
         (["1.36.3", "--only", "../evil"], "there is no binary '../evil'; known are kube-apiserver, "),
+        (["1.36.3", "--only", "kubelet", "--lacking"], "--only kubelet: --lacking says itself what is built"),
+        (["1.33.0", "--lacking"], "drakit has no build of Kubernetes 1.33.0, only of 1.37.1, "),
         (["1.36.3", "--only", "etcd"], "the module of Kubernetes 1.36.3 has no etcd, only kube-apiserver, "),
     ],
 )
@@ -351,3 +353,33 @@ def test_the_second_of_two_builds_waits_and_finds_it_done(
     assert "Kubernetes 1.36.3 is built, nothing was to be done: /" in second.communicate(timeout=_SECONDS)[0]
     assert (first.returncode, second.returncode) == (0, 0)
     assert len(go.built) == 7
+
+
+_IN_A_DOWNLOAD = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl")
+_CONTAINERS = ["containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "pause"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has real kubelets")
+@pytest.mark.parametrize(
+    ("own", "built"),
+    [
+        (_IN_A_DOWNLOAD, ["etcd", *_CONTAINERS]),
+        (("kube-apiserver", "etcd", "kubectl"), ["kube-controller-manager", "kube-scheduler", "kubelet", *_CONTAINERS]),
+        ((*_IN_A_DOWNLOAD, "etcd", *_CONTAINERS), []),
+    ],
+    ids=["a release download", "setup-envtest", "all"],
+)
+def test_what_a_directory_lacks_for_clusters_can_be_built_alone(
+    go: FakeGo, drakit: Drakit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: tuple[str, ...], built: list[str]
+) -> None:
+    directory = tmp_path / "own" / "1.36.3"
+    directory.mkdir(parents=True)
+    for name in own:
+        (directory / name).write_text("")
+        (directory / name).chmod(0o755)
+    monkeypatch.setenv("DRAKIT_KUBERNETES_DIR", str(directory.parent))
+    drakit("kubernetes", "build", "1.36.3", "--lacking")
+    assert sorted(go.built) == sorted(built)
+    where = [drakit("kubernetes", "where", "1.36.3", name).stdout for name in (*own[:1], *built[:1])]
+    assert [str(directory) in path for path in where] == [True, False][: len(where)]
+    assert "nothing was to be done" in drakit("kubernetes", "build", "1.36.3", "--lacking").stdout
