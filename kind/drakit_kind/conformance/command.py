@@ -180,7 +180,7 @@ def _remove_results(output: Path) -> None:
 def _require_pytest() -> None:
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
-        raise ClusterError(f"{', '.join(missing)} not installed: pip install 'drakit[conformance]'")
+        raise ClusterError(f"{', '.join(missing)} not installed: pip install '.[conformance]' in drakit's directory")
 
 
 def _refuse_own(

@@ -97,7 +97,7 @@ def _require_kind(spec: ClusterSpec, named: str | None) -> None:
 
     check_components(spec)
     if importlib.util.find_spec("pytest_kind") is None:
-        raise ClusterError("pytest-kind is not installed: pip install 'drakit[kind]'")
+        raise ClusterError("pytest-kind is not installed: pip install '.[kind]' in drakit's directory")
     kind_program(spec, named)
 
 

@@ -665,7 +665,7 @@ def test_what_cannot_be_judged_ends_with_status_2(
 @pytest.mark.parametrize(
     ("missing", "options", "says"),
     [
-        ("pytest_kind", [], "pytest-kind is not installed: pip install 'drakit[kind]'"),
+        ("pytest_kind", [], "pytest-kind is not installed: pip install '.[kind]' in drakit's directory"),
         ("", ["--kind-bin", "nowhere/kind"], "--kind-bin nowhere/kind: there is no program of this name"),
     ],
 )
