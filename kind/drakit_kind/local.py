@@ -99,6 +99,11 @@ class LocalCluster:
 
     def start(self) -> None:
         """Start the process and wait until its nodes are Ready and its drivers registered."""
+        if sys.platform != "linux":
+            raise ClusterError(
+                f"clusters of drakit need Linux, and this is {sys.platform}: its kernel tells which of a cluster's "
+                "processes live; use a virtual machine or a container with Linux"
+            )
         began = time.monotonic()
         check(self._spec, self._home, self._report)
         self._refuse_running()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,14 @@ def test_gates_that_kubernetes_refuses_cost_no_running_component(cluster: LocalC
         cluster.restart("apiserver", gates={"DRAPrioritizedList": False})
     with Api(cluster.kubeconfig) as api:
         assert api.objects(PODS) == []
+
+
+def test_another_system_than_linux_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    home = ClusterHome(tmp_path / "home")
+    with pytest.raises(ClusterError, match=r"clusters of drakit need Linux, and this is darwin: .* virtual machine"):
+        LocalCluster(ClusterSpec(), home).start()
+    assert not home.directory.exists()
 
 
 def test_a_directory_too_deep_for_sockets_is_refused_before_anything_is_made(tmp_path: Path) -> None:
