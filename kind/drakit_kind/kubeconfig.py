@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import fcntl
 import os
-import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -17,7 +17,12 @@ from typing import Any
 
 import yaml
 
+from drakit_kind.interrupts import held_back
+
 _LISTS = ("clusters", "contexts", "users")
+# Others hold the lock for as long as it takes to read and to write a file.
+_LOCK_SECONDS = 10.0
+_LOCK_PAUSE = 0.02
 
 
 class KubeconfigError(Exception):
@@ -61,6 +66,9 @@ def check(path: Path) -> None:
         directory = directory.parent
     if not directory.is_dir() or not os.access(directory, os.W_OK | os.X_OK):
         raise KubeconfigError(f"{path}: {directory} is no directory to write to; name another --kubeconfig FILE")
+    if path.parent.is_dir():
+        with _alone(path):
+            pass
 
 
 def add(path: Path, config: dict[str, Any]) -> None:
@@ -110,17 +118,56 @@ def _take_out(config: dict[str, Any], name: str) -> bool:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[None]:
-    """Keep other drakit processes from the file between reading and writing it, or one undoes what the other did.
+    """Keep other programs from the file between reading and writing it, or one undoes what the other did.
 
-    What is locked is the directory: it stays when the file is replaced, and no lock file is left behind by a crash.
+    Other processes of drakit by a lock on the directory, which stays when the file is replaced, and for which they
+    queue, by whatever name they call the file; kubectl, kind and others by the file that client-go's clientcmd makes.
     """
     descriptor = os.open(path.resolve().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with suppress(OSError):  # not every network file system has locks for directories
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
+        with _lock_file(path):
+            yield
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _lock_file(path: Path) -> Iterator[None]:
+    """As lockFile of client-go's clientcmd/loader.go: it is there for as long as somebody has the lock."""
+    lock = path.with_name(f"{path.name}.lock")
+    deadline = time.monotonic() + _LOCK_SECONDS
+    ours = False
+    try:
+        while not ours:
+            with held_back():  # interrupted here, we would not know of it
+                ours = _made(lock)
+            if not ours:
+                _wait_for(lock, path, deadline)
+        yield
+    finally:
+        if ours:
+            lock.unlink(missing_ok=True)
+
+
+def _made(lock: Path) -> bool:
+    try:
+        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise KubeconfigError(f"{lock.parent} cannot be written to: {error}; name another --kubeconfig FILE") from error
+    return True
+
+
+def _wait_for(lock: Path, path: Path, deadline: float) -> None:
+    if time.monotonic() >= deadline:
+        raise KubeconfigError(
+            f"{path} was left as it is: {lock} has been there for {_LOCK_SECONDS:.0f} s, so a program such as kubectl or "
+            "kind is changing the file, or was killed while it did; remove it if no program does"
+        )
+    time.sleep(_LOCK_PAUSE)
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -150,11 +197,12 @@ def write(path: Path, config: dict[str, Any]) -> None:
     """Put ``config`` alone into ``path``: all of it or nothing, private to the user."""
     target = path.resolve()  # a symlinked kubeconfig stays a symlink
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor, scratch = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    # Always the same one, so that what a killed process has left, credentials included, goes with the next.
+    scratch = target.with_name(f".{target.name}.drakit")
     try:
-        with os.fdopen(descriptor, "w") as file:
+        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             yaml.safe_dump(config, file, sort_keys=False)
-        Path(scratch).replace(target)
+        scratch.replace(target)
     except BaseException:
-        Path(scratch).unlink(missing_ok=True)
+        scratch.unlink(missing_ok=True)
         raise

@@ -5,7 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -145,6 +148,89 @@ def test_processes_that_add_at_the_same_time_lose_nothing(tmp_path: Path) -> Non
     assert {context["name"] for context in kubeconfig.load(path)["contexts"]} == {
         name for mine in names for name in mine
     }
+
+
+def _locked(monkeypatch: pytest.MonkeyPatch, path: Path, then: Callable[[], object] = lambda: None) -> list[bool]:
+    """Whether other programs were kept out whenever the file was read; ``then`` is done at that."""
+    seen: list[bool] = []
+    read = kubeconfig._read
+
+    def reads(file: Path) -> dict[str, Any] | None:
+        seen.append(path.with_name(f"{path.name}.lock").exists())
+        then()
+        return read(file)
+
+    monkeypatch.setattr(kubeconfig, "_read", reads)
+    return seen
+
+
+def test_kubectl_and_kind_are_kept_out_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the file that client-go makes beside the one it was given, which may be a symlink, before it reads it."""
+    (tmp_path / "real").mkdir()
+    path = tmp_path / "config"
+    path.symlink_to(tmp_path / "real" / "config")
+    seen = _locked(monkeypatch, path)
+    kubeconfig.add(path, _entry())
+    kubeconfig.add(path, _entry("drakit-b"))
+    kubeconfig.remove(path, "drakit-a", SERVER)
+    assert seen == [True, True, True]
+    assert sorted(file.name for file in tmp_path.rglob("*")) == ["config", "config", "real"]
+
+
+def test_who_has_the_lock_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, lock = tmp_path / "config", tmp_path / "config.lock"
+    lock.touch()
+    other = kubeconfig.entry("prod", "https://prod.example.com", "t", b"PEM")
+
+    def other_ends(_: float) -> None:
+        path.write_text(yaml.safe_dump(other))
+        lock.unlink()
+
+    monkeypatch.setattr(time, "sleep", other_ends)
+    kubeconfig.add(path, _entry())
+    assert [each["name"] for each in kubeconfig.load(path)["clusters"]] == ["prod", "drakit-a"]
+    assert not lock.exists()
+
+
+def test_a_lock_that_nobody_takes_away_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """kubectl leaves one when it is killed, and from then on changes nothing either."""
+    path, lock = tmp_path / "config", tmp_path / "config.lock"
+    kubeconfig.add(path, _entry())
+    before = path.read_text()
+    lock.touch()
+    monkeypatch.setattr(kubeconfig, "_LOCK_SECONDS", 0.0)
+    with pytest.raises(kubeconfig.KubeconfigError, match=rf"{lock} .*remove it if no program does"):
+        kubeconfig.add(path, _entry("drakit-b"))
+    with pytest.raises(kubeconfig.KubeconfigError, match=rf"{lock} .*remove it if no program does"):
+        kubeconfig.remove(path, "drakit-a", SERVER)
+    assert path.read_text() == before
+    assert lock.exists(), "it is another program's"
+
+
+def test_whoever_is_interrupted_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    path = tmp_path / "config"
+    _locked(monkeypatch, path, interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        kubeconfig.add(path, _entry())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_half_written_is_taken_by_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the user's credentials."""
+    path = tmp_path / "config"
+    with monkeypatch.context() as killed:
+        killed.setattr(Path, "replace", lambda *_: None)
+        killed.setattr(Path, "unlink", lambda *_, **__: None)
+        kubeconfig.write(path, _entry())
+    (scratch,) = tmp_path.iterdir()
+    assert scratch.stat().st_mode & 0o777 == 0o600
+    kubeconfig.add(path, _entry())
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_the_first_file_of_KUBECONFIG_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
