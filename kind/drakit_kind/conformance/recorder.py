@@ -49,8 +49,8 @@ def pytest_runtest_makereport(
     report = yield
     wants = "cluster" in getattr(item, "fixturenames", ()) and "cluster" not in getattr(item, "funcargs", {})
     if report.failed and call.when == "setup" and call.excinfo is not None and wants:
-        why = str(call.excinfo.value).partition("\n")[0]
-        report.user_properties.append((_NO_CLUSTER, why or call.excinfo.typename))
+        first, *log = str(call.excinfo.value).splitlines() or [call.excinfo.typename]
+        report.user_properties.append((_NO_CLUSTER, " ".join([first, *(line.strip() for line in log[-1:])])))
     return report
 
 

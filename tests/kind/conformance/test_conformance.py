@@ -329,7 +329,7 @@ from drakit_kind.cluster import ClusterError
 
 @pytest.fixture(scope="session")
 def cluster():
-    raise ClusterError("cluster pytest: no port is free\\nthe end of its log")
+    raise ClusterError("cluster pytest: its log:\\n  starting\\n  no port is free")
 
 @pytest.fixture
 def api(cluster):
@@ -359,7 +359,7 @@ def test_other(broken):
         (
             "one or two",
             2,
-            "2 failed; the cluster did not start: cluster pytest: no port is free\nconformance/",
+            "2 failed; the cluster did not start: cluster pytest: its log: no port is free\nconformance/",
         ),
         ("one or without", 2, "1 passed, 1 failed; the cluster did not start: "),
         ("not two", 1, "1 passed, 2 failed\n"),
