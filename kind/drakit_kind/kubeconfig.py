@@ -164,7 +164,7 @@ def _made(lock: Path) -> bool:
 def _wait_for(lock: Path, path: Path, deadline: float) -> None:
     if time.monotonic() >= deadline:
         raise KubeconfigError(
-            f"{path} was left as it is: {lock} has been there for {_LOCK_SECONDS:.0f} s, so a program such as kubectl or "
+            f"{path} was left as it is: {lock} has been there for {_LOCK_SECONDS:.0f} s, so a program like kubectl or "
             "kind is changing the file, or was killed while it did; remove it if no program does"
         )
     time.sleep(_LOCK_PAUSE)

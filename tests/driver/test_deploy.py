@@ -97,6 +97,25 @@ def _granted(role: str) -> set[tuple[str, str, str]]:
     }
 
 
+@pytest.mark.parametrize("account", ["drakit-driver", "drakit-tpu-publisher"])
+def test_who_may_write_all_slices_is_held_to_its_own_by_a_policy(account: str) -> None:
+    """Roles know of no node; whose token is stolen must not be able to publish devices of any node."""
+    policies = [
+        item["metadata"]["name"]
+        for item in manifests()
+        if item["kind"] == "ValidatingAdmissionPolicy"
+        and f'"system:serviceaccount:drakit-system:{account}"' in item["spec"]["matchConditions"][0]["expression"]
+    ]
+    (policy,) = policies
+    spec = named("ValidatingAdmissionPolicy", policy)["spec"]
+    (rule,) = spec["matchConstraints"]["resourceRules"]
+    (written,) = (each for each in named("ClusterRole", account)["rules"] if each["resources"] == ["resourceslices"])
+    assert set(rule["operations"]) == {verb.upper() for verb in written["verbs"]} - {"LIST", "WATCH"}
+    assert (rule["apiGroups"], rule["resources"]) == (written["apiGroups"], written["resources"])
+    binding = named("ValidatingAdmissionPolicyBinding", policy)["spec"]
+    assert (spec["failurePolicy"], binding["policyName"], binding["validationActions"]) == ("Fail", policy, ["Deny"])
+
+
 @pytest.mark.parametrize(
     ("profile", "names"), [("dgx-a100", ["gpu.nvidia.com", "mig.nvidia.com"]), ("tpu-v6e-4x4", ["tpu.google.com"])]
 )

@@ -68,7 +68,7 @@ def driver(spec: DriverSpec, image: str) -> list[Object]:
     else:
         objects = _documents(drakit_driver, "tpu/tpu-v6e-4x4.yaml")
         workloads = [item for item in objects if item["kind"] in ("Deployment", "DaemonSet")]
-        shared = [item for item in objects if item["kind"] in ("ServiceAccount", "ClusterRole", "ClusterRoleBinding")]
+        shared = [item for item in objects if item not in workloads and item["kind"] != "DeviceClass"]
         nodes = [word for node in spec.nodes for word in ("--node", node)]
     for workload in workloads:
         _rename(workload, instance + ("-publisher" if workload["kind"] == "Deployment" else ""))
