@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from e2e.matrix.row import Row, play
@@ -16,8 +14,8 @@ _ROW_SECONDS = 600
 
 @pytest.mark.timeout(_ROW_SECONDS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-def test_row(row: Row, stage: Stage, record_property: Callable[[str, object], None]) -> None:
+def test_row(row: Row, stage: Stage, request: pytest.FixtureRequest) -> None:
     if "kubelet" in stage.cluster.spec.real:
-        record_property("kubelet", "real")
+        request.node.user_properties.append(("kubelet", "real"))
     play(row, stage)
     stage.close()
