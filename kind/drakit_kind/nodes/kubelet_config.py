@@ -48,7 +48,7 @@ def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
         "address": settings.address,
         "port": PORT,
         "readOnlyPort": 0,
-        "healthzBindAddress": settings.address,
+        "healthzBindAddress": health_address(settings.address),
         "healthzPort": HEALTH_PORT,
         "authentication": {
             "anonymous": {"enabled": False},
@@ -87,6 +87,14 @@ def kubelet_config(settings: KubeletSettings) -> dict[str, Any]:
     if settings.gates:
         config["featureGates"] = dict(settings.gates)
     return config
+
+
+def health_address(address: str) -> str:
+    """Where the kubelet with this address says that it is healthy, without asking who wants to know.
+
+    An address of its own below 127.0.0.0/8: for any other one this machine answers on each of its interfaces.
+    """
+    return "127." + address.partition(".")[2]
 
 
 def kubelet_arguments(

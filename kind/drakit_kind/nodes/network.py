@@ -1,4 +1,4 @@
-"""The network of one cluster: a bridge that only this machine reaches, with an address for each node and each pod.
+"""The network of one cluster: a bridge without a way out, with an address for each node and each pod.
 
 A bridge rather than a dummy interface, which not every kernel has. Nodes are addresses of the bridge itself, so all
 kubelets have port 10250 without a conflict, and pods are connected to it. Nothing is forwarded or translated: no

@@ -22,7 +22,7 @@ from drakit_kind.nodes import enter, kubelet_config
 from drakit_kind.nodes.cgroups import ControlGroup
 from drakit_kind.nodes.containerd_config import ContainerdSettings, containerd_config, snapshotter
 from drakit_kind.nodes.credentials import NodeCredentials
-from drakit_kind.nodes.kubelet_config import HEALTH_PORT, KubeletSettings
+from drakit_kind.nodes.kubelet_config import HEALTH_PORT, KubeletSettings, health_address
 from drakit_kind.nodes.mounts import mount_of, mounts
 from drakit_kind.nodes.namespaces import MountNamespace
 from drakit_kind.nodes.tools import search_path, tool
@@ -179,7 +179,7 @@ class Node:
         return True
 
     async def _kubelet_answers(self) -> bool:
-        url = f"http://{self._place.address}:{HEALTH_PORT}/healthz"
+        url = f"http://{health_address(self._place.address)}:{HEALTH_PORT}/healthz"
         try:
             async with aiohttp.ClientSession() as session, session.get(url) as answer:
                 return answer.status == 200

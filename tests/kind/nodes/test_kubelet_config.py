@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,14 @@ import pytest
 
 from drakit_kind.cluster import ClusterError
 from drakit_kind.control_plane.flags import Behaviour
-from drakit_kind.nodes.kubelet_config import KubeletSettings, kubelet_arguments, kubelet_config, settable_gates
+from drakit_kind.nodes.kubelet_config import (
+    KubeletSettings,
+    health_address,
+    kubelet_arguments,
+    kubelet_config,
+    settable_gates,
+)
+from drakit_kind.nodes.network import CANDIDATES, node_address
 
 DERIVED = "DRADerivedAttributes"
 HERE = Path("/h/n/node-1/host")
@@ -32,7 +40,7 @@ def config(**options: Any) -> dict[str, Any]:
 
 def test_a_kubelet_keeps_to_its_node() -> None:
     made = config()
-    assert {made["address"], made["healthzBindAddress"], *made["clusterDNS"]} == {"10.213.0.1"}
+    assert {made["address"], *made["clusterDNS"]} == {"10.213.0.1"}
     assert (made["port"], made["healthzPort"], made["readOnlyPort"]) == (10250, 10248, 0)
     assert made["cgroupRoot"] == "/drakit-1/node-1"
     assert made["containerRuntimeEndpoint"] == "unix:///h/n/node-1/host/containerd.sock"
@@ -51,6 +59,13 @@ def test_a_kubelet_answers_those_only_who_have_a_certificate_of_the_cluster() ->
     }
     assert made["authorization"] == {"mode": "AlwaysAllow"}
     assert (made["tlsCertFile"], made["tlsPrivateKeyFile"]) == ("/h/pki/kubelet.crt", "/h/pki/kubelet.key")
+
+
+def test_health_which_has_no_certificate_is_served_to_this_machine_alone() -> None:
+    """Linux answers for all its addresses on each of its interfaces, but for loopback's."""
+    assert config()["healthzBindAddress"] == health_address("10.213.0.1") == "127.213.0.1"
+    networks = [subnet for each in CANDIDATES for subnet in IPv4Network(each).subnets(new_prefix=20)]
+    assert len({health_address(node_address(subnet, 0)) for subnet in networks}) == len(networks)
 
 
 def test_gates_are_told_by_name() -> None:
