@@ -20,7 +20,7 @@ class Main:
     body: str
 
 
-# Time zones of CronJobs, which the API server checks and the controller manager keeps to, also in an image without them.
+# Of CronJobs: the API server checks them and the controller manager keeps to them, also in an image that has none.
 _TIME_ZONES = "_ time/tzdata"
 # What every component registers by importing: --logging-format=json, and the client's and its own figures in /metrics.
 _REGISTERED = (
