@@ -108,6 +108,11 @@ class ClusterSpec:
         return self.emulated_version or minor_version(self.version_of(component))
 
     @property
+    def driven_nodes(self) -> int:
+        """How many nodes drivers run on; one with two drivers counts twice."""
+        return sum(len(driver.nodes) for driver in self.drivers)
+
+    @property
     def patience(self) -> float:
         """How much longer than in an embedded cluster things may take: processes to start, containers to end.
 

@@ -18,7 +18,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.readiness import announce_progress
 from drakit_client.resources import NODES
-from drakit_kind import kubeconfig
+from drakit_kind import bounds, kubeconfig
 from drakit_kind.backends import started_components
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.concurrency import together
@@ -214,7 +214,7 @@ class Components:
         self._slots[f"connection of driver-{index}"] = Closing(connection)
         self._slots[f"driver-{index}"] = driver
         await driver.start()
-        await driver.ready()
+        await driver.ready(bounds.driver_start(self._spec.driven_nodes))
         log.info("driver %s started: %s on %d nodes", name, spec.profile, len(spec.nodes))
         announce_progress(f"driver {spec.profile} started")
 

@@ -10,11 +10,10 @@ import sys
 from pathlib import Path
 
 from drakit_api.pools import Pool, PoolError
-from drakit_kind import spawn
+from drakit_kind import bounds, spawn
 from drakit_kind.cluster import ClusterError, DriverSpec
 from drakit_kind.control_plane.flags import gates_text
 
-_START_SECONDS = 30.0
 _STOP_SECONDS = 15.0
 
 
@@ -66,8 +65,9 @@ class DriverProcess:
 
     def start(self) -> None:
         """Start it and wait until it is registered and has published; ``ClusterError`` with the log's end otherwise."""
+        timeout = bounds.driver_start(len(self._spec.nodes))
         try:
-            self._process = spawn.spawn(self._command(), log=self._log, timeout=_START_SECONDS, tied=True)
+            self._process = spawn.spawn(self._command(), log=self._log, timeout=timeout, tied=True)
         except spawn.SpawnError as error:
             raise ClusterError(f"driver {self.name} did not start: {error}") from None
 

@@ -129,7 +129,7 @@ class LocalCluster:
             return spawn.spawn(
                 command,
                 log=self._home.log,
-                timeout=bounds.cluster_start(self._spec.real),
+                timeout=bounds.cluster_start(self._spec.real, self._spec.driven_nodes),
                 tied=self._tied,
                 report=self._report,
                 end_timeout=bounds.cluster_stop(self._spec.real),

@@ -15,6 +15,8 @@ from drakit_kind.home import ClusterHome
 TPU_NODES = 4
 DEFAULT_NODES = 1 + TPU_NODES
 
+# What was tried; each takes some 10 MB.
+_MOST_DRIVEN_NODES = 1000
 # Of these options a spec has the value as it is.
 _AS_THEY_ARE = ("name", "version", "emulated_version", "port", "token", "tls", "scheduler")
 
@@ -31,6 +33,11 @@ def spec_of(options: Mapping[str, Any], named: Mapping[str, Any], home: ClusterH
         spec = _changed(earlier, named)
         _refuse_another_api_server(earlier, spec, home)
     _refuse_ignored(spec, named)
+    if spec.driven_nodes > _MOST_DRIVEN_NODES:
+        raise ClusterError(
+            f"--nodes {len(spec.nodes)}: drivers would run on {spec.driven_nodes}, and a cluster takes "
+            f"{_MOST_DRIVEN_NODES} of them at most; name fewer with --driver PROFILE@NODE,..., or none with --no-driver"
+        )
     return spec
 
 

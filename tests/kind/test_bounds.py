@@ -29,3 +29,10 @@ def test_a_restart_may_take_as_long_as_failing_and_going_back_after_another_one(
 
 def test_an_embedded_cluster_that_hangs_is_given_up_after_a_minute() -> None:
     assert bounds.cluster_start(frozenset()) == 60
+
+
+@pytest.mark.parametrize("nodes", [0, 1, 300, 1000])
+def test_bounds_grow_with_the_nodes_that_drivers_run_on(nodes: int) -> None:
+    measured = 0.13 * nodes  # of 1000, on two idle cores; of fewer each takes less
+    assert bounds.driver_start(nodes) >= 30 + 2 * measured
+    assert bounds.cluster_start(frozenset(), nodes) > bounds.driver_start(nodes)

@@ -10,12 +10,13 @@ import pytest
 from click.testing import CliRunner
 
 from drakit_kind import session_clusters
-from drakit_kind.cluster import ClusterSpec, Component
+from drakit_kind.cluster import ClusterSpec, Component, DriverSpec
 from drakit_kind.commands import cluster, progress
 from drakit_kind.home import ClusterHome
 from drakit_kind.local import LocalCluster
 from drakit_kind.session_clusters import SessionClusters
 
+MANY = [f"node-{number}" for number in range(25)]
 REAL: frozenset[Component] = frozenset({"apiserver", "controllers"})
 
 
@@ -35,10 +36,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterHome:
     ("spec", "says"),
     [
         (ClusterSpec(nodes=["node-1"]), ""),
-        (ClusterSpec(nodes=[f"node-{n}" for n in range(20)]), "starting 20 nodes\n  kubelet started\n"),
+        (ClusterSpec(nodes=MANY), ""),
+        (
+            ClusterSpec(nodes=MANY, drivers=[DriverSpec(profile="a30", nodes=MANY)]),
+            "starting 25 nodes\n  kubelet started\n",
+        ),
+        (ClusterSpec(nodes=80 * MANY), "starting 2000 nodes\n  kubelet started\n"),
         (ClusterSpec(real=REAL), "starting Kubernetes 1.37.1: apiserver, controllers\n  kubelet started\n"),
     ],
-    ids=["few nodes", "many nodes", "real components"],
+    ids=["few nodes", "without drivers", "with drivers", "very many nodes", "real components"],
 )
 def test_a_start_that_takes_seconds_shows_its_steps(
     spec: ClusterSpec, says: str, capsys: pytest.CaptureFixture[str]

@@ -108,3 +108,11 @@ def test_a_driver_and_none_are_refused_together(tmp_path: Path) -> None:
     named = {"drivers": ["a30"], "no_driver": True}
     with pytest.raises(ClusterError, match="--no-driver: with --driver there is one; leave one of them out"):
         spec_of({"nodes": 1, **named}, named, ClusterHome(tmp_path))
+
+
+def test_drivers_on_more_nodes_than_were_ever_tried_are_refused(tmp_path: Path) -> None:
+    home = ClusterHome(tmp_path)
+    assert spec_of({"nodes": 1000}, {}, home).driven_nodes == 1000
+    assert spec_of({"nodes": 5000, "no_driver": True}, {}, home).driven_nodes == 0
+    with pytest.raises(ClusterError, match=r"--nodes 1001: drivers would run on 1001, .* 1000 .* --no-driver"):
+        spec_of({"nodes": 1001}, {}, home)
