@@ -13,7 +13,7 @@ from pathlib import Path
 
 # Of the standard library only, so that it starts in no time and cannot fail for want of anything.
 _WATCHER = """
-import os, select, shutil, signal, sys
+import os, select, shutil, signal, sys, time
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(number, signal.SIG_IGN)
 for pid in map(int, sys.argv[2:]):
@@ -21,7 +21,11 @@ for pid in map(int, sys.argv[2:]):
         select.select([os.pidfd_open(pid)], [], [])
     except ProcessLookupError:
         pass
-shutil.rmtree(sys.argv[1], ignore_errors=True)
+# Containers that were left are ended by others meanwhile, and write until then.
+deadline = time.monotonic() + 60
+while os.path.exists(sys.argv[1]) and time.monotonic() < deadline:
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    time.sleep(0.1)
 """
 
 
