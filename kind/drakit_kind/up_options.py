@@ -91,10 +91,11 @@ def _refuse_another_api_server(earlier: ClusterSpec, spec: ClusterSpec, home: Cl
     if ("apiserver" in earlier.real) == ("apiserver" in spec.real):
         return
     theirs = "Kubernetes' own" if "apiserver" in earlier.real else "drakit's own"
+    down = f"remove it before with `drakit cluster down{home.option}`, or give another --name"
+    way_out = "name another --data-dir" if "--data-dir" in home.option else down
     raise ClusterError(
         f"--cluster, --real: the objects of cluster {earlier.name} in {home.directory} are those of {theirs} API "
-        "server, and no other one can continue with them; leave the option out, or give another --name (with "
-        "--data-dir: another directory), or remove it before with `drakit cluster down`"
+        f"server, and no other one can continue with them; leave the option out, or {way_out}"
     )
 
 

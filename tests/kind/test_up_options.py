@@ -96,11 +96,14 @@ def test_default_drivers_are_those_of_all_nodes_that_there_are_now(home: Cluster
     ],
 )
 def test_another_api_server_cannot_continue(
-    home: ClusterHome, before: frozenset[Any], named: dict[str, Any], whose: str
+    home: ClusterHome, monkeypatch: pytest.MonkeyPatch, before: frozenset[Any], named: dict[str, Any], whose: str
 ) -> None:
     home.write_spec(ClusterSpec(name="red", real=before, nodes=NODES))
-    says = f"objects of cluster red in {home.directory} are those of {whose} API server.*`drakit cluster down`"
-    with pytest.raises(ClusterError, match=says):
+    says = f"objects of cluster red in {home.directory} are those of {whose} API server"
+    with pytest.raises(ClusterError, match=rf"{says}.* or name another --data-dir$"):
+        _continued(home, **named)
+    monkeypatch.setenv("DRAKIT_HOME", str(home.directory.parent))
+    with pytest.raises(ClusterError, match=rf"{says}.* `drakit cluster down --name red`, or give another --name$"):
         _continued(home, **named)
 
 
