@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import shutil
 import struct
-import tempfile
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError, Report, silent
 from drakit_kind.command_output import output
 from drakit_kind.kubernetes.cache import cache_directory
+from drakit_kind.turns import one_at_a_time, scratch_directory
 
 VARIABLE = "DRAKIT_BUSYBOX"
 _PACKAGE = "busybox-static"
@@ -36,7 +36,9 @@ def find_busybox(report: Report = silent) -> Path:
         return Path(in_path)
     cached = cache_directory() / "busybox"
     if not cached.exists():
-        _download(cached, report)
+        with one_at_a_time(cached.with_suffix(".lock"), report):
+            if not cached.exists():
+                _download(cached, report)
     return cached
 
 
@@ -62,8 +64,7 @@ def _download(target: Path, report: Report) -> None:
     if apt is None or dpkg is None:
         raise ClusterError(_remedy("there is none in PATH"))
     report(f"downloading {_PACKAGE} of this Debian for the containers of tests")
-    with tempfile.TemporaryDirectory(prefix="drakit-busybox-") as name:
-        directory = Path(name)
+    with scratch_directory(target.parent, ".busybox-") as directory:
         # apt downloads as a user of its own, who is to write here.
         directory.chmod(0o755)
         try:
@@ -76,10 +77,7 @@ def _download(target: Path, report: Report) -> None:
         found = [path for path in directory.glob("unpacked/**/busybox") if is_static(path)]
         if not found:
             raise ClusterError(_remedy(f"{_PACKAGE} does not contain one"))
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        scratch = target.with_name(f"busybox.{os.getpid()}")
-        shutil.copy(found[0], scratch)
-        scratch.replace(target)
+        found[0].replace(target)
 
 
 def _remedy(problem: str) -> str:

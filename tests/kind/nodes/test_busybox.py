@@ -71,6 +71,25 @@ def test_without_any_and_without_apt_the_way_out_is_named() -> None:
         busybox.find_busybox()
 
 
+def test_what_killed_downloads_have_left_goes_with_the_next(elsewhere: Path) -> None:
+    """Nothing but the program stays, which comes in one step."""
+    left = elsewhere / "cache" / ".busybox-killed"
+    left.mkdir(parents=True)
+    package = program(elsewhere / "package", LOAD)
+    texts = {
+        "apt-get": ": >busybox-static.deb",
+        "dpkg-deb": f"/bin/mkdir -p $3/bin; /bin/cp {package} $3/bin/busybox",
+    }
+    for name, text in texts.items():
+        tool = elsewhere / "bin" / name
+        tool.write_text(f"#!/bin/sh\n{text}\n")
+        tool.chmod(0o755)
+    found = busybox.find_busybox()
+    assert found.read_bytes() == package.read_bytes()
+    assert sorted(path.name for path in (elsewhere / "cache").iterdir()) == ["busybox", "busybox.lock"]
+    assert not left.exists()
+
+
 @pytest.mark.parametrize(("status", "problem"), [(100, "E: Unable to locate package"), (0, "does not contain one")])
 def test_what_apt_complains_about_is_passed_on(elsewhere: Path, status: int, problem: str) -> None:
     for name in ("apt-get", "dpkg-deb"):
