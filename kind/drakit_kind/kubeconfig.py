@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from drakit_kind import private_files
 from drakit_kind.interrupts import held_back
 
 _LISTS = ("clusters", "contexts", "users")
@@ -195,14 +196,4 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 def write(path: Path, config: dict[str, Any]) -> None:
     """Put ``config`` alone into ``path``: all of it or nothing, private to the user."""
-    target = path.resolve()  # a symlinked kubeconfig stays a symlink
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    # Always the same one, so that what a killed process has left, credentials included, goes with the next.
-    scratch = target.with_name(f".{target.name}.drakit")
-    try:
-        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-            yaml.safe_dump(config, file, sort_keys=False)
-        scratch.replace(target)
-    except BaseException:
-        scratch.unlink(missing_ok=True)
-        raise
+    private_files.write(path.resolve(), yaml.safe_dump(config, sort_keys=False))  # a symlink stays one

@@ -11,9 +11,15 @@ def write(path: Path, content: bytes | str) -> Path:
     """Put ``content`` into ``path`` (0600), in one step; its directory is made (0700) if there is none."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     scratch = path.with_name(f"{path.name}.new")
-    with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(content.encode() if isinstance(content, str) else content)
-    return scratch.replace(path)
+    try:
+        # What a killed process has left, or somebody else has put there to read along.
+        scratch.unlink(missing_ok=True)
+        with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(content.encode() if isinstance(content, str) else content)
+        return scratch.replace(path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise
 
 
 def append_to(path: Path) -> IO[bytes]:
