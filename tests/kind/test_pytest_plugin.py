@@ -369,7 +369,7 @@ def test_what_is_said_to_the_fixtures_of_pytest_kind_is_not_refused(
     (package := found.parent / "pytest_kind").mkdir()
     package.joinpath("__init__.py").touch()
     package.joinpath("plugin.py").write_text(_OTHER_KIND)
-    monkeypatch.syspath_prepend(found.parent)
+    monkeypatch.setenv("PYTHONPATH", str(found.parent))
     monkeypatch.setenv("PYTEST_PLUGINS", "pytest_kind.plugin,drakit_kind.pytest_plugin")
     pytester.makepyfile("def test_it(request): assert request.config.getoption('--kind-image') == 'theirs'")
     pytester.runpytest_subprocess("--kind-image", "theirs", timeout=60).assert_outcomes(passed=1)
