@@ -9,14 +9,15 @@ import importlib.util
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, ClusterError
+from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, ClusterError, ClusterSpec
 from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.kind import images
 from drakit_kind.kind.docker import check_daemon
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.readable_errors import readable_errors
@@ -79,15 +80,31 @@ def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) 
 
 def _chosen(options: Sequence[str]) -> list[Row]:
     """The rows that options of pytest choose; none where it does not understand them, as it will say itself."""
-    command = [sys.executable, "-m", "pytest", "e2e/matrix", "--cluster", _BINARIES, "--collect-only", "-q", *options]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "e2e/matrix",
+        "--cluster",
+        _BINARIES,
+        "--collect-only",
+        *options,
+        "--verbosity=-1",
+    ]
     listed = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
     return [row for row in ROWS if any(line.endswith(f"[{row.name}]") for line in listed)]
 
 
-def _build(rows: Iterable[Row], *, combinations: bool) -> None:
-    """Build what is missing of any version; a directory that the user names comes first, as everywhere."""
+def _versions(rows: Sequence[Row]) -> set[str]:
     versions = {row.version_of(component) for row in rows for component in COMPONENTS}
-    versions |= {change.version for row in rows for phase in row.phases for change in phase.changes if change.version}
+    return versions | {
+        change.version for row in rows for phase in row.phases for change in phase.changes if change.version
+    }
+
+
+def _build(rows: Sequence[Row], *, combinations: bool) -> None:
+    """Build what is missing of any version; a directory that the user names comes first, as everywhere."""
+    versions = _versions(rows)
     # The newest comes first: what is not of Kubernetes, such as etcd, is built with it for all of them.
     for version in sorted({*versions, KUBERNETES_VERSION} if versions else (), reverse=True):
         programs = {program for component in COMPONENTS for program in PROGRAMS[component]}
@@ -99,14 +116,22 @@ def _build(rows: Iterable[Row], *, combinations: bool) -> None:
 
 
 def _missing_for_kind() -> str:
-    """Why no row can be told in kind here; or ""."""
+    """Why no row can be told in kind here; or "", when all images are made, which takes longer than a row may."""
     if importlib.util.find_spec("pytest_kind") is None:
         return "not run: pytest-kind is not installed, `make setup-kind`"
     try:
         check_daemon()
+        for version in sorted(_versions([row for row in ROWS if row.name in _IN_KIND])):
+            images.node_images(ClusterSpec(version=version), None, _say)
+        for name, _ in images.pod_images(_say):
+            _say(f"{name} is there")
     except ClusterError as error:
         return f"not run: {error}"
     return ""
+
+
+def _say(text: str) -> None:
+    click.echo(f"kind: {text}")
 
 
 def _run(directory: str, name: str, backend: str, jobs: str, options: Sequence[str]) -> bool:

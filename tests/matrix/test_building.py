@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from drakit_kind.cluster import KUBERNETES_VERSION
+from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError, ClusterSpec
 from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.kind import images
 from e2e.matrix import __main__ as matrix
 from e2e.matrix.rows import ROWS
 
@@ -60,7 +62,26 @@ def test_the_combinations_need_the_driver_of_kubernetes_tests_too(monkeypatch: p
     assert _built(monkeypatch, everything, {*_ALL, "dra-test-driver"}, combinations=True) == []
 
 
-def test_options_of_pytest_choose_the_rows_that_count() -> None:
-    chosen = [row.name for row in matrix._chosen(["-k", "prioritized-list-1.36.3 or upgrade"])]
+@pytest.mark.parametrize("more", [[], ["-v"], ["-q"]], ids=["as it is", "more words", "fewer words"])
+def test_options_of_pytest_choose_the_rows_that_count(more: list[str]) -> None:
+    chosen = [row.name for row in matrix._chosen(["-k", "prioritized-list-1.36.3 or upgrade", *more])]
     assert chosen == ["prioritized-list-1.36.3", "upgrade-1.36.3-1.37.1"]
+
+
+def test_options_that_pytest_does_not_know_choose_nothing() -> None:
     assert matrix._chosen(["--no-such-option"]) == []
+
+
+def test_what_kind_lacks_is_why_its_rows_are_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def node_images(spec: ClusterSpec, image: str | None, report: object) -> None:
+        asked.append(spec.version)
+        if spec.version == "1.37.1":
+            raise ClusterError("there is no debootstrap")
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(matrix, "check_daemon", lambda: None)
+    monkeypatch.setattr(images, "node_images", node_images)
+    assert matrix._missing_for_kind() == "not run: there is no debootstrap"
+    assert asked == ["1.36.3", "1.37.1"]
