@@ -99,12 +99,15 @@ ready-embedded:
 
 # Nothing is built that the user has, or that is built already. What is not Kubernetes' own, such as etcd and
 # containerd, comes with the newest version for all of them.
+build = $(if $(DRAKIT_KUBERNETES_DIR),$(BIN)/drakit kubernetes build $(VERSION) --lacking $(1),\
+	$(foreach version,$(sort $(NEWEST) $(VERSION)),$(BIN)/drakit kubernetes build $(version) &&) true)
+
 ready-binaries: setup
-	$(if $(DRAKIT_KUBERNETES_DIR),$(BIN)/drakit kubernetes build $(VERSION) --lacking,\
-		$(foreach version,$(sort $(NEWEST) $(VERSION)),$(BIN)/drakit kubernetes build $(version) &&) true)
+	$(call build,binaries)
 
 # Images are made before the stories begin: it takes longer than a story may.
-ready-kind: setup-kind $(if $(KIND_IMAGE),,ready-binaries)
+ready-kind: setup-kind
+	$(if $(KIND_IMAGE),,$(call build,kind))
 	$(if $(KIND_IMAGE),,$(BIN)/drakit kind node-image $(VERSION))
 	$(BIN)/drakit kind driver-image
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 _ROOT = Path(__file__).parents[2]
 # What the make that runs these tests, or its user, says to others.
 _THEIRS = {"MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CLUSTER", "KIND_IMAGE", "VERSION", "DRAKIT_KUBERNETES_DIR"}
+_REAL = ("binaries", "kind")
 
 
 def _make(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -57,10 +59,15 @@ def test_a_target_runs_what_its_variables_say(arguments: list[str], runs: str) -
     assert runs in would.stdout
 
 
-@pytest.mark.parametrize("target", ["ready-binaries", "e2e", "e2e-leftovers"])
-def test_what_a_directory_of_the_users_lacks_is_built(target: str) -> None:
-    would = _make(target, "CLUSTER=binaries", "VERSION=1.36.3", DRAKIT_KUBERNETES_DIR="/downloaded")
-    assert re.findall(r"drakit kubernetes build .*", would.stdout) == ["drakit kubernetes build 1.36.3 --lacking"]
-    would = _make(target, "CLUSTER=binaries", "VERSION=1.36.3")
+@pytest.mark.parametrize(
+    ("target", "backend"),
+    [*((f"ready-{each}", each) for each in _REAL), *product(("e2e", "e2e-leftovers"), _REAL)],
+)
+def test_what_a_directory_of_the_users_lacks_is_built(target: str, backend: str) -> None:
+    cluster = [] if target.startswith("ready-") else [f"CLUSTER={backend}"]
+    would = _make(target, *cluster, "VERSION=1.36.3", DRAKIT_KUBERNETES_DIR="/downloaded")
+    built = re.findall(r"drakit kubernetes build .*", would.stdout)
+    assert built == [f"drakit kubernetes build 1.36.3 --lacking {backend}"]
+    would = _make(target, *cluster, "VERSION=1.36.3")
     assert "kubernetes build 1.36.3 && " in would.stdout
     assert "kubernetes build 1.37.1 && " in would.stdout

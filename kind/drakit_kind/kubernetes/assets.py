@@ -81,20 +81,21 @@ class Assets:
             yield from self.newest
 
 
-def find_assets(version: str, directory: Path | None = None) -> Assets:
+def find_assets(version: str, directory: Path | None = None, *, built_in: Path | None = None) -> Assets:
     """The places of a version's binaries; what is not there is an error only when it is asked for.
 
     ``directory`` (default: ``$DRAKIT_KUBERNETES_DIR``) has them below a directory of the version's name, with or
-    without ``bin``, or directly, as a release download (``kubernetes/server/bin``) and envtest do. Raises
-    ``ClusterError`` if it does not exist, or if it has those of another version.
+    without ``bin``, or directly, as a release download (``kubernetes/server/bin``) and envtest do. ``built_in`` is the
+    cache of builds, where it is another than the user's. Raises ``ClusterError`` if the directory does not exist, or
+    if it has those of another version.
     """
     version = checked_version(version)
     if directory is None and (named := os.environ.get(DIRECTORY_VARIABLE)):
         directory = Path(named)
     releases = pinned_releases()
     own = [] if directory is None else _in_directory(directory.absolute(), version)
-    own += [_built(release) for release in releases if release.version == version]
-    newest = [_built(release) for release in releases if release.version != version]
+    own += [_built(release, built_in) for release in releases if release.version == version]
+    newest = [_built(release, built_in) for release in releases if release.version != version]
     return Assets(version, tuple(own), tuple(newest))
 
 
@@ -103,8 +104,8 @@ def assets_of(spec: ClusterSpec, version: str) -> Assets:
     return find_assets(version, Path(spec.kubernetes_dir) if spec.kubernetes_dir else None)
 
 
-def _built(release: Release) -> Path:
-    return CacheEntry.of(release).binaries
+def _built(release: Release, cached_in: Path | None) -> Path:
+    return CacheEntry.of(release, cached_in).binaries
 
 
 def _in_directory(directory: Path, version: str) -> list[Path]:

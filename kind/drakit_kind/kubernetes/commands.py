@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +23,10 @@ from drakit_kind.kubernetes.releases import (
 )
 from drakit_kind.readable_errors import readable_errors
 
+if TYPE_CHECKING:
+    from drakit_kind.backends import Backend
+
+_Wanted = tuple[Release, Sequence[str]]
 _cache = click.option(
     "--cache",
     type=click.Path(file_okay=False, path_type=Path),
@@ -57,6 +62,7 @@ def kubernetes() -> None:
     export DRAKIT_KUBERNETES_DIR=~/versions                  1.37.1/, 1.36.3/, ... each with its binaries
     drakit kubernetes build 1.37.1 --lacking     a release download has no etcd, containerd, CNI plugins and pause;
                                                  what setup-envtest fetched has kube-apiserver, etcd and kubectl only
+    drakit kubernetes build 1.37.1 --lacking kind    the same for a node image of kind
     """
 
 
@@ -65,12 +71,15 @@ def kubernetes() -> None:
 @click.option("--only", multiple=True, metavar="NAME", help="Build this binary only; may be repeated.  [default: all]")
 @click.option(
     "--lacking",
-    is_flag=True,
-    help="Build only what `--cluster binaries` needs here (for root also kubelets and containerd) and "
-    f"${DIRECTORY_VARIABLE} lacks, etcd and the like with the newest version.",
+    type=click.Choice(("binaries", "kind")),
+    is_flag=False,
+    flag_value="binaries",
+    help="Build only what `--cluster binaries` needs here (for root also kubelets and containerd), or `kind` to make a "
+    f"node image, and ${DIRECTORY_VARIABLE} lacks; etcd and the like with the newest version.  [of --lacking alone: "
+    "binaries]",
 )
 @_cache
-def build(version: str, only: tuple[str, ...], lacking: bool, cache: Path | None) -> None:
+def build(version: str, only: tuple[str, ...], lacking: Backend | None, cache: Path | None) -> None:
     """Build the binaries of a Kubernetes VERSION with the `go` in PATH, as far as they are not built yet.
 
     Modules come from where your Go takes them (GOPROXY). Ctrl-C at any time: what is built by then is kept, and the
@@ -80,33 +89,51 @@ def build(version: str, only: tuple[str, ...], lacking: bool, cache: Path | None
     with readable_errors():
         if lacking and only:
             raise ClusterError(f"--only {only[0]}: --lacking says itself what is built; leave one of them out")
-        wanted = _lacking(version) if lacking else _chosen(version, only)
+        if lacking:
+            wanted, nowhere = _lacking(version, lacking, cache)
+        else:
+            wanted, nowhere = _chosen(version, only), []
         for release, names in wanted:
             entry = CacheEntry.of(release, cache)
             with continued_by_the_same_command("what is built"), BuildProgress() as progress:
                 built = building.build(release, names, entry, progress)
             click.echo(_summary(release, entry, built))
-    if not wanted:
+    for line in nowhere:
+        click.echo(line, err=True)
+    if not wanted and not nowhere:
         click.echo(f"clusters of Kubernetes {version} have all that they need, nothing was to be done")
 
 
-def _chosen(version: str, only: Sequence[str]) -> list[tuple[Release, Sequence[str]]]:
+def _chosen(version: str, only: Sequence[str]) -> list[_Wanted]:
     release = pinned_release(version)
     return [(release, [checked_name(name) for name in only] or release.names)]
 
 
-def _lacking(version: str) -> list[tuple[Release, Sequence[str]]]:
-    """What clusters of a version need on this machine and is nowhere, by the release that has it."""
+def _lacking(version: str, backend: Backend, cache: Path | None) -> tuple[list[_Wanted], list[str]]:
+    """What clusters of a version need on this machine and is nowhere, by the release that has it; and what none has.
+
+    That is for the start to refuse, as ``--real`` may name components that do without.
+    """
+    assets = find_assets(version, built_in=cache)
+    missing = [name for name in _needed(backend) if assets.find(name) is None]
+    of_version = list(filter(is_of_kubernetes, missing))
+    others = [name for name in missing if name not in of_version]
+    newest: list[_Wanted] = [(pinned_releases()[0], others)] if others else []
+    is_pinned = assets.version in [release.version for release in pinned_releases()]
+    if not is_pinned and any(map(is_of_kubernetes, assets.found())):
+        return newest, [f"there is no {name} of Kubernetes {version}; {assets.remedy(name)}" for name in of_version]
+    return [*([(pinned_release(version), of_version)] if of_version else []), *newest], []
+
+
+def _needed(backend: Backend) -> Sequence[str]:
+    if backend == "kind":
+        from drakit_kind.kind.node_image import BINARIES
+
+        return BINARIES
     from drakit_kind.backends import real_components
     from drakit_kind.control_plane.flags import PROGRAMS
 
-    assets = find_assets(version)
-    needed = [name for component in sorted(real_components("binaries")) for name in PROGRAMS[component]]
-    missing = [name for name in needed if assets.find(name) is None]
-    of_version = list(filter(is_of_kubernetes, missing))
-    others = [name for name in missing if name not in of_version]
-    wanted: list[tuple[Release, Sequence[str]]] = [(pinned_release(version), of_version)] if of_version else []
-    return wanted + ([(pinned_releases()[0], others)] if others else [])
+    return [name for component in sorted(real_components(backend)) for name in PROGRAMS[component]]
 
 
 def _summary(release: Release, entry: CacheEntry, built: list[str]) -> str:

@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.kind import node_image
 from drakit_kind.kubernetes.build import build
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
 from drakit_kind.kubernetes.progress import BuildProgress
@@ -359,6 +360,16 @@ _IN_A_DOWNLOAD = ("kube-apiserver", "kube-controller-manager", "kube-scheduler",
 _CONTAINERS = ["containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "pause"]
 
 
+def _own(tmp_path: Path, version: str, *names: str) -> Path:
+    """A directory of the user's, with some binaries of a version."""
+    directory = tmp_path / "own" / version
+    directory.mkdir(parents=True)
+    for name in names:
+        (directory / name).write_text("")
+        (directory / name).chmod(0o755)
+    return directory.parent
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has real kubelets")
 @pytest.mark.parametrize(
     ("own", "built"),
@@ -372,14 +383,45 @@ _CONTAINERS = ["containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-l
 def test_what_a_directory_lacks_for_clusters_can_be_built_alone(
     go: FakeGo, drakit: Drakit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, own: tuple[str, ...], built: list[str]
 ) -> None:
-    directory = tmp_path / "own" / "1.36.3"
-    directory.mkdir(parents=True)
-    for name in own:
-        (directory / name).write_text("")
-        (directory / name).chmod(0o755)
+    directory = _own(tmp_path, "1.36.3", *own) / "1.36.3"
     monkeypatch.setenv("DRAKIT_KUBERNETES_DIR", str(directory.parent))
     drakit("kubernetes", "build", "1.36.3", "--lacking")
     assert sorted(go.built) == sorted(built)
     where = [drakit("kubernetes", "where", "1.36.3", name).stdout for name in (*own[:1], *built[:1])]
     assert [str(directory) in path for path in where] == [True, False][: len(where)]
     assert "nothing was to be done" in drakit("kubernetes", "build", "1.36.3", "--lacking").stdout
+
+
+def test_what_a_node_image_needs_and_a_directory_lacks_is_built(
+    go: FakeGo, drakit: Drakit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DRAKIT_KUBERNETES_DIR", str(_own(tmp_path, "1.36.3", "kubelet", "kube-apiserver", "etcd")))
+    drakit("kubernetes", "build", "1.36.3", "--lacking", "kind")
+    assert sorted(go.built) == sorted(set(node_image.BINARIES) - {"kubelet", "kube-apiserver", "etcd"})
+    for name in node_image.BINARIES:
+        drakit("kubernetes", "where", "1.36.3", name)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root has real kubelets")
+def test_what_drakit_cannot_build_of_a_version_is_told_and_left_to_the_start(
+    go: FakeGo, drakit: Drakit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cluster with other real components may do without."""
+    own = _own(tmp_path, "1.36.5", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
+    monkeypatch.setenv("DRAKIT_KUBERNETES_DIR", str(own))
+    for built in (["etcd", *_CONTAINERS], []):
+        done = drakit("kubernetes", "build", "1.36.5", "--lacking")
+        assert sorted(go.built) == sorted(["etcd", *_CONTAINERS])
+        assert done.stderr.startswith("there is no kubelet of Kubernetes 1.36.5; drakit builds 1.37.1, 1.36.3, ")
+        assert ("is built" in done.stdout or "binaries built" in done.stdout) is bool(built)
+        assert "have all that they need" not in done.stdout
+
+
+def test_what_is_lacking_is_looked_for_in_the_cache_that_is_named(go: FakeGo, drakit: Drakit, tmp_path: Path) -> None:
+    drakit("kubernetes", "build", "1.37.1")
+    go.behave()
+    before = len(go.built)
+    other = ["--lacking", "--cache", str(tmp_path / "other")]
+    drakit("kubernetes", "build", "1.37.1", *other)
+    assert len(go.built) > before
+    assert "nothing was to be done" in drakit("kubernetes", "build", "1.37.1", *other).stdout
