@@ -79,11 +79,16 @@ demo: setup $(if $(filter binaries,$(CLUSTER)),ready-binaries)
 test: setup
 	$(BIN)/python -m pytest $(TESTS) -n $(JOBS) $(ARGS)
 
+# Defaults are for a cluster that is started; beside one that is there pytest refuses what says how to start one.
+IS_THERE := $(findstring --cluster-kubeconfig,$(ARGS))
+unless = $(if $(and $(1),$(filter file,$(origin $(2)))),,$(3))
 # With a node image of the user's, its tag says the version; VERSION=... says it where the tag does not.
-ASKED_VERSION := $(if $(and $(KIND_IMAGE),$(filter file,$(origin VERSION))),,--kubernetes-version $(VERSION))
+ASKED := $(call unless,$(IS_THERE),CLUSTER,--cluster $(CLUSTER)) \
+	$(call unless,$(IS_THERE)$(KIND_IMAGE),VERSION,--kubernetes-version $(VERSION)) \
+	$(call unless,$(IS_THERE),GATES,--feature-gates "$(GATES)")
 
-e2e: setup ready-$(CLUSTER)
-	$(BIN)/python -m pytest e2e --cluster $(CLUSTER) $(ASKED_VERSION) --feature-gates "$(GATES)" \
+e2e: setup $(if $(IS_THERE),,ready-$(CLUSTER))
+	$(BIN)/python -m pytest e2e $(ASKED) \
 		-n $(E2E_JOBS) --dist worksteal -o timeout=$(E2E_TIMEOUT_$(CLUSTER)) \
 		$(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)
 

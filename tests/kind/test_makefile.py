@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -12,7 +13,17 @@ import pytest
 
 _ROOT = Path(__file__).parents[2]
 # What the make that runs these tests, or its user, says to others.
-_THEIRS = {"MAKEFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "CLUSTER", "KIND_IMAGE", "VERSION", "DRAKIT_KUBERNETES_DIR"}
+_THEIRS = {
+    "MAKEFLAGS",
+    "MAKELEVEL",
+    "MAKEOVERRIDES",
+    "CLUSTER",
+    "KIND_IMAGE",
+    "VERSION",
+    "GATES",
+    "ARGS",
+    "DRAKIT_KUBERNETES_DIR",
+}
 _REAL = ("binaries", "kind")
 
 
@@ -71,3 +82,22 @@ def test_what_a_directory_of_the_users_lacks_is_built(target: str, backend: str)
     would = _make(target, *cluster, "VERSION=1.36.3")
     assert "kubernetes build 1.36.3 && " in would.stdout
     assert "kubernetes build 1.37.1 && " in would.stdout
+
+
+@pytest.mark.parametrize(
+    ("said", "runs"),
+    [
+        ([], ["e2e"]),
+        (["CLUSTER=binaries"], ["e2e", "--cluster", "binaries"]),
+        (["VERSION=1.36.3"], ["e2e", "--kubernetes-version", "1.36.3"]),
+        (["GATES=A=true,B=false"], ["e2e", "--feature-gates", "A=true,B=false"]),
+    ],
+)
+def test_a_cluster_that_is_there_gets_only_what_is_said_of_it(said: list[str], runs: list[str]) -> None:
+    """pytest refuses that beside it; defaults are for a cluster that is started."""
+    would = _make("e2e", *said, "ARGS=--cluster-kubeconfig config -k pool")
+    assert would.returncode == 0, would.stderr
+    words = shlex.split(would.stdout[would.stdout.index("pytest e2e ") :].replace("\\\n", ""))
+    assert words[1 : words.index("-n")] == runs
+    assert words[-4:] == ["--cluster-kubeconfig", "config", "-k", "pool"]
+    assert "drakit kubernetes build" not in would.stdout
