@@ -10,7 +10,8 @@ from typing import IO
 def write(path: Path, content: bytes | str) -> Path:
     """Put ``content`` into ``path`` (0600), in one step; its directory is made (0700) if there is none."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    scratch = path.with_name(f"{path.name}.new")
+    # Not every directory is drakit's: that of a kubeconfig may have a config.new of the user's.
+    scratch = path.with_name(f".{path.name}.drakit-new")
     try:
         # What a killed process has left, or somebody else has put there to read along.
         scratch.unlink(missing_ok=True)

@@ -23,7 +23,7 @@ def test_what_lies_in_the_way_is_neither_written_to_nor_followed(tmp_path: Path,
     assert callable(found)
     path, elsewhere = tmp_path / "there" / "key", tmp_path / "elsewhere"
     path.parent.mkdir()
-    found(path.with_name("key.new"), elsewhere)
+    found(path.with_name(".key.drakit-new"), elsewhere)
     assert private_files.write(path, "secret").read_text() == "secret"
     assert path.stat().st_mode & 0o777 == 0o600
     assert list(path.parent.iterdir()) == [path]
