@@ -24,6 +24,8 @@ _LISTS = ("clusters", "contexts", "users")
 # Others hold the lock for as long as it takes to read and to write a file.
 _LOCK_SECONDS = 10.0
 _LOCK_PAUSE = 0.02
+# In our lock files; theirs are empty.
+_LOCK_MARK = b"drakit\n"
 
 
 class KubeconfigError(Exception):
@@ -67,7 +69,7 @@ def check(path: Path) -> None:
         directory = directory.parent
     if not directory.is_dir() or not os.access(directory, os.W_OK | os.X_OK):
         raise KubeconfigError(f"{path}: {directory} is no directory to write to; name another --kubeconfig FILE")
-    if path.parent.is_dir():
+    if path.resolve().parent.is_dir():
         with _alone(path):
             pass
 
@@ -123,27 +125,34 @@ def _alone(path: Path) -> Iterator[None]:
 
     Other processes of drakit by a lock on the directory, which stays when the file is replaced, and for which they
     queue, by whatever name they call the file; kubectl, kind and others by the file that client-go's clientcmd makes.
+    Such a file of drakit's that is there while we have the directory's lock is that of a process that was killed.
     """
     descriptor = os.open(path.resolve().parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        with suppress(OSError):  # not every network file system has locks for directories
+        alone = True
+        try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-        with _lock_file(path):
+        except OSError:  # not every network file system has locks for directories
+            alone = False
+        with _lock_file(path, alone):
             yield
     finally:
         os.close(descriptor)
 
 
 @contextmanager
-def _lock_file(path: Path) -> Iterator[None]:
-    """As lockFile of client-go's clientcmd/loader.go: it is there for as long as somebody has the lock."""
+def _lock_file(path: Path, alone: bool) -> Iterator[None]:
+    """As lockFile of client-go's clientcmd/loader.go: it is there for as long as somebody has the lock.
+
+    ``alone``: no other drakit that lives has it, so a file of one is ours to take over.
+    """
     lock = path.with_name(f"{path.name}.lock")
     deadline = time.monotonic() + _LOCK_SECONDS
     ours = False
     try:
         while not ours:
             with held_back():  # interrupted here, we would not know of it
-                ours = _made(lock)
+                ours = _made(lock) or (alone and _is_drakits(lock))
             if not ours:
                 _wait_for(lock, path, deadline)
         yield
@@ -154,12 +163,22 @@ def _lock_file(path: Path) -> Iterator[None]:
 
 def _made(lock: Path) -> bool:
     try:
-        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         return False
     except OSError as error:
         raise KubeconfigError(f"{lock.parent} cannot be written to: {error}; name another --kubeconfig FILE") from error
+    with suppress(OSError):  # on a full disk, a lock like that of others
+        os.write(descriptor, _LOCK_MARK)
+    os.close(descriptor)
     return True
+
+
+def _is_drakits(lock: Path) -> bool:
+    try:
+        return lock.is_file() and lock.read_bytes() == _LOCK_MARK
+    except OSError:  # gone since, or another user's
+        return False
 
 
 def _wait_for(lock: Path, path: Path, deadline: float) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -104,6 +107,15 @@ def test_a_directory_that_cannot_be_written_to_is_found_by_the_check(tmp_path: P
             kubeconfig.check(path)
     kubeconfig.check(tmp_path / "new" / "deeper" / "config")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_symlink_into_a_directory_that_does_not_exist_yet_can_be_added_to(tmp_path: Path) -> None:
+    link = tmp_path / "config"
+    link.symlink_to(tmp_path / "new" / "config")
+    kubeconfig.check(link)
+    kubeconfig.add(link, _entry())
+    assert link.is_symlink()
+    assert _load(tmp_path / "new" / "config")["current-context"] == "drakit-a"
 
 
 def test_a_symlinked_kubeconfig_stays_a_symlink(tmp_path: Path) -> None:
@@ -207,6 +219,38 @@ def test_a_lock_that_nobody_takes_away_is_named(tmp_path: Path, monkeypatch: pyt
     assert lock.exists(), "it is another program's"
 
 
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from drakit_kind import kubeconfig
+kubeconfig._read = lambda path: os.kill(os.getpid(), signal.SIGKILL)
+kubeconfig.add(Path(sys.argv[1]), {})
+"""
+
+
+def test_the_lock_of_a_drakit_that_was_killed_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, lock = tmp_path / "config", tmp_path / "config.lock"
+    killed = subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert lock.exists()
+    monkeypatch.setattr(kubeconfig, "_LOCK_SECONDS", 0.0)
+    kubeconfig.add(path, _entry())
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_where_directories_have_no_locks_nobody_knows_who_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on some network file systems: the other drakit may live, on another machine."""
+    path, lock = tmp_path / "config", tmp_path / "config.lock"
+    subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False)
+    monkeypatch.setattr(kubeconfig, "_LOCK_SECONDS", 0.0)
+    monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError))
+    with pytest.raises(kubeconfig.KubeconfigError, match=rf"{lock} .*remove it if no program does"):
+        kubeconfig.add(path, _entry())
+    assert lock.exists()
+
+
 def test_whoever_is_interrupted_leaves_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt
@@ -231,6 +275,14 @@ def test_what_a_killed_process_left_half_written_is_taken_by_the_next_one(
     assert scratch.stat().st_mode & 0o777 == 0o600
     kubeconfig.add(path, _entry())
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_files_of_the_user_beside_it_stay(tmp_path: Path) -> None:
+    path, theirs = tmp_path / "config", tmp_path / "config.new"
+    theirs.write_text("what I am about to change")
+    kubeconfig.add(path, _entry())
+    kubeconfig.remove(path, "drakit-a", SERVER)
+    assert theirs.read_text() == "what I am about to change"
 
 
 def test_the_first_file_of_KUBECONFIG_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
