@@ -223,6 +223,7 @@ def down(name: str, data_dir: Path | None) -> None:
     """Stop a cluster and remove it from the kubeconfig. Its objects are gone, unless it was started with --data-dir."""
     from drakit_kind.local import LocalCluster
 
+    end_in_order_on_signals()
     with readable_errors():
         home = _home(name, data_dir)
         spec = home.read_spec()
@@ -325,6 +326,7 @@ def restart(
     """Restart one COMPONENT on the same data, possibly with other gates or as another version."""
     from drakit_api.features import parse_gates
 
+    end_in_order_on_signals()
     with readable_errors():
         gates = None if feature_gates is None else parse_gates(feature_gates)
         running = _running(name, data_dir)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -18,6 +19,17 @@ from drakit_kind.session_clusters import SessionClusters
 
 MANY = [f"node-{number}" for number in range(25)]
 REAL: frozenset[Component] = frozenset({"apiserver", "controllers"})
+
+
+@pytest.fixture(autouse=True)
+def _handlers() -> Iterator[None]:
+    """Commands set some, which are not for the rest of the run; a signal that they do not handle does not end it."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number in before:
+        signal.signal(number, lambda *_: None)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -83,10 +95,17 @@ def test_what_real_components_are_asked_to_do_is_said_before(home: ClusterHome, 
         ),
     ],
 )
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_who_interrupts_reads_what_goes_on(
-    home: ClusterHome, monkeypatch: pytest.MonkeyPatch, method: str, command: list[str], says: str
+    home: ClusterHome,
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    command: list[str],
+    says: str,
+    number: signal.Signals,
 ) -> None:
-    monkeypatch.setattr(LocalCluster, method, Mock(side_effect=KeyboardInterrupt))
+    """However: by Ctrl-C, by SIGTERM, or with the terminal."""
+    monkeypatch.setattr(LocalCluster, method, lambda *_, **__: signal.raise_signal(number))
     done = CliRunner().invoke(cluster, command)
     assert (done.exit_code, done.stderr) == (130, says)
     assert home.read_spec() is not None
