@@ -64,14 +64,33 @@ def _changed(spec: ClusterSpec, options: Mapping[str, Any]) -> ClusterSpec:
 
 
 def _drivers(spec: ClusterSpec, nodes: list[str], options: Mapping[str, Any]) -> Sequence[DriverSpec]:
-    """Those that are named; else those of ``spec``, which are the default ones where they were, on all nodes."""
+    """Those that are named; else those of ``spec``, which are the default ones where they were.
+
+    What was on all nodes is then on all that there are now.
+    """
     if options.get("no_driver"):
         return []
     if options.get("drivers"):
         return [_driver_spec(text, nodes) for text in options["drivers"]]
     # A spec that was read has lists where others have tuples.
     were_default = msgspec.json.encode(spec.drivers) == msgspec.json.encode(_default_drivers(list(spec.nodes)))
-    return _default_drivers(nodes) if were_default else spec.drivers
+    if were_default:
+        return _default_drivers(nodes)
+    return [_following(driver, list(spec.nodes), nodes) for driver in spec.drivers]
+
+
+def _following(driver: DriverSpec, before: list[str], nodes: list[str]) -> DriverSpec:
+    """``driver`` on all of ``nodes`` if it was on all of ``before``, and its profile can be on that many."""
+    if list(driver.nodes) != before:
+        return driver
+    from drakit_kind.drivers import pools_of
+
+    following = replace(driver, nodes=nodes)
+    try:
+        pools_of(following)
+    except ClusterError:
+        return driver
+    return following
 
 
 def _default_drivers(nodes: list[str]) -> list[DriverSpec]:

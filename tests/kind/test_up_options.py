@@ -86,6 +86,20 @@ def test_default_drivers_are_those_of_all_nodes_that_there_are_now(home: Cluster
     assert _drivers(_continued(home, nodes=1)) == []
 
 
+def test_a_driver_that_was_on_each_node_is_on_each_node_that_there_is_now(home: ClusterHome) -> None:
+    home.write_spec(spec_of({"nodes": 2, "drivers": ["a30"]}, {}, ClusterHome(home.directory / "none")))
+    assert _drivers(_continued(home, nodes=3)) == [("a30", ["node-1", "node-2", "node-3"])]
+    assert _drivers(_continued(home, nodes=1)) == [("a30", ["node-1"])]
+    home.write_spec(BEFORE)
+    assert _drivers(_continued(home, nodes=3)) == [("a30", ["node-2"])]
+
+
+def test_a_driver_that_cannot_be_on_more_nodes_stays_on_those_it_had(home: ClusterHome) -> None:
+    four = [f"node-{number}" for number in range(1, 5)]
+    home.write_spec(spec_of({"nodes": 4, "drivers": ["tpu-v6e-4x4"]}, {}, ClusterHome(home.directory / "none")))
+    assert _drivers(_continued(home, nodes=5)) == [("tpu-v6e-4x4", four)]
+
+
 @pytest.mark.parametrize(
     ("before", "named", "whose"),
     [
