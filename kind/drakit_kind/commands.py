@@ -141,8 +141,8 @@ def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options
 
     With the defaults it has one node with a DGX A100 (8 GPUs, MIG) and four nodes that form a TPU v6e 4x4 pool.
 
-    A cluster of this --name (or in this --data-dir) that ended, or whose data `down` left, is continued: options that
-    are not named are then as they were, whatever the defaults below say.
+    A cluster of this --name (or in this --data-dir) that ended, or whose data `down` left, is continued if it was ever
+    ready: options that are not named are then as they were, whatever the defaults below say.
 
     \b
     drakit cluster up --nodes 2 --driver a30@node-1 --driver h100-80gb@node-2
@@ -156,7 +156,7 @@ def up(name: str, kubeconfig_file: Path | None, data_dir: Path | None, **options
     end_in_order_on_signals()
     with readable_errors():
         home = _home(name, data_dir)
-        continues = home.spec_file.exists()
+        continues = home.was_ready
         spec = spec_of({"name": name, **options}, _named({"name": name, **options}), home)
         _refuse_layouts(spec.drivers, home)
         path = kubeconfig_file or kubeconfig.default_path()
@@ -356,9 +356,10 @@ def _ended(home: ClusterHome) -> str:
     """What to do about a cluster that is there and does not run; "" if there is none."""
     if not home.spec_file.exists():
         return ""
+    what, again = ("it ended", "continues it") if home.was_ready else ("it was never ready", "starts it anew")
     return (
-        "; it ended: `drakit cluster logs` says why, and `drakit cluster up`, each with the same --name or --data-dir, "
-        f"continues it ({home.directory})"
+        f"; {what}: `drakit cluster logs` says why, and `drakit cluster up`, each with the same --name or --data-dir, "
+        f"{again} ({home.directory})"
     )
 
 

@@ -32,6 +32,7 @@ _NODE_SOCKET = "/n/{}/plugins_registry/gpu.nvidia.com-reg.sock"
 # struct flock of fcntl(2): kind, whence, start, length, process.
 _RECORD_LOCK = struct.Struct("hhqqi0q")
 _STARTING = "starting"
+_NEVER_READY = "never-ready"
 
 
 def base_directory() -> Path:
@@ -77,6 +78,16 @@ class ClusterHome:
     def spec_file(self) -> Path:
         """What was asked for, with the token and port that were chosen."""
         return self.directory / "cluster.json"
+
+    @property
+    def never_ready(self) -> Path:
+        """It is there from the first start of a cluster here until one is ready."""
+        return self.directory / _NEVER_READY
+
+    @property
+    def was_ready(self) -> bool:
+        """Whether there is a cluster that was ready once: only such a one is continued."""
+        return self.spec_file.exists() and not self.never_ready.exists()
 
     @property
     def kubeconfig(self) -> Path:
@@ -152,7 +163,7 @@ class ClusterHome:
                 f"{self.directory}: others than its owner may look into it, and a cluster's directory holds secrets; "
                 "`chmod 700` it, or name a directory that does not exist yet"
             )
-        files = sorted(path.name for path in self.directory.iterdir() if path.name != _STARTING)
+        files = sorted(path.name for path in self.directory.iterdir() if path.name not in (_STARTING, _NEVER_READY))
         if files and self.spec_file.name not in files:
             raise ClusterError(
                 f"{self.directory}: there is something else in it ({', '.join(files[:3])}); name a directory that is "

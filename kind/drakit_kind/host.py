@@ -38,6 +38,7 @@ async def _serve(home: ClusterHome) -> None:
         await first_of(components.start(), stopping.wait())
         if stopping.is_set():
             raise SystemExit("told to stop before it was ready")
+        home.never_ready.unlink(missing_ok=True)  # its starter may have been killed, and could not say so
         announce_ready()
         gc.freeze()
         gc.enable()

@@ -105,13 +105,15 @@ class LocalCluster:
                 "processes live; use a virtual machine or a container with Linux"
             )
         began = time.monotonic()
-        check(self._spec, self._home, self._report)
         self._refuse_running()
+        check(self._spec, self._home, self._report)
         _check_port(self._spec.port)
         self._undo()
         self._home.make(self._spec.nodes)
         with self._home.starting():
             self._refuse_running()
+            if not self._home.spec_file.exists():
+                self._home.never_ready.touch(mode=0o600)
             self._home.write_spec(self._spec)
             self._process = self._spawn()
         self.ready_seconds = time.monotonic() - began

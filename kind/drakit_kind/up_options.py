@@ -24,9 +24,10 @@ _AS_THEY_ARE = ("name", "version", "emulated_version", "port", "token", "tls", "
 def spec_of(options: Mapping[str, Any], named: Mapping[str, Any], home: ClusterHome) -> ClusterSpec:
     """The cluster to start; ``named`` are those of the options that the user has given.
 
-    What an earlier run has left in ``home`` is continued: of it all is kept that is not named.
+    What an earlier run has left in ``home`` is continued: of it all is kept that is not named. Of one that was never
+    ready nothing is: its options may be the reason.
     """
-    earlier = home.read_spec()
+    earlier = home.read_spec() if home.was_ready else None
     if earlier is None:
         spec = _changed(ClusterSpec(), options)
     else:

@@ -207,6 +207,30 @@ def test_a_cluster_that_was_killed_is_continued_as_it_was(drakit: Drakit, home: 
     assert "no other one can continue with them" in refused.stderr
 
 
+def test_a_cluster_that_never_started_is_not_continued(drakit: Drakit, home: Path) -> None:
+    """The options that made it fail are gone; it can be looked at and removed meanwhile."""
+    programs = home / "programs" / "1.37.1"
+    programs.mkdir(parents=True)
+    for name in ("etcd", "kube-apiserver", "kube-controller-manager"):
+        (programs / name).write_text("#!/bin/sh\nexit 1\n")
+        (programs / name).chmod(0o755)
+    broken = ["--cluster", "binaries", "--nodes", "0", "--no-scheduler", "--kubernetes-dir", str(programs.parent)]
+    cluster = ClusterHome(home / "state" / "default")
+    assert "cluster default did not start" in drakit("cluster", "up", *broken, code=1).stderr
+    assert drakit("cluster", "status", code=1).stderr == (
+        "Error: cluster default does not run; it was never ready: `drakit cluster logs` says why, and `drakit cluster "
+        f"up`, each with the same --name or --data-dir, starts it anew ({cluster.directory})\n"
+    )
+    shown = drakit("cluster", "up", "--cluster", "embedded", "--nodes", "1", "--no-driver").stdout
+    assert re.match(r"cluster default is ready after .*, 1 nodes\n", shown)
+    assert "it continues" not in shown
+    assert not cluster.never_ready.exists()
+    drakit("cluster", "down")
+    drakit("cluster", "up", *broken, code=1)
+    drakit("cluster", "down")
+    assert not cluster.directory.exists()
+
+
 @pytest.mark.parametrize("damaged", ["plugins/gpu.nvidia.com/checkpoint.json", "dra_manager_state"])
 def test_a_damaged_file_of_a_node_is_one_line(drakit: Drakit, home: Path, damaged: str) -> None:
     options = ["--data-dir", str(home / "data")]
@@ -342,3 +366,4 @@ def test_an_up_that_is_told_to_end_leaves_no_cluster_behind(drakit: Drakit, home
     assert ended(cluster, seconds=0)
     assert ended(int((home / "etcd.pid").read_text()), seconds=0)
     assert not (home / "config").exists()
+    assert ClusterHome(home / "state" / "default").never_ready.exists()

@@ -85,6 +85,14 @@ def test_a_directory_with_files_of_something_else_is_refused(place: Path) -> Non
     assert [path.name for path in place.iterdir()] == ["thesis.tex"]
 
 
+def test_what_a_start_leaves_that_is_killed_before_it_wrote_what_to_start_is_used(place: Path) -> None:
+    home = ClusterHome(place)
+    with home.starting():
+        home.never_ready.touch()
+    home.make()
+    assert not home.was_ready
+
+
 def test_an_empty_directory_and_that_of_an_earlier_run_are_used(place: Path) -> None:
     home = ClusterHome(place)
     home.make()

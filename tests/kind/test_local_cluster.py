@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -173,6 +174,28 @@ def test_the_start_of_one_who_comes_second_changes_nothing(cluster: LocalCluster
     kept = cluster.home.read_spec()
     assert kept is not None
     assert (kept.token, kept.port) == (cluster.spec.token, cluster.spec.port)
+
+
+def test_a_cluster_is_ready_once_also_if_its_starter_does_not_live_to_see_it(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own process says so, and a later start that fails changes nothing about it."""
+    cluster.stop()
+    cluster.home.never_ready.touch()
+    again = LocalCluster(cluster.spec, cluster.home)
+    again.start()
+    again.stop()
+    assert not cluster.home.never_ready.exists()
+    monkeypatch.setattr(spawn, "spawn", Mock(side_effect=spawn.SpawnError("etcd ended")))
+    with pytest.raises(ClusterError, match="did not start"):
+        LocalCluster(cluster.spec, cluster.home).start()
+    assert cluster.home.was_ready
+
+
+def test_of_a_running_cluster_that_is_said_before_anything_else(cluster: LocalCluster) -> None:
+    wrong = DriverSpec(profile="a30", nodes=["node-77"])
+    with pytest.raises(ClusterError, match="is running already"):
+        LocalCluster(ClusterSpec(nodes=["node-1"], drivers=[wrong]), cluster.home).start()
 
 
 def test_why_a_cluster_does_not_start_is_told_also_if_cleaning_up_fails(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,6 +100,15 @@ def test_a_driver_that_cannot_be_on_more_nodes_stays_on_those_it_had(home: Clust
     assert _drivers(_continued(home, nodes=5)) == [("tpu-v6e-4x4", four)]
 
 
+def test_what_was_never_ready_is_not_continued(home: ClusterHome) -> None:
+    """Its options may be why it did not start, and there are no objects that an API server could lose."""
+    home.write_spec(ClusterSpec(name="red", real=frozenset({"apiserver", "controllers"}), token="t"))
+    home.never_ready.touch()
+    options = {"name": "red", "nodes": 1, "backend": "embedded", "token": None}
+    fresh = spec_of(options, {"backend": "embedded"}, home)
+    assert fresh == spec_of(options, {}, ClusterHome(home.directory / "none"))
+
+
 @pytest.mark.parametrize(
     ("before", "named", "whose"),
     [
