@@ -7,15 +7,14 @@ import importlib.util
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 from drakit_kind.backends import real_components, refuse_unused_programs
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Report
 from drakit_kind.conformance.pytest_options import last_of
-from drakit_kind.conformance.runs import Configuration, suite
+from drakit_kind.conformance.runs import Configuration, suite, told
 from drakit_kind.control_plane.flags import PROGRAMS
-
-# Options of pytest that choose among the stories.
-_CHOOSING = ("-k", "-m", "--deselect")
 
 
 def prepare(configuration: Configuration, options: Sequence[str], report: Report) -> None:
@@ -31,10 +30,11 @@ def prepare(configuration: Configuration, options: Sequence[str], report: Report
         _require_kind(spec, last_of(options, "--kind-bin"))
         _make_images(spec, last_of(options, "--kind-image"), report)
         return
+    if configuration.matrix:
+        _prepare_rows(configuration, spec, options, report)
+        return
     _require_programs(spec, ((component, spec.version) for component in sorted(spec.real)))
     _require_start(spec, report)
-    if configuration.matrix and not any(option.startswith(_CHOOSING) for option in options):
-        _require_programs(spec, _of_rows(spec))
 
 
 def _cluster_of(configuration: Configuration, options: Sequence[str]) -> ClusterSpec:
@@ -74,20 +74,42 @@ def _require_start(spec: ClusterSpec, report: Report) -> None:
         shutil.rmtree(home.directory, ignore_errors=True)
 
 
-def _of_rows(spec: ClusterSpec) -> Iterator[tuple[Component, str]]:
-    """The components of the matrix that are real here, with their versions; the suite is no part of this package."""
+def _prepare_rows(configuration: Configuration, spec: ClusterSpec, options: Sequence[str], report: Report) -> None:
+    """Each row says its versions; asked for is what those need that the user's options leave, and the machine's part.
+
+    The first row stands for the others there: what they need of the machine is the same.
+    """
+    rows = _rows(spec)
+    if options and spec.real:
+        chosen = told(configuration, options)
+        rows = [row for row in rows if any(name.endswith(f"[{row.name}]") for name in chosen)]
+    for row in rows:
+        try:
+            _require_programs(spec, _components_of(row, spec))
+        except ClusterError as error:
+            raise ClusterError(f"row {row.name}: {error}") from None
+    for row in rows[:1]:
+        _require_start(replace(spec, version=row.version, versions=row.versions), report)
+
+
+def _rows(spec: ClusterSpec) -> list[Any]:
+    """Those of the matrix that are not left out here; the suite is no part of this package."""
     sys.path.insert(0, str(suite().parent))
     try:
         rows = importlib.import_module("e2e.matrix.rows").ROWS
     finally:
         sys.path.pop(0)
-    for row in rows:
-        if row.own_gate or (row.containers and "kubelet" not in spec.real):
-            continue  # the row is left out
-        changes = [change for phase in row.phases for change in phase.changes]
-        for component in sorted(spec.real):
-            yield component, row.version_of(component)
-            yield from ((component, each.version) for each in changes if each.component == component and each.version)
+    if not spec.real:
+        return list(rows)
+    return [row for row in rows if not (row.own_gate or (row.containers and "kubelet" not in spec.real))]
+
+
+def _components_of(row: Any, spec: ClusterSpec) -> Iterator[tuple[Component, str]]:
+    """Those that are real here, with the versions that they have one after the other."""
+    changes = [change for phase in row.phases for change in phase.changes]
+    for component in sorted(spec.real):
+        yield component, row.version_of(component)
+        yield from ((component, each.version) for each in changes if each.component == component and each.version)
 
 
 def _require_kind(spec: ClusterSpec, named: str | None) -> None:

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,10 +147,8 @@ def run(configuration: Configuration, directory: Path, *, jobs: int | None = Non
     for old in (record, junit):
         old.unlink(missing_ok=True)
     shutil.rmtree(directory / "logs", ignore_errors=True)
-    command = [sys.executable, "-m", "pytest", *_stories(configuration), "-o", f"cache_dir={directory / 'cache'}", "-q"]
     plugins = (*_PLUGINS, "drakit_kind.conformance.recorder", "drakit_kind.conformance.workers")
-    command += [option for plugin in plugins for option in ("-p", plugin)]
-    command += ["--record", str(record)]
+    command = [*_pytest(configuration, directory, plugins), "--record", str(record)]
     command += ["--keep-logs", str(directory / "logs")]
     command += ["--junit-xml", str(junit), "-o", "junit_suite_name=" + configuration.label]
     command += [*_at_once(configuration, jobs), *configuration.options(), *extra]
@@ -161,6 +160,20 @@ def run(configuration: Configuration, directory: Path, *, jobs: int | None = Non
         return Run(configuration, read(record), INTERRUPTED, junit)
     records = read(record)
     return Run(configuration, records, _problem(status, records), junit)
+
+
+def told(configuration: Configuration, extra: Sequence[str]) -> list[str]:
+    """The stories that a run would tell, each as pytest names it; none where pytest refuses the options."""
+    with tempfile.TemporaryDirectory() as directory:
+        command = [*_pytest(configuration, Path(directory), _PLUGINS), *configuration.options(), *extra]
+        command += ["--collect-only", "--verbosity=-1", "-n", "0"]
+        listed = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment())
+    return [line for line in listed.stdout.splitlines() if "::" in line]
+
+
+def _pytest(configuration: Configuration, directory: Path, plugins: Sequence[str]) -> list[str]:
+    command = [sys.executable, "-m", "pytest", *_stories(configuration), "-o", f"cache_dir={directory / 'cache'}", "-q"]
+    return command + [option for plugin in plugins for option in ("-p", plugin)]
 
 
 def _stories(configuration: Configuration) -> list[str]:

@@ -699,10 +699,35 @@ def test_what_real_nodes_need_of_the_machine_is_looked_for_before_the_stories(la
     assert list(lacking.iterdir()) == []
 
 
-@pytest.mark.parametrize("chosen", [["-k", "1.36.3"], ["-mlong"], ["--deselect=x"]])
-def test_programs_of_all_rows_of_the_matrix_are_looked_for_before_the_first(lacking: Path, chosen: list[str]) -> None:
-    """Where the user has chosen among the rows, each speaks for itself."""
+_ROWS = "matrix/test_matrix.py"
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--deselect=x"], ["--ignore=x"], ["--lf"], [f"{runs.suite()}/{_ROWS}::test_row[mixins-1.37.1]"]]
+)
+def test_programs_of_all_rows_of_the_matrix_are_looked_for_before_the_first(lacking: Path, options: list[str]) -> None:
+    """Also with options that choose nothing: pytest adds what is named to the rows."""
     rows = Configuration(backend="binaries", matrix=True, real="scheduler")
     with pytest.raises(ClusterError, match=r"no kube-scheduler of Kubernetes 1\.34\.3; `drakit kubernetes build 1\.34"):
-        preparation.prepare(rows, [], Mock())
-    preparation.prepare(rows, chosen, Mock())
+        preparation.prepare(rows, options, Mock())
+
+
+@pytest.mark.parametrize(
+    "chosen", [["-k", "1.36.3"], ["-k1.37.1", "-vv", "-n3"], ["-mlong"], [f"--deselect={_ROWS}"], ["--no-such-option"]]
+)
+def test_programs_of_rows_that_are_not_chosen_are_not_looked_for(lacking: Path, chosen: list[str]) -> None:
+    preparation.prepare(Configuration(backend="binaries", matrix=True, real="scheduler"), chosen, Mock())
+
+
+def test_a_machine_is_ready_for_the_rows_that_are_chosen_with_programs_of_their_version(
+    lacking: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built = lacking.parent / "kube-apiserver"
+    monkeypatch.setattr(Assets, "find", lambda assets, name: built if assets.version == "1.36.3" else None)
+    asked = Mock()
+    monkeypatch.setattr(requirements, "check_machine", asked)
+    rows = Configuration(backend="binaries", matrix=True)
+    preparation.prepare(rows, ["-k", "prioritized-list-1.36.3"], Mock())
+    assert asked.call_args.args[0].version == "1.36.3"
+    with pytest.raises(ClusterError, match=r"^row upgrade-1\.36\.3-1\.37\.1: there is no .* of Kubernetes 1\.37\.1; "):
+        preparation.prepare(rows, ["-k", "upgrade"], Mock())
