@@ -81,6 +81,8 @@ class Restarts:
             in_parallel(lambda node: self._restart_kubelet(node, behaviour), self._spec.nodes)
         else:
             self._restart_static_pod(component, behaviour)
+        if component == "apiserver":
+            in_parallel(self._wait_for_service, self._spec.nodes)
 
     def remove(self, component: Component) -> None:
         """Take a component of the control plane out of the cluster, and wait until it is gone."""
@@ -144,6 +146,25 @@ class Restarts:
         server, path = static_pods.health_address(manifest)
         try:
             self._nodes.kubectl("get", "--raw", path, f"--server={server}", *_WHOEVER_ANSWERS)
+        except ClusterError:
+            return False
+        return True
+
+    def _wait_for_service(self, node: str) -> None:
+        """Until pods of a node reach the API server, as drivers do: its kube-proxy hears some seconds later of it."""
+        container = self._nodes.container(node)
+        address = self._nodes.kubectl("get", "service", "kubernetes", "--output=jsonpath={.spec.clusterIP}").strip()
+        self._wait(
+            f"kube-apiserver, for pods of {node}",
+            lambda: self._is_reached(container, address),
+            log=lambda: self._nodes.pod_log(container, "kube-proxy-*"),
+        )
+
+    def _is_reached(self, container: str, address: str) -> bool:
+        try:
+            self._nodes.run(
+                container, "kubectl", "get", "--raw", "/readyz", f"--server=https://{address}", *_WHOEVER_ANSWERS
+            )
         except ClusterError:
             return False
         return True

@@ -54,6 +54,8 @@ class Machines:
             }
         self.loaded: list[str] = []  # images that were brought into the control plane
         self.written: list[tuple[str, str]] = []
+        self.away: dict[str, int] = {}  # for how many questions each node's Service of the API server answers none
+        self.asked: list[str] = []  # nodes from which that was asked
         self.started: list[tuple[str, str]] = []  # each kubelet's version at each of its starts
         self.nodes: dict[str, Object] = {}  # as their kubelets have reported
         self._silent: dict[str, int] = {}  # how many more looks each kubelet does not report for
@@ -80,7 +82,19 @@ class Machines:
         answer = getattr(self, f"_{program}")(container, *arguments)
         return answer or ""
 
+    def _kubectl(self, container: str, *arguments: str) -> str:
+        """Of a node, which asks the Service of the API server."""
+        assert arguments[:3] == ("get", "--raw", "/readyz")
+        assert "--server=https://10.96.0.1" in arguments
+        self.asked.append(container)
+        if self.away.get(container, 0):
+            self.away[container] -= 1
+            raise ClusterError("connection refused")
+        return "ok"
+
     def kubectl(self, *arguments: str) -> str:
+        if arguments[:3] == ("get", "service", "kubernetes"):
+            return "10.96.0.1"
         assert arguments[:3] == ("get", "--raw", "/readyz")
         (program,) = (each for each, port in self._ports.items() if f"--server=https://127.0.0.1:{port}" in arguments)
         self._look_at_pod(program)

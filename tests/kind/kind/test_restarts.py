@@ -84,6 +84,16 @@ def test_a_restart_is_over_when_a_container_that_was_not_there_before_is_healthy
     assert machines.images_that_run() >= {f"registry.k8s.io/kube-scheduler:v{NEW}"}
 
 
+def test_the_api_server_is_back_when_pods_of_all_nodes_reach_it(machines: Machines, changes: Restarts) -> None:
+    """By its Service, of which each node's kube-proxy hears some seconds later; drivers use nothing else."""
+    machines.away = {"a": 2, "b": 1}
+    changes.restart("apiserver", Behaviour(version=OLD))
+    assert machines.away == {"a": 0, "b": 0}
+    assert sorted(machines.asked) == ["a", "a", "a", "b", "b"]
+    changes.restart("scheduler", Behaviour(version=OLD))
+    assert len(machines.asked) == 5
+
+
 def test_what_kind_makes_of_one_version_becomes_what_the_spec_says(machines: Machines, tmp_path: Path) -> None:
     spec = replace(SPEC, version=NEW, versions={"scheduler": OLD}, gates={"DRADeviceTaints": False})
     changes = _restarts(spec, machines, tmp_path)
