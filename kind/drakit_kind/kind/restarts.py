@@ -39,6 +39,7 @@ _KUBELET_CONFIG = "/var/lib/kubelet/config.yaml"
 _KUBELET_FLAGS = "/var/lib/kubelet/kubeadm-flags.env"
 # Scheduler and controllers have certificates of their own making, of which a kubelet asks nothing either.
 _WHOEVER_ANSWERS = ("--insecure-skip-tls-verify", "--request-timeout=2s")
+_AS_NODE = ("--kubeconfig", "/etc/kubernetes/kubelet.conf")  # kubectl without an identity asks for one and fails
 _PODS = "/var/lib/kubelet/pods"
 _ASIDE = "/etc/kubernetes"  # where a manifest is while its component is stopped
 _KUBELETS = "/kind/kubelets"  # each version that a node has run
@@ -161,10 +162,9 @@ class Restarts:
         )
 
     def _is_reached(self, container: str, address: str) -> bool:
+        server = f"--server=https://{address}"
         try:
-            self._nodes.run(
-                container, "kubectl", "get", "--raw", "/readyz", f"--server=https://{address}", *_WHOEVER_ANSWERS
-            )
+            self._nodes.run(container, "kubectl", "get", "--raw", "/readyz", server, *_AS_NODE, "--request-timeout=2s")
         except ClusterError:
             return False
         return True
