@@ -194,7 +194,7 @@ def cluster(
 
 
 def _end_timeout(request: pytest.FixtureRequest) -> None:
-    """Who has started the cluster leaves last: it waits for tests of others, of whom each has a timeout of its own.
+    """Who has no more tests waits for those of others, of whom each has a timeout of its own; the starter leaves last.
 
     pytest-timeout counts that to this worker's last test. Ended by it, it would stop the cluster under the others.
     """
@@ -212,7 +212,9 @@ def _session_api(cluster: Cluster) -> Iterator[Api]:
 
 
 @pytest.fixture(scope="session")
-def _ending_namespaces(request: pytest.FixtureRequest, _session_api: Api) -> Iterator[list[str]]:
+def _ending_namespaces(
+    request: pytest.FixtureRequest, _session_api: Api, _turns: ClusterTurns | None
+) -> Iterator[list[str]]:
     """Namespaces of tests that are over. A real one takes five seconds to go, for which the next test need not wait.
 
     Nor does whoever interrupts a run: a pod that lost its driver meanwhile would keep its namespace for minutes.
@@ -222,7 +224,10 @@ def _ending_namespaces(request: pytest.FixtureRequest, _session_api: Api) -> Ite
     names: list[str] = []
     yield names
     if request.session.exitstatus != pytest.ExitCode.INTERRUPTED:
-        _session_api.wait_gone(NAMESPACES, names, timeout=60)
+        _end_timeout(request)
+        # Who is alone may restart the API server, which refuses even administrators while it starts.
+        with _turns.turn(alone=False) if _turns else contextlib.nullcontext():
+            _session_api.wait_gone(NAMESPACES, names, timeout=60)
 
 
 @pytest.fixture

@@ -424,3 +424,40 @@ def test_a_short_test_is_not_ended_because_those_of_others_take_long(
     for name, text in {**_PATIENT, "conftest.py": _SUITE["conftest.py"]}.items():
         pytester.path.joinpath(name).write_text(text)
     pytester.runpytest_subprocess("-n", "2", "--dist", "loadfile", timeout=60).assert_outcomes(passed=3)
+
+
+_LAST_NAMESPACES = """
+import fcntl
+import pytest
+from drakit_kind.cluster_turns import ClusterTurns
+
+class Api:
+    def __init__(self, directory):
+        self.directory = directory
+
+    def wait_gone(self, resource, names, *, timeout):
+        with pytest.raises(BlockingIOError), (self.directory / "room").open("w") as room:
+            fcntl.flock(room, fcntl.LOCK_EX | fcntl.LOCK_NB)  # so that it is alone
+        print("waits for", *names, "while nobody is alone")
+
+@pytest.fixture(scope="session")
+def _turns(tmp_path_factory):
+    return ClusterTurns(tmp_path_factory.getbasetemp())
+
+@pytest.fixture(scope="session")
+def _session_api(tmp_path_factory):
+    return Api(tmp_path_factory.getbasetemp())
+
+def test_it(_ending_namespaces):
+    _ending_namespaces.append("test-1")
+"""
+
+
+def test_a_worker_that_has_no_more_tests_waits_for_its_namespaces_while_nobody_is_alone(
+    pytester: pytest.Pytester,
+) -> None:
+    """Whoever is alone may restart the API server, and that refuses even its administrator until it has started."""
+    pytester.makepyfile(_LAST_NAMESPACES)
+    result = pytester.runpytest_subprocess("-s", timeout=60)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*waits for test-1 while nobody is alone*"])
