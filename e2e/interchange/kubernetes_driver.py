@@ -22,6 +22,7 @@ from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.process import tied
 
 Object = dict[str, Any]
+JUDGED_ON = ("embedded", "binaries")  # clusters
 PROGRAM = "dra-test-driver"
 _STOP_SECONDS = 20
 

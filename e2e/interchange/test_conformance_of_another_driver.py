@@ -32,7 +32,7 @@ _STORIES = 10
 _SECONDS = 300.0
 
 
-@pytest.fixture(params=["embedded", "binaries"])
+@pytest.fixture(params=kubernetes_driver.JUDGED_ON)
 def cluster(
     request: pytest.FixtureRequest, cluster_spec: ClusterSpec, start_cluster: Callable[[ClusterSpec], Cluster]
 ) -> Iterator[LocalCluster]:

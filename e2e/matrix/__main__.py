@@ -22,6 +22,7 @@ from drakit_kind.kind.docker import check_daemon
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.readable_errors import readable_errors
 from e2e.interchange.combination import COMBINATIONS
+from e2e.interchange.kubernetes_driver import JUDGED_ON
 from e2e.interchange.kubernetes_driver import PROGRAM as TEST_DRIVER
 from e2e.matrix import table
 from e2e.matrix.revision import revision
@@ -150,12 +151,15 @@ def _result(name: str) -> Path:
 
 
 def _write(making: table.Making, missing: str) -> None:
-    runs = {backend: table.read(_result(backend)) for backend in _BACKENDS}
-    told = {} if missing else table.read(_result(_KIND))
-    in_kind = {name: told.get(name, table.Outcome("not run", 0, missing)) for name in _IN_KIND}
-    told = table.read(_result(_COMBINATIONS))
-    combinations = {name: told.get(name, table.NOT_RUN) for name in map(str, COMBINATIONS)}
-    _PAGE.write_text(table.page(ROWS, runs, in_kind, combinations, making), encoding="utf-8")
+    in_kind = {} if missing else table.read(_result(_KIND))
+    mixed = table.read(_result(_COMBINATIONS))
+    shown = table.Shown(
+        rows={backend: table.read(_result(backend)) for backend in _BACKENDS},
+        in_kind={name: in_kind.get(name, table.Outcome("not run", 0, missing)) for name in _IN_KIND},
+        combinations={name: mixed.get(name, table.NOT_RUN) for name in map(str, COMBINATIONS)},
+        judged={name: mixed.get(name, table.NOT_RUN) for name in JUDGED_ON},
+    )
+    _PAGE.write_text(table.page(ROWS, shown, making), encoding="utf-8")
     click.echo(f"written: {_PAGE.relative_to(_ROOT)}")
 
 

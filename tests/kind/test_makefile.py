@@ -101,3 +101,14 @@ def test_a_cluster_that_is_there_gets_only_what_is_said_of_it(said: list[str], r
     assert words[1 : words.index("-n")] == runs
     assert words[-4:] == ["--cluster-kubeconfig", "config", "-k", "pool"]
     assert "drakit kubernetes build" not in would.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needs_kind"),
+    [([], True), (["ARGS=--cluster embedded -k prioritized"], False), (["ARGS=--cluster kind -k upgrade"], True)],
+    ids=["whole", "on ours", "in kind"],
+)
+def test_the_matrix_has_what_its_rows_in_kind_need(arguments: list[str], needs_kind: bool) -> None:
+    would = _make("--always-make", "e2e-matrix", *arguments)
+    assert would.returncode == 0, would.stderr
+    assert ("--editable '.[kind]'" in would.stdout) == needs_kind

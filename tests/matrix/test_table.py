@@ -17,7 +17,7 @@ from e2e.matrix.revision import revision as revision_of
 from e2e.matrix.row import Change, NotYet, Phase, Row
 from e2e.matrix.rows import ROWS
 from e2e.matrix.stage import Stage
-from e2e.matrix.table import Making, Outcome
+from e2e.matrix.table import Making, Outcome, Shown
 
 _DOCS = Path(__file__).parents[2] / "docs"
 _XML = """<testsuites><testsuite>
@@ -27,6 +27,8 @@ _XML = """<testsuites><testsuite>
 <testcase name="test_row[third]" time="0"><skipped type="pytest.skip" message="a gate of drakit's own" /></testcase>
 <testcase name="test_row[fourth]" time="2"><failure message="AssertionError" /></testcase>
 <testcase name="test_row[fifth]" time="2"><error message="no cluster" /></testcase>
+<testcase name="test_row[sixth]" time="3"><skipped type="pytest.xfail" message="not yet: nobody does it" />
+<error message="the cluster does not stop" /></testcase>
 </testsuite></testsuites>"""
 
 _MAKING = Making(day=date(2026, 1, 2), seconds=150, revision="b5f9757 + changes")
@@ -50,6 +52,7 @@ def test_outcomes_are_read_by_the_names_of_rows(tmp_path: Path) -> None:
         "third": Outcome("not run", 0, "a gate of drakit's own"),
         "fourth": Outcome("failed", 2),
         "fifth": Outcome("failed", 2),
+        "sixth": Outcome("failed", 3),
     }
     assert table.read(tmp_path / "none.xml") == {}
 
@@ -65,7 +68,9 @@ def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     }
     in_kind = {"second": Outcome("passed", 95, kubelet="real")}
     combinations = {"ours, ours, simulated, ours": Outcome("failed", 5)}
-    lines = table.page(rows, runs, in_kind, combinations, _MAKING).splitlines()
+    judged = {"embedded": Outcome("failed", 9), "binaries": Outcome("passed", 30)}
+    shown = Shown(rows=runs, in_kind=in_kind, combinations=combinations, judged=judged)
+    lines = table.page(rows, shown, _MAKING).splitlines()
     assert "- embedded: 1 passed, 1 not yet, 0 min" in lines
     assert "Minutes are those of the rows, added up; by default two run at once." in lines
     assert "## DRAThing" in lines
@@ -76,6 +81,8 @@ def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     assert "- some in kind: 1 passed, 2 min" in lines
     assert "| second | 1.37.1 emulating 1.36 | passed, 95 s, real kubelet |" in lines
     assert "| ours | ours | simulated | ours | **failed** |" in lines
+    assert "- judgements of Kubernetes' driver: 1 passed, 1 failed, 1 min" in lines
+    assert "| embedded | **failed** |" in lines
 
 
 @pytest.mark.parametrize(
@@ -83,12 +90,12 @@ def test_a_page_has_each_row_with_its_cluster_and_its_outcomes() -> None:
     [("b5f9757 + changes", "`make e2e-matrix` of b5f9757 + changes on"), (None, "`make e2e-matrix` on")],
 )
 def test_a_page_says_what_it_was_made_of_and_how_long_that_took(revision: str | None, said: str) -> None:
-    page = table.page([], {}, {}, {}, replace(_MAKING, revision=revision))
+    page = table.page([], Shown(), replace(_MAKING, revision=revision))
     assert f"Made by {said} 2026-01-02 in 2.5 minutes; one row alone:" in page
 
 
 def test_each_seed_that_is_a_source_is_in_the_list_that_the_page_links() -> None:
-    page = table.page(ROWS, {}, {}, {}, _MAKING)
+    page = table.page(ROWS, Shown(), _MAKING)
     assert "(architecture.md#seeds)" in page
     _, _, seeds = (_DOCS / "architecture.md").read_text(encoding="utf-8").partition("\n## Seeds\n")
     named = {
