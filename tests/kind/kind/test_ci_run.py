@@ -25,19 +25,21 @@ def checkout() -> Iterator[Path]:
         tree.chmod(0o755)
         (tree / ".ci").mkdir()
         shutil.copy(_RUN, tree / ".ci")
-        programs = (".ci/machine", ".ci/install", ".ci/use-installed", "make")
-        for program, text in {
-            **dict.fromkeys(programs, ":"),
-            ".ci/docker": 'echo "docker $*"; [ $1 = stop ] || exit 3',
-        }.items():
-            (tree / program).write_text(f"#!/bin/sh\n{text}\n")
-            (tree / program).chmod(0o755)
+        for program in (".ci/machine", ".ci/install", ".ci/use-installed", "make"):
+            _stand_in(tree / program, ":")
+        _stand_in(tree / ".ci/docker", 'echo "docker $*"; [ $1 = stop ] || exit 3')
         yield tree
 
 
-def _run(checkout: Path, user: int | None) -> tuple[str, str]:
+def _stand_in(program: Path, text: str) -> None:
+    program.write_text(f"#!/bin/sh\n{text}\n")
+    program.chmod(0o755)
+
+
+def _run(checkout: Path, user: int | None, **variables: str) -> tuple[str, str]:
     """What it printed, and its summary."""
-    environment = {**os.environ, "PATH": f"{checkout}:{os.environ['PATH']}", "HOME": str(checkout)}
+    theirs = {name: value for name, value in os.environ.items() if not name.startswith("DRAKIT_")}
+    environment = {**theirs, "PATH": f"{checkout}:{os.environ['PATH']}", "HOME": str(checkout), **variables}
     done = subprocess.run(
         [str(checkout / ".ci" / "run")], env=environment, user=user, capture_output=True, text=True, timeout=_SECONDS,
         check=True,
@@ -47,9 +49,40 @@ def _run(checkout: Path, user: int | None) -> tuple[str, str]:
 
 
 def test_who_is_not_root_reads_what_was_not_tried(checkout: Path) -> None:
-    _, summary = _run(checkout, _NOBODY if os.geteuid() == 0 else None)
+    nobody = _NOBODY if os.geteuid() == 0 else None
+    before, summary = _run(checkout, nobody)
     assert "machine    left out: only root can run real nodes" in summary
+    assert "kind       left out: its images are made by root, or of a $DRAKIT_DEBIAN_ROOT" in summary
+    assert "docker start" not in before
+    _, summary = _run(checkout, nobody, DRAKIT_DEBIAN_ROOT="/debian")
     assert "kind       left out: Docker cannot be had here" in summary
+
+
+@pytest.mark.parametrize(
+    ("seconds", "images", "says"),
+    [
+        ("60", ":", "kind          0 s"),
+        ("1", "exec sleep 60", "kind       left out: 0 minutes have gone, it is started in the first 0 only"),
+        ("0", "exit 1", "kind       left out: 0 minutes have gone, it is started in the first 0 only"),
+    ],
+    ids=["in time", "images take too long", "too late for images"],
+)
+def test_kind_is_told_while_there_is_time_and_nobody_waits_for_its_images_after_that(
+    checkout: Path, seconds: str, images: str, says: str
+) -> None:
+    _stand_in(checkout / ".ci/docker", 'echo "docker $*"')
+    _stand_in(checkout / "make", f"case $1 in ready-kind) {images} ;; esac")
+    _, summary = _run(checkout, None, DRAKIT_KIND_BEFORE=seconds, DRAKIT_DEBIAN_ROOT="/debian")
+    assert re.sub(" +", " ", says) in re.sub(" +", " ", summary)
+    assert ("killed" in summary) == ("left out: 0" not in summary)
+
+
+def test_images_that_cannot_be_made_in_time_fail_the_run(checkout: Path) -> None:
+    _stand_in(checkout / ".ci/docker", ":")
+    _stand_in(checkout / "make", "case $1 in ready-kind) exit 1 ;; esac")
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        _run(checkout, None, DRAKIT_DEBIAN_ROOT="/debian")
+    assert "=== images FAILED" in failed.value.stdout
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
@@ -60,7 +93,7 @@ def test_root_leaves_no_real_node_out(checkout: Path) -> None:
 
 def test_the_daemon_is_had_and_given_back_in_the_name_of_the_run(checkout: Path) -> None:
     """Of two runs, the first to end must leave it to the other; see `.ci/docker`."""
-    before, summary = _run(checkout, None)
+    before, summary = _run(checkout, None, DRAKIT_DEBIAN_ROOT="/debian")
     started, ended = (
         line.split() for text in (before, summary) for line in text.splitlines() if line.startswith("docker ")
     )
