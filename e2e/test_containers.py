@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from drakit_client.resources import PODS
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster
+from drakit_kind.command_output import output
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.manifests import deployment, pod
 from e2e.hardware import StartGpus, StartTpus, TakeNodes
@@ -34,9 +34,7 @@ def exec_env(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Exec
 
     def run(name: str) -> dict[str, str]:
         command = [str(kubectl), "--kubeconfig", str(cluster.kubeconfig), "--namespace", api.namespace]
-        printed = subprocess.run(
-            [*command, "exec", name, "--", "env"], capture_output=True, text=True, timeout=_SECONDS, check=True
-        ).stdout
+        printed = output([*command, "exec", name, "--", "env"], timeout=_SECONDS)
         return dict(line.split("=", 1) for line in printed.splitlines() if "=" in line)
 
     return run

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from drakit_client.errors import ApiError
-from drakit_client.resources import NODES, RESOURCE_CLAIMS
+from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.manifests import claim, claim_template, pod, request
 from e2e.hardware import StartGpus
@@ -105,8 +105,7 @@ def test_a_selector_that_fails_on_a_device_is_an_error_of_that_node(api: Api, gp
 def test_a_claim_that_nothing_satisfies_says_so_for_the_node(api: Api, gpus: StartGpus, node: str) -> None:
     gpu = gpus(nodes=[node])
     api.create(gpu.partitions("too-much", *["3g.20gb"] * 3), pod("waiting", "too-much"))
-    message = api.wait_event("waiting", "FailedScheduling")
-    assert "cannot allocate all claims" in message
+    message = api.wait_event("waiting", "FailedScheduling", containing="cannot allocate all claims")
     assert message.startswith(f"0/{len(api.objects(NODES))} nodes are available: ")
 
 
@@ -119,10 +118,12 @@ def test_a_template_that_cannot_become_a_claim_is_told_at_the_pod(api: Api) -> N
 
 def test_a_pod_without_its_driver_on_the_node_says_which(api: Api, gpus: StartGpus, node: str) -> None:
     gpu = gpus(nodes=[node])
-    api.create(gpu.partitions("part", "1g.5gb"))
+    # Its kubelet has the pod before the driver goes: half a minute later it removes the slices, and nothing fits.
+    gpu.driver.pause()
+    api.create(gpu.partitions("part", "1g.5gb"), pod("waiting", "part"))
+    api.wait(PODS, "waiting", lambda seen: bool(seen["status"].get("startTime")), what="taken by its kubelet")
     gpu.driver.kill()
     gpu.driver.forget_registration()
-    api.create(pod("waiting", "part"))
     why = f"DRA driver {gpu.name} is not registered"
     assert why in api.wait_event("waiting", "FailedPrepareDynamicResources", containing=why)
     gpu.driver.start()

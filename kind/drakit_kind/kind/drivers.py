@@ -92,17 +92,19 @@ class PodDriver:
         """End its processes as a crash does: without SIGTERM, and without the kubelet starting them again.
 
         The kubelet restarts what ends by itself, so the pods are deleted while their processes cannot notice: those
-        are stopped first (SIGSTOP), and killed once the kubelet knows that it shall end them.
+        are stopped first (SIGSTOP), and killed once the kubelet knows that it shall end them. From then on it keeps the
+        slices for half a minute, so what takes long comes before.
         """
         pods = self._pods()
         self._signal(pods, "SIGSTOP")
         self._keep_logs(pods)
         for resource in _WORKLOADS:
             self._delete(resource, propagation="Orphan")
+        self._wait_gone(*_WORKLOADS)
         for pod in pods:
             self._api.delete(PODS, pod["metadata"]["name"], NAMESPACE)
         self._signal(pods, "SIGKILL")
-        self._wait_gone()
+        self._wait_gone(PODS)
 
     def pause(self) -> None:
         """SIGSTOP: it accepts calls and answers none, as in the middle of one, until it is killed."""
@@ -133,7 +135,7 @@ class PodDriver:
         self._keep_logs(self._pods())
         for resource in (DAEMON_SETS, DEPLOYMENTS):
             self._delete(resource, propagation="Background")
-        self._wait_gone()
+        self._wait_gone(*_WORKLOADS, PODS)
         for item in self._objects:
             if item["kind"] == CONFIG_MAPS.kind:
                 self._api.delete(CONFIG_MAPS, item["metadata"]["name"], NAMESPACE)
@@ -182,9 +184,9 @@ class PodDriver:
         for item in self._of(resource):
             self._api.delete(resource, item["metadata"]["name"], NAMESPACE, propagation=propagation)
 
-    def _wait_gone(self) -> None:
+    def _wait_gone(self, *resources: Resource) -> None:
         try:
-            for resource in (*_WORKLOADS, PODS):
+            for resource in resources:
                 self._wait(resource, lambda left: not left, what="gone")
         except WaitTimeout as error:
             raise ClusterError(f"driver {self.name} is not gone: {error}") from None

@@ -76,14 +76,14 @@ class Restarts:
             self._change(component, before)
             raise
         self._now[component] = behaviour
+        if component == "apiserver":
+            in_parallel(self._wait_for_service, self._spec.nodes)
 
     def _change(self, component: Component, behaviour: Behaviour) -> None:
         if component == "kubelet":
             in_parallel(lambda node: self._restart_kubelet(node, behaviour), self._spec.nodes)
         else:
             self._restart_static_pod(component, behaviour)
-        if component == "apiserver":
-            in_parallel(self._wait_for_service, self._spec.nodes)
 
     def remove(self, component: Component) -> None:
         """Take a component of the control plane out of the cluster, and wait until it is gone."""

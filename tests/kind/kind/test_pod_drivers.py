@@ -88,7 +88,7 @@ class Objects:
     def delete(self, resource: Resource, name: str, *_: object, **__: object) -> None:
         self.kept.pop((resource.kind, name), None)
 
-    def wait_all(self, *_: object, **__: object) -> list[Any]:
+    def wait_all(self, _resource: Resource, *_: object, **__: object) -> list[Any]:
         return []
 
 
@@ -125,3 +125,47 @@ def test_a_stopped_instance_takes_only_its_own_with_it() -> None:
     assert set(api.kept) == of_second | classes
     second.stop()
     assert set(api.kept) == set()
+
+
+class Told(Objects):
+    """The same, and its nodes; ``told`` is what was asked of both."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[str] = []
+
+    def delete(self, resource: Resource, name: str, *arguments: object, **options: object) -> None:
+        self.told.append(f"delete {resource.kind}")
+        super().delete(resource, name, *arguments, **options)
+
+    def wait_all(self, _resource: Resource, *_: object, **__: object) -> list[Any]:
+        self.told.append(f"no {_resource.kind} is left")
+        return []
+
+    def container(self, node: str) -> str:
+        return node
+
+    def pod_log(self, *_: object) -> str:
+        return ""
+
+    def signal_task(self, _container: str, _task: str, signal: str) -> None:
+        self.told.append(signal)
+
+
+def test_a_killed_one_is_killed_last_as_the_kubelet_keeps_its_slices_for_half_a_minute_only() -> None:
+    """Its workloads go when the garbage collector says so, which is a controller and may be away."""
+    cluster: Any = Told()
+    driver = PodDriver(SPEC, api=cluster, nodes=cluster, image="localhost/drakit:test")
+    driver.start()
+    (workload,) = (item for (kind, _), item in cluster.kept.items() if kind == "DaemonSet")
+    cluster.apply({**POD, "kind": "Pod", "spec": {"nodeName": "node-1"}, "metadata": workload["metadata"]})
+    cluster.told.clear()
+    driver.kill()
+    assert cluster.told == [
+        "SIGSTOP",
+        "delete DaemonSet",
+        *(f"no {kind} is left" for kind in ("DaemonSet", "Deployment", "ReplicaSet")),
+        "delete Pod",
+        "SIGKILL",
+        "no Pod is left",
+    ]
