@@ -58,8 +58,8 @@ def main(names: tuple[str, ...], listing: bool, quick: bool) -> None:
     python -m bench
     python -m bench apiserver scheduler
     """
-    # SIGTERM, too, stops what was started; asyncio knows how to do that for Ctrl-C, unless a shell that started this in
-    # the background had it ignored.
+    # SIGTERM, too, stops what was started; and Ctrl-C also where a shell that started this in the background had it
+    # ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     tables, progress = Console(width=None if sys.stdout.isatty() else _WIDTH), Console(stderr=True)

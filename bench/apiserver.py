@@ -21,7 +21,7 @@ from typing import Any
 
 import msgspec
 
-from bench import clusters, processes
+from bench import clusters, interruptible, processes
 from bench.partitions import claim_spec, recorded_slice
 from bench.report import Report, Step, percentile, ratio
 from bench.watchers import ANNOTATION, Assignment, Result
@@ -96,7 +96,7 @@ class _Run:
 
 def run(step: Step, *, quick: bool = False) -> Report:
     """All operations on one server, whose objects stay: as in the recorded run, later ones find a filled store."""
-    return asyncio.run(_run(step, _QUICK if quick else Settings()))
+    return interruptible.run(_run(step, _QUICK if quick else Settings()))
 
 
 async def _run(step: Step, settings: Settings) -> Report:

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from bench import clusters, partitions, processes
+from bench import clusters, interruptible, partitions, processes
 from bench.ledger import Ledger
 from bench.report import Report, Step, ratio
 from drakit_client.connection import Connection
@@ -96,7 +96,7 @@ def run(step: Step, *, quick: bool = False) -> Report:
     for case in _QUICK if quick else _CASES:
         step(f"{case.text}: start a cluster")
         with clusters.running(ClusterSpec(tls=False)) as cluster:
-            measured = asyncio.run(_measure(cluster, case, functools.partial(_of_case, step, case)))
+            measured = interruptible.run(_measure(cluster, case, functools.partial(_of_case, step, case)))
         rows.append(_row(case, measured))
         errors += [f"{case.text}: {error}" for error in measured.errors]
     return Report(
