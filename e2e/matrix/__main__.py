@@ -151,16 +151,20 @@ def _result(name: str) -> Path:
 
 
 def _write(making: table.Making, missing: str) -> None:
+    _PAGE.write_text(table.page(ROWS, _shown(missing), making), encoding="utf-8")
+    click.echo(f"written: {_PAGE.relative_to(_ROOT)}")
+
+
+def _shown(missing: str) -> table.Shown:
+    """What the runs have left; ``missing`` is why there was none in kind."""
     in_kind = {} if missing else table.read(_result(_KIND))
     mixed = table.read(_result(_COMBINATIONS))
-    shown = table.Shown(
+    return table.Shown(
         rows={backend: table.read(_result(backend)) for backend in _BACKENDS},
         in_kind={name: in_kind.get(name, table.Outcome("not run", 0, missing)) for name in _IN_KIND},
         combinations={name: mixed.get(name, table.NOT_RUN) for name in map(str, COMBINATIONS)},
         judged={name: mixed.get(name, table.NOT_RUN) for name in JUDGED_ON},
     )
-    _PAGE.write_text(table.page(ROWS, shown, making), encoding="utf-8")
-    click.echo(f"written: {_PAGE.relative_to(_ROOT)}")
 
 
 if __name__ == "__main__":
