@@ -61,11 +61,12 @@ async def test_a_released_lease_is_taken_at_once_and_cleanly(api: Connection) ->
 
 
 async def test_a_held_lease_is_not_taken_while_it_is_renewed(api: Connection) -> None:
-    first, second = Lease(api, "a", QUICK), Lease(api, "a", QUICK)
+    times = LeaseTimes(duration=2.0, deadline=1.5, retry=0.05, turn=0.2)  # a busy machine may stop for half a second
+    first, second = Lease(api, "a", times), Lease(api, "a", times)
     await acquire(first)
     keeper = asyncio.create_task(first.keep())
     waiting = asyncio.create_task(second.acquire(idle))
-    done, _ = await asyncio.wait([waiting], timeout=2 * QUICK.duration)
+    done, _ = await asyncio.wait([waiting], timeout=2 * times.duration)
     assert not done
     first.check()
     for task in (keeper, waiting):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -18,17 +17,11 @@ from drakit_driver.publisher import Publisher
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.kubelet.nodes import NodeSpec
 from drakit_embedded.kubelet.simulator import KubeletSimulator
+from drakit_kind.ports import free_port
 
 Object = dict[str, Any]
 NODE = "node-1"
 OFF = FeatureGates(overrides={"DRAPartitionableDevices": False})
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 async def slices(connection: Connection) -> list[Object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -55,13 +54,10 @@ async def connection() -> AsyncIterator[Connection]:
     """A client of an API server that lives as long as the test."""
     from drakit_embedded.apiserver import Server, ServerConfig
 
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = Server(ServerConfig(port=port, token=TOKEN))
+    server = Server(ServerConfig(token=TOKEN))
     await server.start()
     try:
-        async with Connection(f"http://127.0.0.1:{port}", token=TOKEN) as client:
+        async with Connection(server.url, token=TOKEN) as client:
             yield client
     finally:
         await server.stop()
@@ -70,7 +66,8 @@ async def connection() -> AsyncIterator[Connection]:
 class FakePlugin:
     """A DRA driver's plugin on a node directory: it prepares whatever it is asked to, and writes one CDI file a claim.
 
-    ``calls`` holds ``(what, request as a dict)`` in the order of arrival, in the words of the recorded transcript.
+    ``calls`` holds ``(what, request as a dict)`` in the order of arrival, in the words of the recorded transcript;
+    ``asked_at`` is the loop's time of each ``GetInfo``.
     """
 
     def __init__(
@@ -86,6 +83,7 @@ class FakePlugin:
         self.node = node
         self.versions = versions
         self.calls: list[tuple[str, Object]] = []
+        self.asked_at: list[float] = []
         self.prepare_error = ""
         self.unprepare_error = ""
         self.prepare_gate = asyncio.Event()
@@ -136,6 +134,7 @@ class FakePlugin:
     def _registration_handler(self) -> Any:
         async def get_info(request: Any, context: Any) -> Any:
             self.calls.append(("GetInfo", {}))
+            self.asked_at.append(asyncio.get_running_loop().time())
             return registration_v1_pb2.PluginInfo(
                 type=self.type,
                 name=self.driver,

@@ -626,7 +626,7 @@ async def test_health_reaches_the_status_of_the_container(story: Story, plugin: 
     device = {"pool": NODE, "device": "c-gpu"}
     await plugin.health.put([{**device, "health": "HEALTHY"}])
     await until(health("Healthy"))
-    await plugin.health.put([{**device, "health": "UNHEALTHY", "message": "too hot", "timeout": 1}])
+    await plugin.health.put([{**device, "health": "UNHEALTHY", "message": "too hot", "timeout": 4}])
     await until(health("Unhealthy", message="too hot"))
     await until(health("Unknown"))
 

@@ -61,14 +61,14 @@ async def test_a_component_is_running_once_it_is_healthy_and_gone_once_it_is_sto
         ),
         (
             "print('waiting for etcd', flush=True); signal.pause()",
-            r"(?s)thing is not healthy after 1 s; .*waiting for etcd",
+            r"(?s)thing is not healthy after 5 s; .*waiting for etcd",
         ),
     ],
 )
 async def test_a_component_that_does_not_come_up_tells_the_end_of_its_log(
     tmp_path: Path, program: str, message: str
 ) -> None:
-    thing = server(tmp_path, program, start_seconds=1.0)
+    thing = server(tmp_path, program, start_seconds=5.0)
     with pytest.raises(ClusterError, match=message):
         await thing.start()
     assert thing.state is State.FAILED
@@ -126,7 +126,7 @@ async def test_addresses_of_this_machine_are_reached_without_the_users_proxy(
 
 
 async def test_a_component_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
-    thing = server(tmp_path, STUBBORN, stop_seconds=0.2)
+    thing = server(tmp_path, STUBBORN, stop_seconds=2)
     await thing.start()
     await thing.stop()
     assert not Path(f"/proc/{pid(tmp_path)}").exists()
@@ -141,7 +141,7 @@ async def test_a_stop_that_is_cancelled_can_be_asked_for_again(tmp_path: Path) -
     stop.cancel()
     await asyncio.gather(stop, return_exceptions=True)
     assert Path(f"/proc/{pid(tmp_path)}").exists()
-    thing._stop_seconds = 0.2
+    thing._stop_seconds = 2
     await thing.stop()
     assert not Path(f"/proc/{pid(tmp_path)}").exists()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import itertools
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -106,7 +107,9 @@ def test_who_comes_before_the_one_who_failed_has_gone_is_told_why_too(
             shared("gw1").used().__enter__()
 
 
-def test_a_test_that_wants_to_be_alone_is_and_is_not_kept_waiting(shared: Callable[[str], Shared]) -> None:
+def test_a_test_that_wants_to_be_alone_is_and_is_not_kept_waiting(
+    shared: Callable[[str], Shared], tmp_path: Path
+) -> None:
     running: list[str] = []
     entered = {name: threading.Event() for name in ("early", "alone", "late")}
     leave = {name: threading.Event() for name in entered}
@@ -123,7 +126,8 @@ def test_a_test_that_wants_to_be_alone_is_and_is_not_kept_waiting(shared: Callab
     with ThreadPoolExecutor() as pool:
         early = pool.submit(use, "early")
         assert entered["early"].wait(_SECONDS)
-        alone = _waiting(pool.submit(use, "alone"))
+        alone = pool.submit(use, "alone")
+        _until_locked(tmp_path / "queue")
         late = _waiting(pool.submit(use, "late"))  # although "early" would let it in
         leave["early"].set()
         assert entered["alone"].wait(_SECONDS)
@@ -208,6 +212,18 @@ def test_who_leaves_who_stays_and_who_comes_do_not_wait_for_each_other(shared: C
 def _take_a_turn(worker: Shared) -> None:
     with worker.turns.turn(alone=True):
         pass
+
+
+def _until_locked(path: Path) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while True:
+        with path.open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def _waiting(future: Future[T]) -> Future[T]:

@@ -46,7 +46,7 @@ def test_a_process_that_is_never_ready_is_ended(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     code = f"import os, signal; open({str(pid_file)!r}, 'w').write(str(os.getpid())); signal.pause()"
     with pytest.raises(spawn.SpawnError, match="not ready within"):
-        spawn.spawn(_python(code), log=tmp_path / "log", timeout=1)
+        spawn.spawn(_python(code), log=tmp_path / "log", timeout=5)
     assert not Path(f"/proc/{pid_file.read_text()}").exists()
 
 

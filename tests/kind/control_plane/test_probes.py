@@ -10,7 +10,6 @@ from aiohttp import web
 
 from drakit_kind.control_plane import probes
 from drakit_kind.control_plane.authority import Authority
-from drakit_kind.ports import free_port
 
 
 @pytest.mark.parametrize(
@@ -37,8 +36,8 @@ async def test_a_component_is_healthy_when_it_says_what_is_waited_for(
     await runner.setup()
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(pair.certificate, pair.key)
-    port = free_port()
-    await web.TCPSite(runner, "127.0.0.1", port, ssl_context=context).start()
+    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
+    port = runner.addresses[0][1]
     probe = probes.https(port, "/healthz?verbose", authority.certificate, saying="resourceclaim-controller")
     try:
         assert await probe() == healthy

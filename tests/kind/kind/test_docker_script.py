@@ -21,6 +21,8 @@ from tests.kind.kind.fake_docker import FakeDocker
 SCRIPT = Path(__file__).parents[3] / ".ci" / "docker"
 MARKER = "made-by-drakit"
 CONTAINER = "0123456789abcdef" * 4
+# What names a container ends whatever has it in its command, also in tests that run beside this one.
+_OTHER = "fedcba9876543210" * 4
 _SECONDS = 60
 
 
@@ -80,7 +82,7 @@ def test_without_containers_no_process_is_ended(as_root: FakeDocker, directory: 
     assert not directory.exists()
 
 
-@pytest.mark.parametrize("name", [CONTAINER[:-1], f"{CONTAINER}0", "sh", CONTAINER.replace("f", "g")])
+@pytest.mark.parametrize("name", [_OTHER[:-1], f"{_OTHER}0", "sh", _OTHER.replace("f", "g")])
 def test_what_is_no_container_id_ends_nothing(as_root: FakeDocker, directory: Path, name: str) -> None:
     (directory / "data" / "containers" / name).mkdir()
     with _bystander(name) as process:
@@ -263,8 +265,8 @@ _FORWARDING, _INSTANCES = "net.ipv4.ip_forward", "fs.inotify.max_user_instances"
 _DOCKERD = """
 for option; do case "$option" in --pidfile=*) echo $$ >"${option#--pidfile=}" ;; esac; done
 echo 1 >"SETTINGS/net.ipv4.ip_forward"
-echo $$ >RUNS
 trap 'rm RUNS; exit' TERM
+echo $$ >RUNS
 while :; do sleep 0.1; done
 """
 

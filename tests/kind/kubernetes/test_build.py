@@ -336,7 +336,7 @@ def _lives(pid: int) -> bool:
     """Whether a process runs; one that is dead and not yet reaped by its new parent does not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter if it goes between opening and reading
         return False
 
 
