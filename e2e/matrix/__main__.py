@@ -81,26 +81,14 @@ def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) 
 
 def _chosen(options: Sequence[str]) -> list[Row]:
     """The rows that options of pytest choose; none where it does not understand them, as it will say itself."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "e2e/matrix",
-        "--cluster",
-        _BINARIES,
-        "--collect-only",
-        *options,
-        "--verbosity=-1",
-    ]
+    command = [sys.executable, "-m", "pytest", "e2e/matrix", "--cluster", _BINARIES]
+    command += ["--collect-only", *options, "--verbosity=-1"]
     listed = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
     return [row for row in ROWS if any(line.endswith(f"[{row.name}]") for line in listed)]
 
 
 def _versions(rows: Sequence[Row]) -> set[str]:
-    versions = {row.version_of(component) for row in rows for component in COMPONENTS}
-    return versions | {
-        change.version for row in rows for phase in row.phases for change in phase.changes if change.version
-    }
+    return {version for row in rows for component in COMPONENTS for version in row.versions_of(component)}
 
 
 def _build(rows: Sequence[Row], *, combinations: bool) -> None:

@@ -33,10 +33,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _marks(row: Row, real: frozenset[Component]) -> Iterator[pytest.MarkDecorator]:
     switched = {gate for phase in row.phases for change in phase.changes for gate in change.gates}
     yield pytest.mark.capability(row.feature, source=row.source, gates=sorted({*row.gates, *switched}))
-    if row.own_gate and real:
-        yield pytest.mark.skip(reason="a gate of drakit's own components")
-    if row.containers and real and "kubelet" not in real:
-        yield pytest.mark.skip(reason="real kubelets run as root only")
+    if reason := row.left_out(real):
+        yield pytest.mark.skip(reason=reason)
     if row.not_yet and not real:
         yield pytest.mark.xfail(reason=f"not yet: {row.not_yet}", raises=StillLacking, strict=True)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from drakit_client.errors import ApiError
@@ -91,13 +91,23 @@ class Row:
         """What a component is in the first phase."""
         return self.versions.get(component, self.version)
 
+    def versions_of(self, component: Component) -> Sequence[str]:
+        """What a component is, one after the other."""
+        changes = (change for phase in self.phases for change in phase.changes if change.component == component)
+        return [self.version_of(component), *(change.version for change in changes if change.version)]
+
+    def left_out(self, real: Collection[Component]) -> str:
+        """Why there is nothing to run with these components of Kubernetes; or ""."""
+        if self.own_gate and real:
+            return "a gate of drakit's own components"
+        if self.containers and real and "kubelet" not in real:
+            return "real kubelets run as root only"
+        return ""
+
     @property
     def all_versions(self) -> str:
         """Of all components in all phases: ``1.37.1 emulating 1.36``, ``1.36.3 with 1.37.1``, ``1.34.3 to 1.37.1``."""
-        first, *others = sorted(
-            {self.version_of(component) for component in COMPONENTS}
-            | {change.version for phase in self.phases for change in phase.changes if change.version}
-        )
+        first, *others = sorted({version for component in COMPONENTS for version in self.versions_of(component)})
         if len(others) > 1:
             return f"{first} to {others[-1]}"
         emulated = f" emulating {self.emulated_version}" if self.emulated_version else ""

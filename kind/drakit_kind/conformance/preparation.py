@@ -6,7 +6,7 @@ import importlib
 import importlib.util
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -54,7 +54,7 @@ def _cluster_of(configuration: Configuration, options: Sequence[str]) -> Cluster
     )
 
 
-def _require_programs(spec: ClusterSpec, of: Iterator[tuple[Component, str]]) -> None:
+def _require_programs(spec: ClusterSpec, of: Iterable[tuple[Component, str]]) -> None:
     from drakit_kind.kubernetes.assets import assets_of
 
     for component, version in of:
@@ -84,8 +84,9 @@ def _prepare_rows(configuration: Configuration, spec: ClusterSpec, options: Sequ
         chosen = told(configuration, options)
         rows = [row for row in rows if any(name.endswith(f"[{row.name}]") for name in chosen)]
     for row in rows:
+        needed = [(component, version) for component in sorted(spec.real) for version in row.versions_of(component)]
         try:
-            _require_programs(spec, _components_of(row, spec))
+            _require_programs(spec, needed)
         except ClusterError as error:
             raise ClusterError(f"row {row.name}: {error}") from None
     for row in rows[:1]:
@@ -99,17 +100,7 @@ def _rows(spec: ClusterSpec) -> list[Any]:
         rows = importlib.import_module("e2e.matrix.rows").ROWS
     finally:
         sys.path.pop(0)
-    if not spec.real:
-        return list(rows)
-    return [row for row in rows if not (row.own_gate or (row.containers and "kubelet" not in spec.real))]
-
-
-def _components_of(row: Any, spec: ClusterSpec) -> Iterator[tuple[Component, str]]:
-    """Those that are real here, with the versions that they have one after the other."""
-    changes = [change for phase in row.phases for change in phase.changes]
-    for component in sorted(spec.real):
-        yield component, row.version_of(component)
-        yield from ((component, each.version) for each in changes if each.component == component and each.version)
+    return [row for row in rows if not row.left_out(spec.real)]
 
 
 def _require_kind(spec: ClusterSpec, named: str | None) -> None:
