@@ -11,30 +11,28 @@ import signal
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from drakit_client.readiness import told_to_stop
+from drakit_kind.concurrency import first_of
+
 T = TypeVar("T")
-_ENDING = (signal.SIGINT, signal.SIGTERM)
 
 
 def run(benchmark: Coroutine[Any, Any, T]) -> T:
     """As ``asyncio.run``; the first signal cancels it, and once it has cleaned up this raises ``KeyboardInterrupt``."""
-    handlers = {number: signal.getsignal(number) for number in _ENDING}
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    results: list[T] = []
+
+    async def to_its_end() -> None:
+        results.append(await benchmark)
+
+    async def or_until_told() -> None:
+        await first_of(to_its_end(), told_to_stop().wait())
+
     try:
-        return asyncio.run(_heard(benchmark))
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
+        asyncio.run(or_until_told())
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
-
-
-async def _heard(benchmark: Coroutine[Any, Any, T]) -> T:
-    task, loop = asyncio.current_task(), asyncio.get_running_loop()
-    assert task is not None
-    for number in _ENDING:
-        loop.add_signal_handler(number, _cancel_once, task)
-    return await benchmark
-
-
-def _cancel_once(task: asyncio.Task[Any]) -> None:
-    if not task.cancelling():
-        task.cancel()
+    if not results:
+        raise KeyboardInterrupt
+    return results[0]
