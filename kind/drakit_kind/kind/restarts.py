@@ -77,7 +77,7 @@ class Restarts:
             raise
         self._now[component] = behaviour
         if component == "apiserver":
-            in_parallel(self._wait_for_service, self._spec.nodes)
+            self._wait_for_service()
 
     def _change(self, component: Component, behaviour: Behaviour) -> None:
         if component == "kubelet":
@@ -151,18 +151,20 @@ class Restarts:
             return False
         return True
 
-    def _wait_for_service(self, node: str) -> None:
-        """Until pods of a node reach the API server, as drivers do: its kube-proxy hears some seconds later of it."""
-        container = self._nodes.container(node)
+    def _wait_for_service(self) -> None:
+        """Until pods of all nodes reach the API server, as drivers do: kube-proxies hear some seconds later of it."""
         address = self._nodes.kubectl("get", "service", "kubernetes", "--output=jsonpath={.spec.clusterIP}").strip()
+        in_parallel(lambda node: self._wait_until_reached(node, f"--server=https://{address}"), self._spec.nodes)
+
+    def _wait_until_reached(self, node: str, server: str) -> None:
+        container = self._nodes.container(node)
         self._wait(
             f"kube-apiserver, for pods of {node}",
-            lambda: self._is_reached(container, address),
+            lambda: self._is_reached(container, server),
             log=lambda: self._nodes.pod_log(container, "kube-proxy-*"),
         )
 
-    def _is_reached(self, container: str, address: str) -> bool:
-        server = f"--server=https://{address}"
+    def _is_reached(self, container: str, server: str) -> bool:
         try:
             self._nodes.run(container, "kubectl", "get", "--raw", "/readyz", server, *_AS_NODE, "--request-timeout=2s")
         except ClusterError:
