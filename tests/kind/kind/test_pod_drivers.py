@@ -88,7 +88,7 @@ class Objects:
     def delete(self, resource: Resource, name: str, *_: object, **__: object) -> None:
         self.kept.pop((resource.kind, name), None)
 
-    def wait_all(self, _resource: Resource, *_: object, **__: object) -> list[Any]:
+    def wait_all(self, _resource: Resource, /, *_: object, **__: object) -> list[Any]:
         return []
 
 
@@ -138,8 +138,8 @@ class Told(Objects):
         self.told.append(f"delete {resource.kind}")
         super().delete(resource, name, *arguments, **options)
 
-    def wait_all(self, _resource: Resource, *_: object, **__: object) -> list[Any]:
-        self.told.append(f"no {_resource.kind} is left")
+    def wait_all(self, resource: Resource, /, *_: object, **__: object) -> list[Any]:
+        self.told.append(f"no {resource.kind} is left")
         return []
 
     def container(self, node: str) -> str:
