@@ -31,16 +31,16 @@ class Solution:
         results = []
         for number, claim in enumerate(self.claims):
             chosen = [
-                alternatives[self.search.chosen[number, position]]
+                alternatives[self.search.alternative(number, position)]
                 for position, alternatives in enumerate(claim.requests)
             ]
-            results.append(allocation_result(claim, chosen, self.search.attempt.results[number], self.node, features))
+            results.append(allocation_result(claim, chosen, self.search.placements(number), self.node, features))
         return results
 
     def score(self) -> int:
         """How good kube-scheduler finds the node: 8 minus the index of the subrequest taken, over all requests."""
         return sum(
-            8 - self.search.chosen[number, position]
+            8 - self.search.alternative(number, position)
             for number, claim in enumerate(self.claims)
             for position, alternatives in enumerate(claim.requests)
             if alternatives[0].parent is not None

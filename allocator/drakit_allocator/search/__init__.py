@@ -1,0 +1,124 @@
+"""The search for devices: the first solution in upstream's order, without going through all that upstream goes through.
+
+A *board* (``board.py``) says what is open to whom. Two ways lead over it: the *walk* visits devices exactly as upstream
+does and is taken where visiting a device may be fatal; otherwise ``first_solution.py`` asks, device by device in upstream's
+order, whether a solution with it exists at all.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from drakit_allocator.candidates import Candidates, Situation
+from drakit_allocator.capacity import Amounts
+from drakit_allocator.devices import Device
+from drakit_allocator.errors import AllocationAborted, AllocationError
+from drakit_allocator.requests import ClaimRequests, Request
+from drakit_allocator.search.board import Board, amounts_of
+from drakit_allocator.search.demands import bits
+from drakit_allocator.search.first_solution import FirstSolution
+from drakit_allocator.search.levels import Level, Outcome
+from drakit_allocator.search.walk import Walk, is_walk_needed
+
+_STEPS_BETWEEN_CLOCKS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to give up: upstream's filter timeout as a ``time.monotonic`` moment, and a bound on steps."""
+
+    deadline: float | None = None
+    steps: int | None = None
+
+
+NO_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """A device given to a request; ``amounts`` of its capacity for a share of it."""
+
+    request: Request
+    device: Device
+    amounts: Amounts | None
+
+
+class Search:
+    """One search: the claims, their candidates on the node, and how far it has come.
+
+    ``prunes=False`` walks as upstream does, which is good for comparing answers with.
+    """
+
+    def __init__(
+        self,
+        situation: Situation,
+        claims: list[ClaimRequests],
+        candidates: Mapping[Request, Candidates],
+        limits: Limits = NO_LIMITS,
+        *,
+        prunes: bool = True,
+    ) -> None:
+        self.situation = situation
+        self.limits = limits
+        self.steps = 0
+        self.board = Board(situation, claims, candidates)
+        self._way = Walk(self.board) if not prunes or is_walk_needed(self.board) else FirstSolution(self.board)
+        self._stack: list[Level] = []
+        self._outcome: Outcome | None = None  # of the level that was left last
+
+    def run(self) -> bool:
+        """Whether there is a solution. Raises ``AllocationError``."""
+        found: bool | None = None
+        while found is None:
+            found = self.walk(_STEPS_BETWEEN_CLOCKS)
+        return found
+
+    def walk(self, steps: int) -> bool | None:
+        """Go on for at most so many steps: what ``run`` says, or None when that was not enough.
+
+        For callers that have other things to do in between.
+        """
+        if not self._stack:
+            self._stack.append(self._way.start())
+        for _ in range(steps):
+            self._count_step()
+            try:
+                level = self._stack[-1]
+                self._stack.append(next(level) if self._outcome is None else level.send(self._outcome))
+                self._outcome = None
+            except StopIteration as ended:
+                self._stack.pop()
+                self._outcome = ended.value
+                if not self._stack:
+                    if self._outcome is Outcome.EXCEEDED:
+                        raise AllocationError("allocation max size exceeded") from None
+                    return self._outcome is Outcome.SOLVED
+        return None
+
+    def _count_step(self) -> None:
+        self.steps += 1
+        if self.limits.steps is not None and self.steps > self.limits.steps:
+            raise AllocationAborted(f"filter operation aborted: no answer after {self.limits.steps} steps")
+        is_time_to_look = self.limits.deadline is not None and self.steps % _STEPS_BETWEEN_CLOCKS == 1
+        if is_time_to_look and time.monotonic() > (self.limits.deadline or 0.0):
+            raise AllocationAborted("filter operation aborted: context deadline exceeded")
+
+    def alternative(self, claim: int, request: int) -> int:
+        """Which alternative of a request the solution takes."""
+        for item, demand in self._way.chosen.items():
+            if (item.claim, item.request) == (claim, request):
+                return item.alternatives.index(demand)
+        raise KeyError((claim, request))
+
+    def placements(self, claim: int) -> list[Placement]:
+        """The devices of a claim in the solution, in the order of its requests."""
+        board = self.board
+        return [
+            Placement(demand.request, board.device(position), amounts_of(board, demand, position))
+            for item in board.items
+            if item.claim == claim
+            for demand in (self._way.chosen[item],)
+            for position in bits(board.held[demand.number])
+        ]

@@ -1,0 +1,275 @@
+"""The board: which devices are given to which demands, and what that leaves for the others, in bits.
+
+Devices are put and taken back in the manner of a stack. Every rule that depends on what else is chosen is kept as a
+mask of the devices that it rules out, brought up to date when a device is put; so "which devices can this demand still
+get" is a few operations on integers, however large the node. The checks are those of ``allocateDevice`` of
+``structured/internal/experimental/allocator_experimental.go``; what cannot change during a search was checked before
+(``candidates.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+from drakit_allocator.candidates import Candidates, Situation
+from drakit_allocator.capacity import Amounts, CapacityError, fits
+from drakit_allocator.compatibility import PoolGroups
+from drakit_allocator.devices import Device, PoolID
+from drakit_allocator.requests import ClaimRequests, Request
+from drakit_allocator.search.demands import Demand, Item, Numbering, bits, items_of
+from drakit_allocator.search.partitions import Partitions
+from drakit_allocator.search.values import Match, State, Value, initial_states
+
+Consumed = dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """What a device changed when it was put, or a value when it was imposed, with what there was before."""
+
+    demand: Demand | None
+    position: int
+    short: int
+    charged: int
+    states: tuple[tuple[int, State], ...]
+    drawn: tuple[tuple[int, int], ...] = ()
+    consumed: Mapping[str, int] | None = None
+    full: tuple[tuple[int, int], ...] = ()
+    groups: tuple[PoolGroups, object] | None = None
+
+
+class Board:
+    """The state of one search on one node."""
+
+    def __init__(
+        self, situation: Situation, claims: list[ClaimRequests], candidates: Mapping[Request, Candidates]
+    ) -> None:
+        self.situation = situation
+        self.numbering = Numbering(situation)
+        self.items: list[Item] = items_of(claims, candidates, self.numbering)
+        self.demands: list[Demand] = [demand for item in self.items for demand in item.alternatives]
+        self.sizes = [0] * len(claims)  # devices in each claim
+        self.states: list[State] = initial_states(claims)
+        self.held = [0] * len(self.demands)  # devices, whole or in part, of each demand
+        self.taken = 0  # devices given as a whole
+        self.short = 0  # devices that counters or compatibility groups rule out, unless they are charged already
+        self.has_admin = any(demand.is_admin for demand in self.demands)
+        domain = 0
+        for demand in self.demands:
+            domain |= demand.domain
+        self._number(domain)
+        self._trail: list[_Move] = []
+
+    def _number(self, domain: int) -> None:
+        devices = [(position, self.numbering.devices[position]) for position in bits(domain)]
+        self.partitions = Partitions(self.situation, devices)
+        self.shareable = 0
+        self.charged = 0  # devices of which shares are given out: their counters are drawn
+        self.consumed: dict[int, Consumed] = {}
+        allocated = self.situation.allocated
+        if self.situation.features.consumable_capacity:
+            for position, device in devices:
+                if device.content.is_shareable:
+                    self.shareable |= 1 << position
+                    if allocated.is_shared(device.id):
+                        self.charged |= 1 << position
+        kinds: dict[Hashable, int] = {}
+        # Demands that ask for the same amounts run out of the same devices.
+        self._kind = [kinds.setdefault(_amounts_key(demand.request), len(kinds)) for demand in self.demands]
+        self._askers = [next(d for d in self.demands if self._kind[d.number] == kind) for kind in range(len(kinds))]
+        self.full = [0] * len(kinds)
+        for position, device in devices:
+            if allocated.consumed(device.id):
+                self._fill_up(position)
+        self._groups: dict[PoolID, PoolGroups] = {}
+        if self.situation.features.compatibility_groups:
+            self._start_groups(devices)
+
+    def device(self, position: int) -> Device:
+        """The device with this number."""
+        return self.numbering.devices[position]
+
+    def open_to(self, demand: Demand) -> int:
+        """The devices that the demand can get next to what is on the board."""
+        mask = demand.domain & ~(self._taken_from(demand) if self.has_admin else self.taken)
+        if self.short:
+            mask &= ~self.short | self.charged
+        mask &= ~self.full[self._kind[demand.number]]
+        for number, column in demand.ties:
+            mask &= self.states[number].allowed(column)
+        return mask
+
+    def is_taken(self, demand: Demand, position: int) -> bool:
+        """Whether the device is given as a whole to somebody whom the demand minds."""
+        taken = self._taken_from(demand) if self.has_admin else self.taken
+        return bool(taken >> position & 1)
+
+    def _taken_from(self, demand: Demand) -> int:
+        """Admin access minds only its own claim and, as everybody, later demands are not asked: they come after."""
+        mask = 0
+        for other in self.demands:
+            held = self.held[other.number]
+            if held and _are_rivals(demand, other):
+                mask |= held
+        return mask & ~self.shareable
+
+    def put(self, demand: Demand, position: int) -> None:
+        """Give the device, which must be open to the demand."""
+        bit = 1 << position
+        is_share = bool(self.shareable & bit)
+        states = tuple((number, self.states[number]) for number, _ in demand.ties)
+        before = self.short, self.charged
+        drawn: tuple[tuple[int, int], ...] = ()
+        groups = None
+        if not (is_share and self.charged & bit):
+            drawn = self.partitions.needs.get(position, ())
+            for counter, amount in drawn:
+                self.partitions.free[counter] -= amount
+                self.short |= self.partitions.short_of(counter)
+            if self._groups and self.device(position).content.consumption:
+                groups = self._join_groups(position)
+        consumed: Mapping[str, int] | None = None
+        full: tuple[tuple[int, int], ...] = ()
+        if is_share:
+            self.charged |= bit
+            consumed, full = self._consume(demand, position)
+        else:
+            self.taken |= bit
+        for number, column in demand.ties:
+            self.states[number] = self.states[number].after(column.elements.get(position, frozenset()))
+        self.held[demand.number] |= bit
+        self.sizes[demand.claim] += 1
+        self._trail.append(_Move(demand, position, *before, states, drawn, consumed, full, groups))
+
+    def impose(self, number: int, value: Value) -> None:
+        """Decide which value a matchAttribute constraint will have in common."""
+        states = ((number, self.states[number]),)
+        self.states[number] = Match(frozenset((value,)))
+        self._trail.append(_Move(None, 0, self.short, self.charged, states))
+
+    @property
+    def mark(self) -> int:
+        """A moment to go back to."""
+        return len(self._trail)
+
+    def back_to(self, mark: int) -> None:
+        """Undo everything since."""
+        while len(self._trail) > mark:
+            self._undo(self._trail.pop())
+
+    def _undo(self, move: _Move) -> None:
+        self.short, self.charged = move.short, move.charged
+        for number, state in move.states:
+            self.states[number] = state
+        demand = move.demand
+        if demand is None:
+            return
+        bit = 1 << move.position
+        for counter, amount in move.drawn:
+            self.partitions.free[counter] += amount
+        if move.groups is not None:
+            move.groups[0].swap(move.groups[1])  # type: ignore[arg-type]
+        for kind, mask in move.full:
+            self.full[kind] = mask
+        if move.consumed is not None:
+            self.consumed[move.position] = dict(move.consumed)
+        self.held[demand.number] &= ~bit
+        if not self.shareable & bit:
+            self.taken &= ~bit
+            if self.has_admin:
+                self.taken = self._all_held()
+        self.sizes[demand.claim] -= 1
+
+    def _all_held(self) -> int:
+        mask = 0
+        for held in self.held:
+            mask |= held
+        return mask & ~self.shareable
+
+    def _consume(self, demand: Demand, position: int) -> tuple[Mapping[str, int], tuple[tuple[int, int], ...]]:
+        """Count a share; gives back what was consumed, and what was full, before."""
+        amounts = demand.request.amounts(self.device(position).content)
+        assert isinstance(amounts, dict)
+        before = self.consumed.get(position, {})
+        now = dict(before)
+        for name, amount in amounts.items():
+            now[name] = now.get(name, 0) + amount.nanos
+        self.consumed[position] = now
+        full = tuple(enumerate(self.full))
+        self._fill_up(position)
+        return before, full
+
+    def _fill_up(self, position: int) -> None:
+        """Note for which demands the device has not enough capacity left."""
+        for kind, asker in enumerate(self._askers):
+            if not self._has_room(asker, position):
+                self.full[kind] |= 1 << position
+
+    def _has_room(self, demand: Demand, position: int) -> bool:
+        if not self.situation.features.consumable_capacity:
+            return True
+        device = self.device(position)
+        amounts = demand.request.amounts(device.content)
+        if amounts is None or isinstance(amounts, CapacityError):
+            return False
+        taken = self.situation.allocated.consumed(device.id)
+        return fits(device.content.limits, amounts, taken, self.consumed.get(position, {}))
+
+    def amounts_kind(self, demand: Demand) -> int:
+        """Equal for demands that take the same of a capacity."""
+        return self._kind[demand.number]
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether compatibility groups decide which devices go together."""
+        return bool(self._groups)
+
+    def groups_summary(self) -> Hashable:
+        """Equal for equal states of the compatibility groups."""
+        return tuple(groups.summary() for groups in self._groups.values())
+
+    def _start_groups(self, devices: Sequence[tuple[int, Device]]) -> None:
+        for position, device in devices:
+            if not device.content.consumption:
+                continue
+            pool_id = device.slice.pool
+            if pool_id not in self._groups:
+                self._groups[pool_id] = PoolGroups(self.situation.pool(pool_id), self.situation.allocated)
+            if self._groups[pool_id].admit(device.content.consumption) is None:
+                self.short |= 1 << position
+
+    def _join_groups(self, position: int) -> tuple[PoolGroups, object]:
+        device = self.device(position)
+        groups = self._groups[device.slice.pool]
+        admitted = groups.admit(device.content.consumption)
+        assert admitted is not None
+        before = groups.swap(admitted)
+        for other in self.partitions.needs:
+            rival = self.device(other)
+            if rival.slice.pool == device.slice.pool and groups.admit(rival.content.consumption) is None:
+                self.short |= 1 << other
+        return groups, before
+
+
+def _are_rivals(demand: Demand, other: Demand) -> bool:
+    """Whether the demand cannot get a device that ``other`` has as a whole.
+
+    Admin access gives a device to whoever comes later but to the same claim; who comes first minds nobody, so between
+    two demands the later one decides.
+    """
+    later = demand if demand.number >= other.number else other
+    return not later.is_admin or demand.claim == other.claim
+
+
+def _amounts_key(request: Request) -> Hashable:
+    return tuple(sorted((name, amount.nanos, amount.format) for name, amount in request.capacity.items()))
+
+
+def amounts_of(board: Board, demand: Demand, position: int) -> Amounts | None:
+    """What a share of a device gives of its capacities; None for a device that is given as a whole."""
+    if not board.shareable >> position & 1:
+        return None
+    amounts = demand.request.amounts(board.device(position).content)
+    assert isinstance(amounts, dict)
+    return amounts

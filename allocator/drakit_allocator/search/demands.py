@@ -1,0 +1,131 @@
+"""What a search has to fill: each request or subrequest as a number of devices out of a set, which is bits.
+
+The devices of a node are numbered in the order in which upstream tries them, over all pools; bit i stands for device i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from drakit_allocator.attributes import Attribute
+from drakit_allocator.candidates import Candidates, Situation
+from drakit_allocator.devices import Device
+from drakit_allocator.errors import AllocationError
+from drakit_allocator.requests import ClaimRequests, Request
+from drakit_allocator.search.values import Column
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The positions in a mask, the first device first."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest
+
+
+@dataclass(slots=True, eq=False)
+class Demand:
+    """A request or subrequest: ``count`` of the devices in ``domain``, or all of them with mode All.
+
+    ``faults`` are devices that are fatal to visit, ``unusable`` ones that mode All wants and nobody can get. ``ties``
+    are its constraints: their numbers among those of all claims, and what each looks at.
+    """
+
+    number: int
+    request: Request
+    claim: int
+    count: int
+    domain: int
+    takes_all: bool
+    unusable: int
+    faults: Mapping[int, AllocationError]
+    ties: tuple[tuple[int, Column], ...]
+    is_admin: bool
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether mode All wants what nobody can get, or there is nothing."""
+        return self.takes_all and (not self.domain or self.unusable != 0)
+
+
+@dataclass(slots=True, eq=False)
+class Item:
+    """One entry of a claim's requests: its alternatives are one, unless it is a prioritized list."""
+
+    claim: int
+    request: int
+    alternatives: list[Demand]
+    is_list: bool
+
+
+class Numbering:
+    """The devices of a node by number, over all its pools."""
+
+    def __init__(self, situation: Situation) -> None:
+        self.devices: list[Device] = [device for pool in situation.pools for device in pool.devices]
+        self.position = {device: number for number, device in enumerate(self.devices)}
+
+    def mask(self, devices: list[Device] | frozenset[Device]) -> int:
+        """The bits of these devices."""
+        mask = 0
+        for device in devices:
+            mask |= 1 << self.position[device]
+        return mask
+
+
+def items_of(
+    claims: list[ClaimRequests], candidates: Mapping[Request, Candidates], numbering: Numbering
+) -> list[Item]:
+    """What is to be filled, in the order of the claims and their requests."""
+    return _Items(claims, candidates, numbering).build()
+
+
+class _Items:
+    def __init__(
+        self, claims: list[ClaimRequests], candidates: Mapping[Request, Candidates], numbering: Numbering
+    ) -> None:
+        self._claims = claims
+        self._candidates = candidates
+        self._numbering = numbering
+        self._columns: dict[Attribute, Column] = {}
+        self._count = 0
+
+    def build(self) -> list[Item]:
+        items, first = [], 0  # the number of the claim's first constraint
+        for claim, requests in enumerate(self._claims):
+            for request, alternatives in enumerate(requests.requests):
+                demands = [self._demand(one, first) for one in alternatives]
+                items.append(Item(claim, request, demands, alternatives[0].parent is not None))
+            first += len(requests.constraints)
+        return items
+
+    def _demand(self, request: Request, first: int) -> Demand:
+        found = self._candidates[request]
+        position = self._numbering.position
+        self._count += 1
+        return Demand(
+            number=self._count - 1,
+            request=request,
+            claim=request.claim,
+            count=found.count,
+            domain=self._numbering.mask(found.devices),
+            takes_all=request.wants_all,
+            unusable=self._numbering.mask(found.unusable),
+            faults={position[device]: fault for device, fault in found.faults.items()},
+            ties=tuple((first + number, self._column(attribute)) for number, attribute in request.constraints),
+            is_admin=request.has_admin_access,
+        )
+
+    def _column(self, attribute: Attribute) -> Column:
+        column = self._columns.get(attribute)
+        if column is None:
+            users = [
+                one
+                for one in self._candidates.values()
+                if any(attribute == looked_at for _, looked_at in one.request.constraints)
+            ]
+            devices = {device: self._numbering.position[device] for one in users for device in one.devices}
+            column = Column(attribute, ((position, device) for device, position in devices.items()))
+            self._columns[attribute] = column
+        return column

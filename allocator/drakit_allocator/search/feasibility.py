@@ -1,0 +1,139 @@
+"""Whether what is still to be filled can be filled at all, in whatever order is the easiest.
+
+Upstream's order decides which solution is wanted, but not how to find out whether there is one. Here the tightest choice
+comes first, consequences are drawn before the next choice, what does not depend on each other is filled separately, and
+a state that failed is remembered together with all states that are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+from drakit_allocator.search.board import Board
+from drakit_allocator.search.bounds import Bounds
+from drakit_allocator.search.demands import Demand, Item, bits
+from drakit_allocator.search.independence import split
+from drakit_allocator.search.levels import Level, Outcome
+from drakit_allocator.search.needs import Need, Rest
+from drakit_allocator.search.propagation import Propagation, ties_of
+from drakit_allocator.search.structure import Structure
+from drakit_allocator.search.values import Value
+
+_REMEMBERED_STATES = 200_000
+
+
+class _Device(NamedTuple):
+    """Choose a device for a need, or decide against it."""
+
+    need: Need
+
+
+class _Alternative(NamedTuple):
+    """Choose one of the alternatives of a list."""
+
+    item: Item
+    viable: list[Demand]
+
+
+class _Value(NamedTuple):
+    """Choose the value of a matchAttribute constraint."""
+
+    constraint: int
+    values: list[Value]
+
+
+class Feasibility:
+    """Answers for one board; the solution stays on the board and its alternatives in ``propagation.chosen``."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.propagation = Propagation(board)
+        self.structure = Structure(board)
+        self._bounds = Bounds(board, self.structure)
+        self._dead: set[Hashable] = set()
+
+    def question(self, rest: Rest) -> Level:
+        """Ends SOLVED, with a solution on the board, or FAILED, with the board as it was."""
+        board, mark = self.board, self.board.mark
+        keys: list[Hashable] = []
+        while True:
+            narrowed = self.propagation.narrow(rest)
+            if narrowed is None or not self._bounds.allow(narrowed):
+                break
+            rest = narrowed
+            if not rest.needs and not rest.lists:
+                return Outcome.SOLVED
+            parts = split(board, self.structure, rest)
+            if len(parts) > 1:
+                if (yield self._all(parts)) is Outcome.SOLVED:
+                    return Outcome.SOLVED
+                break
+            key = self.structure.key(rest)
+            if key in self._dead:
+                break
+            keys.append(key)
+            choice = self._tightest(rest)
+            if not isinstance(choice, _Device):
+                if (yield self._options(rest, choice)) is Outcome.SOLVED:
+                    return Outcome.SOLVED
+                break
+            position = self._pick(choice.need)
+            if (yield self._with(rest, choice.need, position)) is Outcome.SOLVED:
+                return Outcome.SOLVED
+            alike = self.structure.alike(position, rest)
+            rest = rest.instead(choice.need, choice.need.without(alike))
+        board.back_to(mark)
+        if len(self._dead) < _REMEMBERED_STATES:
+            self._dead.update(keys)
+        return Outcome.FAILED
+
+    def _all(self, parts: list[Rest]) -> Level:
+        """Every part, one after the other: none of them can help another one."""
+        for part in parts:
+            if (yield self.question(part)) is not Outcome.SOLVED:
+                return Outcome.FAILED
+        return Outcome.SOLVED
+
+    def _with(self, rest: Rest, need: Need, position: int) -> Level:
+        mark = self.board.mark
+        self.board.put(need.demand, position)
+        outcome = yield self.question(rest.instead(need, need.after(position)))
+        if outcome is not Outcome.SOLVED:
+            self.board.back_to(mark)
+        return outcome
+
+    def _options(self, rest: Rest, choice: _Alternative | _Value) -> Level:
+        mark = self.board.mark
+        for option in choice.viable if isinstance(choice, _Alternative) else choice.values:
+            if isinstance(choice, _Alternative):
+                assert isinstance(option, Demand)
+                self.propagation.chosen[choice.item] = option
+                left = rest.plus(Need.whole(option), without=choice.item)
+            else:
+                assert isinstance(option, Value)
+                self.board.impose(choice.constraint, option)
+                left = rest
+            if (yield self.question(left)) is Outcome.SOLVED:
+                return Outcome.SOLVED
+            self.board.back_to(mark)
+        return Outcome.FAILED
+
+    def _tightest(self, rest: Rest) -> _Device | _Alternative | _Value:
+        """The choice with the fewest possibilities."""
+        choices: list[tuple[int, int, _Device | _Alternative | _Value]] = []
+        for number, ties in ties_of(rest.needs).items():
+            values = self.propagation.values(number, ties)
+            if values:
+                families = {self.structure.kinds.family(column) for _, column in ties}
+                values = self.structure.different(families.pop(), values, rest)
+                choices.append((len(values), 0, _Value(number, values)))
+        for item in rest.lists:
+            viable = self.propagation.viable(item, rest.needs, rest.lists)
+            choices.append((len(viable), 1, _Alternative(item, viable)))
+        for need in rest.needs:
+            choices.append((need.mask.bit_count() - need.missing + 1, 2, _Device(need)))
+        return min(choices, key=lambda choice: choice[:2])[2]
+
+    def _pick(self, need: Need) -> int:
+        return next(bits(need.mask))

@@ -1,0 +1,156 @@
+"""The first solution in upstream's order, found by asking for each device whether there is a solution with it.
+
+Most pods need no questions: taking the first device that leaves enough for every other request, one after the other,
+ends with a solution, and as nothing was passed over that could have been in one, it is the first. Only where that gets
+stuck is it asked whether there is any solution; and while one is known, only devices before its own are asked about.
+"""
+
+from __future__ import annotations
+
+from drakit_allocator.requests import MAX_RESULTS
+from drakit_allocator.search.board import Board
+from drakit_allocator.search.demands import Demand, Item, bits
+from drakit_allocator.search.feasibility import Feasibility
+from drakit_allocator.search.levels import Level, Outcome
+from drakit_allocator.search.needs import Need, Rest
+
+
+class FirstSolution:
+    """Finds it on one board; ``chosen`` are the alternatives taken, by item."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.chosen: dict[Item, Demand] = {}
+
+    def start(self) -> Level:
+        """The level of the whole problem."""
+        board = self.board
+        if not self._has_hope(0):
+            return Outcome.FAILED
+        if all(self._fill(number) for number in range(len(board.items))):
+            return Outcome.SOLVED
+        board.back_to(0)
+        return (yield _Questions(self).start())
+
+    def rest(self, number: int) -> Rest:
+        """All items from this one on."""
+        items = self.board.items[number:]
+        needs = [Need.whole(item.alternatives[0]) for item in items if not item.is_list]
+        return Rest(needs, [item for item in items if item.is_list])
+
+    def _has_hope(self, number: int) -> bool:
+        """Whether each item from this one on can be filled if nothing else is."""
+        return all(any(map(self._is_viable, item.alternatives)) for item in self.board.items[number:])
+
+    def _is_viable(self, demand: Demand) -> bool:
+        return not demand.is_impossible and self.board.open_to(demand).bit_count() >= demand.count
+
+    def _fill(self, number: int) -> bool:
+        """Take what comes first; False if that gets stuck, or whether it is right is a question."""
+        item = self.board.items[number]
+        for demand in item.alternatives:
+            if item.is_list and not self._is_viable(demand):
+                continue
+            if item.is_list and self._may_exceed(item.claim):
+                return False
+            self.chosen[item] = demand
+            return self._fill_demand(number, demand)
+        return False
+
+    def _may_exceed(self, claim: int) -> bool:
+        items = [item for item in self.board.items if item.claim == claim]
+        return sum(max(demand.count for demand in item.alternatives) for item in items) > MAX_RESULTS
+
+    def _fill_demand(self, number: int, demand: Demand) -> bool:
+        board = self.board
+        left = board.open_to(demand)
+        missing = demand.count
+        while missing:
+            if left.bit_count() < missing:
+                return False
+            mark, bit = board.mark, left & -left
+            left ^= bit
+            board.put(demand, bit.bit_length() - 1)
+            rest = left & board.open_to(demand)
+            if rest.bit_count() >= missing - 1 and self._has_hope(number + 1):
+                left = rest
+                missing -= 1
+            else:
+                board.back_to(mark)
+        return True
+
+
+class _Questions:
+    """Goes through items and devices in upstream's order, and asks about those before the ones of a known solution."""
+
+    def __init__(self, first: FirstSolution) -> None:
+        self._first = first
+        self._board = first.board
+        self._asked = Feasibility(first.board)
+        self._known: list[int] = []  # the devices of a solution, by demand
+        self._alternatives: dict[Item, Demand] = {}
+
+    def start(self) -> Level:
+        """The level of the whole problem."""
+        if not (yield self._ask(self._first.rest(0))) is Outcome.SOLVED:
+            return Outcome.FAILED
+        for number, item in enumerate(self._board.items):
+            demand = item.alternatives[0]
+            if item.is_list:
+                yield self._choose(number, item)
+                demand = self._alternatives[item]
+            self._first.chosen[item] = demand
+            yield self._fill(number, demand)
+        return Outcome.SOLVED
+
+    def _ask(self, rest: Rest) -> Level:
+        """Whether there is a solution, which is then known; the board stays as it was."""
+        mark = self._board.mark
+        outcome = yield self._asked.question(rest)
+        if outcome is Outcome.SOLVED:
+            self._known = list(self._board.held)
+            self._alternatives |= self._asked.propagation.chosen
+            self._board.back_to(mark)
+        return outcome
+
+    def _choose(self, number: int, item: Item) -> Level:
+        """Find the first alternative with which there is a solution."""
+        for demand in item.alternatives:
+            if demand is self._alternatives[item]:
+                break
+            if demand.is_impossible:
+                continue
+            outcome = yield self._ask(self._first.rest(number + 1).plus(Need.whole(demand)))
+            if outcome is Outcome.SOLVED:
+                self._alternatives[item] = demand
+                break
+        return Outcome.SOLVED
+
+    def _fill(self, number: int, demand: Demand) -> Level:
+        """Find the first devices with which there is a solution."""
+        board, missing = self._board, demand.count
+        left = demand.domain
+        while missing:
+            left &= board.open_to(demand)
+            known = self._known[demand.number] & left
+            first_known = known & -known
+            before = Rest([Need(demand, missing, left), *self._first.rest(number + 1).needs], self._first.rest(number + 1).lists)
+            hopeless = 0
+            for position in bits(left & (first_known - 1)):
+                bit = 1 << position
+                if hopeless & bit:
+                    continue
+                mark = board.mark
+                board.put(demand, position)
+                after = left & -(bit << 1)
+                rest = Rest([Need(demand, missing - 1, after), *before.needs[1:]], before.lists)
+                if (yield self._ask(rest)) is Outcome.SOLVED:
+                    first_known = bit
+                    break
+                board.back_to(mark)
+                hopeless |= self._asked.structure.alike(position, before)
+            else:
+                board.put(demand, first_known.bit_length() - 1)
+            left &= -(first_known << 1)
+            missing -= 1
+        return Outcome.SOLVED

@@ -1,0 +1,70 @@
+"""Groups of needs that have nothing to do with each other, so that none is filled again because another one fails."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from drakit_allocator.requests import MAX_RESULTS
+from drakit_allocator.search.board import Board
+from drakit_allocator.search.demands import Demand, Item
+from drakit_allocator.search.needs import Need, Rest
+from drakit_allocator.search.structure import Structure
+from drakit_allocator.search.values import Match
+
+Bonds = set[Hashable]
+
+
+def split(board: Board, structure: Structure, rest: Rest) -> list[Rest]:
+    """The rest in groups that share no device, counter, undecided constraint, or limit of a claim."""
+    groups: list[tuple[list[Need | Item], int, Bonds]] = []
+    for member, mask, demands in _members(board, rest):
+        joined: list[Need | Item] = [member]
+        mask, bonds = structure.spread(mask), _bonds(board, rest, demands)
+        apart = []
+        for group in groups:
+            if group[1] & mask or not bonds.isdisjoint(group[2]):
+                joined = group[0] + joined
+                mask |= group[1]
+                bonds |= group[2]
+            else:
+                apart.append(group)
+        groups = [*apart, (joined, mask, bonds)]
+    if len(groups) == 1:
+        return [rest]
+    return [
+        Rest([one for one in group if isinstance(one, Need)], [one for one in group if isinstance(one, Item)])
+        for group, _, _ in groups
+    ]
+
+
+def _members(board: Board, rest: Rest) -> list[tuple[Need | Item, int, Sequence[Demand]]]:
+    members: list[tuple[Need | Item, int, Sequence[Demand]]] = [
+        (need, need.mask, [need.demand]) for need in rest.needs
+    ]
+    for item in rest.lists:
+        mask = 0
+        for demand in item.alternatives:
+            mask |= board.open_to(demand)
+        members.append((item, mask, item.alternatives))
+    return members
+
+
+def _bonds(board: Board, rest: Rest, demands: Sequence[Demand]) -> Bonds:
+    """Constraints that leave more than one value, and the claim if it may become too large."""
+    bonds: Bonds = set()
+    for demand in demands:
+        for number, _ in demand.ties:
+            state = board.states[number]
+            if not isinstance(state, Match) or state.common is None or len(state.common) > 1:
+                bonds.add(number)
+    if rest.lists and _may_exceed(board, rest, demands[0].claim):
+        bonds.add(("claim", demands[0].claim))
+    return bonds
+
+
+def _may_exceed(board: Board, rest: Rest, claim: int) -> bool:
+    lists = [item for item in rest.lists if item.claim == claim]
+    if not lists:
+        return False
+    most = board.sizes[claim] + sum(need.missing for need in rest.needs if need.demand.claim == claim)
+    return most + sum(max(demand.count for demand in item.alternatives) for item in lists) > MAX_RESULTS

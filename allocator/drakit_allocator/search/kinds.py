@@ -1,0 +1,98 @@
+"""Which demands are alike, and how a device looks to all of them: what two devices must share to be exchanged.
+
+Names of values play no part where nothing else has the value: a UUID is a device's own, the UUID of a GPU belongs to
+the GPU's partitions, a NUMA node to the devices on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+import msgspec
+
+from drakit_allocator.search.board import Board
+from drakit_allocator.search.demands import Demand, Item
+from drakit_allocator.search.values import Column, Match, Value
+
+Family = int  # columns that are compared with each other, as some constraint looks at both
+
+
+class Kinds:
+    """Descriptions for one board."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self._columns: dict[Column, Family] = _families(board)
+        kinds: dict[Hashable, int] = {}
+        self.of_demand = [kinds.setdefault(self._description(demand), len(kinds)) for demand in board.demands]
+        self.holders: dict[tuple[Family, Value], int] = {}
+        for column, family in self._columns.items():
+            for value, mask in column.groups.items():
+                self.holders[family, value] = self.holders.get((family, value), 0) | mask
+        self.matched: set[Family] = {
+            self._columns[column]
+            for demand in board.demands
+            for number, column in demand.ties
+            if isinstance(board.states[number], Match)
+        }
+
+    def _description(self, demand: Demand) -> Hashable:
+        ties = tuple((id(column), isinstance(self.board.states[number], Match)) for number, column in demand.ties)
+        return demand.domain, demand.is_admin, demand.takes_all, self.board.amounts_kind(demand), ties
+
+    def of_item(self, item: Item) -> Hashable:
+        """Equal for lists with the same alternatives."""
+        return tuple((self.of_demand[demand.number], demand.count) for demand in item.alternatives)
+
+    def family(self, column: Column) -> Family:
+        """The family of a column."""
+        return self._columns[column]
+
+    def token(
+        self, position: int, draws: Hashable, names: Mapping[tuple[Family, Value], Hashable]
+    ) -> Hashable:
+        """What the device is to the demands; ``names`` has the values that do not go by their own."""
+        board = self.board
+        members = 0
+        values: dict[int, Hashable] = {}
+        for demand in board.demands:
+            if demand.domain >> position & 1:
+                members |= 1 << self.of_demand[demand.number]
+                for _, column in demand.ties:
+                    if id(column) not in values:
+                        values[id(column)] = self._named(column, position, names)
+        return members, draws, tuple(values.items()), self._share(position)
+
+    def _named(self, column: Column, position: int, names: Mapping[tuple[Family, Value], Hashable]) -> Hashable:
+        elements = column.elements.get(position)
+        if elements is None:
+            return None
+        family = self._columns[column]
+        found = []
+        for element in elements:
+            if self.holders[family, element].bit_count() == 1:
+                found.append("own")
+            else:
+                found.append(repr(names.get((family, element), element)))
+        return tuple(sorted(found))
+
+    def _share(self, position: int) -> Hashable:
+        board = self.board
+        if not board.shareable >> position & 1:
+            return None
+        device = board.device(position)
+        used = tuple(sorted(board.situation.allocated.consumed(device.id).items()))
+        return msgspec.json.encode(device.content.spec.get("capacity")), used, board.charged >> position & 1
+
+
+def _families(board: Board) -> dict[Column, Family]:
+    family: dict[Column, Family] = {}
+    of_constraint: dict[int, Family] = {}
+    for demand in board.demands:
+        for number, column in demand.ties:
+            new = of_constraint.setdefault(number, number)
+            old = family.setdefault(column, new)
+            if old != new:
+                for known in (family, of_constraint):
+                    known.update({key: new for key, value in known.items() if value == old})  # type: ignore[attr-defined]
+    return family

@@ -1,0 +1,106 @@
+"""Attribute values as bits, and what constraints make of them.
+
+A constraint looks at one value per device, or at a set of values with DRAListTypeAttributes. Here each value has the
+mask of the devices that have it, so that what a constraint still allows is a few bit operations whatever the number of
+devices. matchAttribute means that all devices have some element in common, distinctAttribute that no two have; a single
+value is a set of one.
+
+Semantics: ``matchAttributeConstraint`` and ``distinctAttributeConstraint`` of ``structured/internal/experimental``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from drakit_allocator.attributes import Attribute, Value, is_unknown
+from drakit_allocator.devices import Device
+from drakit_allocator.errors import AllocationError
+from drakit_allocator.requests import ClaimRequests
+
+Elements = frozenset[Value]
+
+
+class Column:
+    """The values of one attribute, as some requests see it, for the devices that they may get.
+
+    ``having`` are devices with a value, ``unknown`` those of them whose value is of no type that can be compared.
+    ``faults`` are devices whose derived attribute cannot be evaluated: fatal for whoever comes to ask.
+    """
+
+    __slots__ = ("elements", "faults", "groups", "having", "unknown")
+
+    def __init__(self, attribute: Attribute, devices: Iterable[tuple[int, Device]]) -> None:
+        self.having = 0
+        self.unknown = 0
+        self.groups: dict[Value, int] = {}
+        self.elements: dict[int, Elements] = {}
+        self.faults: dict[int, AllocationError] = {}
+        for position, device in devices:
+            try:
+                self._add(position, attribute.of(device), as_set=attribute.as_set)
+            except AllocationError as error:
+                self.faults[position] = error
+
+    def _add(self, position: int, value: Value | None, *, as_set: bool) -> None:
+        if value is None:
+            return
+        bit = 1 << position
+        if is_unknown(value):
+            if as_set:  # a set that cannot be compared satisfies no constraint at all
+                return
+            self.unknown |= bit
+            elements: Elements = frozenset()
+        else:
+            elements = frozenset(Value(value.type, one) for one in value.content) if as_set else frozenset((value,))
+        self.having |= bit
+        self.elements[position] = elements
+        for element in elements:
+            self.groups[element] = self.groups.get(element, 0) | bit
+
+    def with_any(self, elements: Iterable[Value]) -> int:
+        """The devices that have one of these elements."""
+        mask = 0
+        for element in elements:
+            mask |= self.groups.get(element, 0)
+        return mask
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What the devices chosen so far have in common; None before the first."""
+
+    common: Elements | None = None
+
+    def allowed(self, column: Column) -> int:
+        """The devices that may be next. The first may have any value, even one that nothing equals."""
+        return column.having if self.common is None else column.with_any(self.common)
+
+    def after(self, elements: Elements) -> Match:
+        """With one more device."""
+        return Match(elements if self.common is None else self.common & elements)
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """The elements of the devices chosen so far; None before the first."""
+
+    used: Elements | None = None
+
+    def allowed(self, column: Column) -> int:
+        """The devices that may be next."""
+        if self.used is None:
+            return column.having
+        return column.having & ~column.unknown & ~column.with_any(self.used)
+
+    def after(self, elements: Elements) -> Distinct:
+        """With one more device."""
+        return Distinct(elements if self.used is None else self.used | elements)
+
+
+State = Match | Distinct
+
+
+def initial_states(claims: Sequence[ClaimRequests]) -> list[State]:
+    """One for each constraint, claim after claim, before any device is chosen."""
+    return [Match() if constraint.is_match else Distinct() for claim in claims for constraint in claim.constraints]
