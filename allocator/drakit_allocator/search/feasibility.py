@@ -88,6 +88,23 @@ class Feasibility:
             self._dead.update(keys)
         return Outcome.FAILED
 
+    def merged(self, rest: Rest) -> tuple[Rest, list[list[Need]]]:
+        """Needs that can have the same devices under the same constraints are one need; and which were put together.
+
+        Five requests for one device are then no more work than one request for five.
+        """
+        crowds: dict[Hashable, list[Need]] = {}
+        for need in rest.needs:
+            demand = need.demand
+            is_apart = need.mask & self.board.shareable or demand.is_admin or not need.missing
+            claim = demand.claim if rest.lists else 0
+            ties = tuple(number for number, _ in demand.ties)
+            kind = self.structure.kinds.of_demand[demand.number]
+            key = (demand.number,) if is_apart else (kind, need.mask, ties, claim)
+            crowds.setdefault(key, []).append(need)
+        needs = [Need(crowd[0].demand, sum(need.missing for need in crowd), crowd[0].mask) for crowd in crowds.values()]
+        return Rest(needs, rest.lists), [crowd for crowd in crowds.values() if len(crowd) > 1]
+
     def _all(self, parts: list[Rest]) -> Level:
         """Every part, one after the other: none of them can help another one."""
         for part in parts:
@@ -136,4 +153,10 @@ class Feasibility:
         return min(choices, key=lambda choice: choice[:2])[2]
 
     def _pick(self, need: Need) -> int:
-        return next(bits(need.mask))
+        """A device in the part that has the fewest left for the need, so that others are kept whole."""
+        fullest = min(
+            (need.mask & part.mask for part in self.structure.joint if need.mask & part.mask),
+            key=int.bit_count,
+            default=need.mask,
+        )
+        return next(bits(fullest))

@@ -7,6 +7,8 @@ stuck is it asked whether there is any solution; and while one is known, only de
 
 from __future__ import annotations
 
+from itertools import islice
+
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item, bits
@@ -105,13 +107,25 @@ class _Questions:
 
     def _ask(self, rest: Rest) -> Level:
         """Whether there is a solution, which is then known; the board stays as it was."""
-        mark = self._board.mark
-        outcome = yield self._asked.question(rest)
+        board, mark = self._board, self._board.mark
+        before = list(board.held)
+        merged, crowds = self._asked.merged(rest)
+        outcome = yield self._asked.question(merged)
         if outcome is Outcome.SOLVED:
-            self._known = list(self._board.held)
+            self._known = list(board.held)
+            for crowd in crowds:
+                self._share_out(crowd, before[crowd[0].demand.number])
             self._alternatives |= self._asked.propagation.chosen
-            self._board.back_to(mark)
+            board.back_to(mark)
         return outcome
+
+    def _share_out(self, crowd: list[Need], before: int) -> None:
+        """Give each of the needs that were filled as one its own devices, the first need the first ones."""
+        first = crowd[0].demand.number
+        positions = bits(self._known[first] & ~before)
+        self._known[first] = before
+        for need in crowd:
+            self._known[need.demand.number] |= sum(1 << position for position in islice(positions, need.missing))
 
     def _choose(self, number: int, item: Item) -> Level:
         """Find the first alternative with which there is a solution."""
