@@ -46,10 +46,10 @@ class Partitions:
         return masks[bisect_right(amounts, self.free[counter])]
 
 
-    def most(self, counter: int, mask: int) -> int:
-        """How many of these devices what is left of a counter is enough for, if they are the least demanding."""
+    def most(self, counter: int, mask: int, left: int) -> int:
+        """How many of these devices so much of a counter is enough for, if they are the least demanding."""
         amounts, masks = self.levels[counter]
-        count, left = (mask & ~masks[0]).bit_count(), self.free[counter]
+        count = (mask & ~masks[0]).bit_count()
         for level, amount in enumerate(amounts):
             number = (mask & masks[level] & ~masks[level + 1]).bit_count()
             fitting = min(number, left // amount)
@@ -58,6 +58,19 @@ class Partitions:
             if fitting < number:
                 break
         return count
+
+    def least(self, counter: int, mask: int, number: int) -> int:
+        """What so many of these devices draw from a counter at least."""
+        amounts, masks = self.levels[counter]
+        number -= (mask & ~masks[0]).bit_count()
+        drawn = 0
+        for level, amount in enumerate(amounts):
+            if number <= 0:
+                break
+            taken = min(number, (mask & masks[level] & ~masks[level + 1]).bit_count())
+            drawn += taken * amount
+            number -= taken
+        return drawn
 
 
 def _cumulated(masks: dict[int, int]) -> tuple[list[int], list[int]]:
