@@ -11,7 +11,8 @@ from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, bits
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.propagation import ties_of
-from drakit_allocator.search.structure import Part, Structure, blocks
+from drakit_allocator.search.structure import Structure
+from drakit_allocator.search.parts import Part, blocks
 from drakit_allocator.search.values import Match, Value
 
 _UNLIMITED = 1 << 30

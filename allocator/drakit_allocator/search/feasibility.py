@@ -84,6 +84,10 @@ class Feasibility:
             position = self._pick(rest, choice.need)
             if (yield self._with(rest, choice.need, position)) is Outcome.SOLVED:
                 return Outcome.SOLVED
+            if self.structure.goes_by_offers(position, rest):
+                if (yield self._others(rest, choice.need, position)) is Outcome.SOLVED:
+                    return Outcome.SOLVED
+                break
             alike = self.structure.alike(position, rest)
             rest = rest.instead(choice.need, choice.need.without(alike))
         board.back_to(mark)
@@ -139,6 +143,20 @@ class Feasibility:
         if outcome is not Outcome.SOLVED:
             self.board.back_to(mark)
         return outcome
+
+    def _others(self, rest: Rest, need: Need, position: int) -> Level:
+        """All devices but this one for one place of a need, which keeps those that failed.
+
+        Giving them up would tell apart what looks alike; what was seen before is recognized by what is left.
+        """
+        left = need.mask
+        while True:
+            left &= ~self.structure.alike(position, rest)
+            if not left:
+                return Outcome.FAILED
+            position = self._pick(rest, Need(need.demand, need.missing, left))
+            if (yield self._with(rest, need, position)) is Outcome.SOLVED:
+                return Outcome.SOLVED
 
     def _options(self, rest: Rest, choice: _Alternative | _Value) -> Level:
         mark = self.board.mark
