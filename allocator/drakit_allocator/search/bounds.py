@@ -9,6 +9,7 @@ from collections.abc import Hashable, Sequence
 
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, bits
+from drakit_allocator.search.offers import Offers
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.propagation import ties_of
 from drakit_allocator.search.structure import Structure
@@ -28,13 +29,14 @@ class Bounds:
         self._known: dict[Hashable, int] = {}
         self._totals = _Totals(board)
         self._shares = _Shares(board)
+        self._offers = Offers(structure)
 
     def allow(self, rest: Rest) -> bool:
         """Whether counting leaves hope for all that is to be filled."""
         if self.board.has_admin:
             return True
         needs = [*rest.needs, *(need for need in map(self._least, rest.lists) if need.missing)]
-        return self._totals.suffice(needs) and self._shares.suffice(rest) and self._flow_suffices(needs) and self._values_suffice(rest.needs)
+        return self._totals.suffice(needs) and self._shares.suffice(rest) and self._offers.suffice(needs) and self._flow_suffices(needs) and self._values_suffice(rest.needs)
 
     def _least(self, item: object) -> Need:
         """A need that every alternative of a list implies."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from drakit_allocator.search.board import Board
+from drakit_allocator.search.demands import bits
 from drakit_allocator.search.parts import Part
 
 Vector = tuple[int, ...]  # devices of each class of a part
 Offer = frozenset[Vector]  # those to which nothing can be added
 
-_STATES = 3_000  # of one part; whoever has more is looked at device by device
+_STATES = 1_000  # of one part; whoever has more is looked at device by device
 _REMEMBERED = 50_000
 
 
@@ -68,12 +69,25 @@ class Service:
             return None
         look = part.looks[first]
         vectors = {(*one[:look], one[look] + 1, *one[look + 1 :]) for one in with_it}
-        if fitting != rest:
+        if not self._is_harmless(part, first, rest, left):
             without = self._offer(part, rest, free)
             if without is None:
                 return None
             vectors |= without
         return greatest(vectors)
+
+    def _is_harmless(self, part: Part, first: int, rest: int, left: Sequence[int]) -> bool:
+        """Whether all the others can be had together, as far as this device's counters go, next to it."""
+        for counter, _ in part.draws[first]:
+            wanted = sum(
+                amount
+                for place in bits(rest)
+                for other, amount in part.draws[place]
+                if other == counter
+            )
+            if wanted > left[counter]:
+                return False
+        return True
 
 
 def greatest(vectors: set[Vector]) -> Offer:

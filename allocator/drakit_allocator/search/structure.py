@@ -200,6 +200,12 @@ class Structure:
                 )
         return part.kind, counters, tuple(found)
 
+    def has_offers(self, part: Part) -> bool:
+        """Whether it pays, and is right, to look at the numbers that a part can give instead of at its devices."""
+        if not part.counters or part.mask & self.board.shareable or self.board.has_groups:
+            return False
+        return 2 * part.look_count <= len(part.positions)
+
     def goes_by_offers(self, position: int, rest: Rest) -> bool:
         """Whether it does not matter which of the devices that look like this one is taken, but for what is left."""
         part = next((part for part in self.joint if part.mask >> position & 1), None)
@@ -207,7 +213,7 @@ class Structure:
 
     def _offer_key(self, part: Part, masks: Sequence[int]) -> Key | None:
         """What the part can give to whom, if each need may have either all or none of the devices that look alike."""
-        if not part.counters or part.mask & self.board.shareable or self.board.has_groups:
+        if not self.has_offers(part):
             return None
         union = 0
         for mask in masks:
