@@ -120,7 +120,7 @@ class Bounds:
         partitions = self.board.partitions
         most = mask.bit_count() - sum(need.missing for need in inside)
         for counter in part.counters:
-            left = partitions.free[counter]
+            left = max(0, partitions.free[counter])  # devices that draw nothing do not mind an overdrawn counter
             left -= sum(partitions.least(counter, need.mask, need.missing) for need in inside)
             if left < 0:
                 return -1
