@@ -63,7 +63,7 @@ class Bounds:
             capacity = self._capacity(part, union, [needs[index] for index in inside])
             if capacity < 0:
                 return False
-            if not part.mask & self.board.shareable:
+            if not part.mask & union & self.board.shareable:
                 confined.update(inside)
             units.append(part.mask)
             caps.append(capacity)
