@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from drakit_allocator.devices import Device, DeviceContent, remember
+from drakit_allocator.columns import AttributeValue
+from drakit_allocator.devices import Device, DeviceContent
 from drakit_allocator.errors import AllocationError
-from drakit_api.cel import CelCompileError, CelError, compile_derived_attribute
+from drakit_allocator.readings import derived
+from drakit_api.cel import CelCompileError, CelError
 
 _SCALARS = ("string", "int", "bool", "version")
 _LISTS = ("ints", "bools", "strings", "versions")
@@ -23,13 +25,6 @@ class Value(NamedTuple):
 
     type: str
     content: Any
-
-
-class _Missing:
-    """Marks "no such attribute" where None means "not looked up yet"."""
-
-
-_MISSING = _Missing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +40,24 @@ class Attribute:
 
     def of(self, device: Device) -> Value | None:
         """The device's value; None when it has none. Raises ``AllocationError`` when the expression fails."""
-        memory = device.content.attribute_values
-        found = memory.get(self)
-        if found is None:
-            found = remember(memory, self, self._find(device.content))
+        content = device.content
+        if self.expression is None:
+            return self.of_value(_published(content, self.name))
+        found = derived(content.driver, self.expression, content.names, content.spoiled).of_device(content)
         if isinstance(found, CelError):
             raise self._fault(device, found)
-        return None if found is _MISSING else found
+        return self._compared(found)
 
-    def _find(self, content: DeviceContent) -> Value | CelError | _Missing:
-        published: Mapping[str, Any] | None
-        try:
-            if self.expression is None:
-                published = _published(content, self.name)
-            else:
-                published = compile_derived_attribute(self.expression).attribute(content.view)
-        except CelError as error:
-            return error.with_traceback(None)
+    def of_value(self, published: AttributeValue | None) -> Value | None:
+        """What a published value is compared as."""
         if published is None:
-            return _MISSING
+            return None
+        known: Value | None = published.compared[self.as_set]
+        if known is None:
+            known = published.compared[self.as_set] = self._compared(published.published)
+        return known
+
+    def _compared(self, published: Mapping[str, Any]) -> Value:
         return (_as_set(published) if self.as_set else _as_scalar(published)) or _UNKNOWN
 
     def _fault(self, device: Device, error: CelError) -> AllocationError:
@@ -80,13 +74,13 @@ def is_unknown(value: Value) -> bool:
     return value is _UNKNOWN
 
 
-def _published(content: DeviceContent, name: str) -> Mapping[str, Any] | None:
+def _published(content: DeviceContent, name: str) -> AttributeValue | None:
     """The qualified name is preferred; without it, a name in the driver's own domain may be published unqualified."""
-    attributes: Mapping[str, Mapping[str, Any]] = content.spec.get("attributes") or {}
-    if name in attributes:
-        return attributes[name]
+    found = content.attribute(name)
+    if found is not None:
+        return found
     domain, slash, identifier = name.partition("/")
-    return attributes.get(identifier) if slash and domain == content.driver else None
+    return content.attribute(identifier) if slash and domain == content.driver else None
 
 
 def _as_scalar(published: Mapping[str, Any]) -> Value | None:

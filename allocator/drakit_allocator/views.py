@@ -1,0 +1,317 @@
+"""A pool as one or more nodes see it, and which of its devices a request can get.
+
+Answers are masks: bit i stands for device i of the pool in the order in which devices are tried. They hold as long as
+no slice of the pool changes and nothing in it is allocated or released.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal, overload
+
+from drakit_allocator.allocated import AllocatedState
+from drakit_allocator.columns import AttributeValue, Column, bits, column_of, joined, remember
+from drakit_allocator.counters import Availability, Needs, PoolCounters
+from drakit_allocator.devices import Device, PoolID, PublishedSlice, Spoiled
+from drakit_allocator.features import Features
+from drakit_allocator.kinds import RequestKind
+from drakit_allocator.nodes import Node
+from drakit_allocator.occupation import Drawing, Occupation
+from drakit_allocator.reach import Reach
+from drakit_allocator.readings import selector
+from drakit_allocator.selections import Selection
+from drakit_allocator.shapes import Shape, shape_of
+from drakit_allocator.taints import untolerated
+
+_REMEMBERED = 64  # kinds of requests for which each pool keeps its answer
+_OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+_EMPTY: Column[Any] = column_of(())
+
+
+def skips_operations(published: PublishedSlice, features: Features) -> bool:
+    """Whether a slice wants the kubelet to leave out operations, as far as anybody looks at that."""
+    return bool(published.skip_node_operations) and features.variant == "experimental"
+
+
+class Devices(Sequence[Device]):
+    """The devices of some slices, one after the other; each made when it is asked for."""
+
+    def __init__(self, slices: Sequence[PublishedSlice]) -> None:
+        self._slices = slices
+        self._starts = [0, *itertools.accumulate(map(len, slices))]
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    @overload
+    def __getitem__(self, position: int) -> Device: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Device]: ...
+
+    def __getitem__(self, position: int | slice) -> Device | Sequence[Device]:
+        if isinstance(position, slice):
+            return [self[one] for one in range(*position.indices(len(self)))]
+        for published, start in zip(self._slices, self._starts, strict=False):
+            if 0 <= position - start < len(published):
+                return published.device(position - start)
+        raise IndexError(position)
+
+    def __iter__(self) -> Iterator[Device]:
+        return (published.device(position) for published in self._slices for position in range(len(published)))
+
+
+class PoolView:
+    """A pool as one or more nodes see it. Compared by identity: a change of the pool makes a new view.
+
+    ``others`` are slices that do not target the node, but whose devices draw from the same counters.
+    """
+
+    def __init__(
+        self,
+        pool_id: PoolID,
+        features: Features,
+        slices: Sequence[PublishedSlice] = (),
+        others: Sequence[PublishedSlice] = (),
+        counters: PoolCounters | None = None,
+    ) -> None:
+        """Raises ``KeyError`` for devices that draw from unknown counters."""
+        self.id = pool_id
+        self.features = features
+        self.problem: Literal["incomplete", "invalid"] | None = None
+        self.reason = ""
+        self.slices = slices
+        self.names: Column[str] = joined([one.names for one in slices]) if slices else _EMPTY
+        self.shape: Shape = shape_of(joined([one.traits for one in slices]) if slices else _EMPTY, counters)
+        self.counters = self.shape.counters
+        self.has_binding_conditions = self.shape.has_binding_conditions
+        self.is_selected_per_device = any(one.is_selected_per_device for one in slices)
+        self.devices: Sequence[Device] = Devices(slices)
+        self._others = others
+        self._drawing = Drawing(
+            self.counters,
+            self.shape.consumers,
+            self.names.positions,
+            self.shape.needs,
+            _needs_by_name(others, counters) if others else {},
+        )
+        self._columns: dict[str, Column[AttributeValue | None]] = {}
+        self._selections: dict[tuple[str, ...], Selection] = {}
+        self._fitting: dict[Hashable, tuple[object, int | None]] = {}
+        self._occupation: tuple[object, Occupation] = (None, self.shape.untouched)
+
+    def defective(self, problem: Literal["incomplete", "invalid"], reason: str) -> PoolView:
+        """The same pool with nothing to allocate from."""
+        view = PoolView(self.id, self.features)
+        view.problem, view.reason = problem, reason
+        return view
+
+    @property
+    def name(self) -> str:
+        """driver/pool, as messages print it."""
+        return "/".join(self.id)
+
+    @cached_property
+    def others(self) -> tuple[Device, ...]:
+        """Devices that the node does not see, but that draw from the same counters."""
+        return tuple(Devices(self._others))
+
+    @property
+    def selectable_mask(self) -> int:
+        """All devices that the features let anybody have."""
+        without_conditions = not self.features.device_binding_and_status
+        return self.shape.everything & ~self.shape.bound if without_conditions else self.shape.everything
+
+    @cached_property
+    def selectable(self) -> Sequence[Device]:
+        """The devices of ``selectable_mask``."""
+        return [self.devices[position] for position in bits(self.selectable_mask)]
+
+    @cached_property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The attributes that any of the devices has, as published."""
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(one.attributes for one in self.slices)))
+
+    def column(self, name: str) -> Column[AttributeValue | None]:
+        """The values of an attribute."""
+        found = self._columns.get(name)
+        if found is None:
+            parts = [one.attributes.get(name) or column_of((None,) * len(one)) for one in self.slices]
+            found = self._columns[name] = joined(parts)
+        return found
+
+    @cached_property
+    def _spoiled(self) -> Spoiled:
+        parts = [(name, column) for one in self.slices for name, column in one.attributes.items()]
+        names = {name for name, column in parts if column.has_problem}
+        in_order = tuple(name for name in self.attribute_names if name in names) if names else ()
+        return Spoiled(in_order, self.shape.has_capacity_problem)
+
+    def selection(self, expressions: tuple[str, ...]) -> Selection:
+        """The selectable devices that satisfy all expressions; shared with all pools that are alike in what is read."""
+        found = self._selections.get(expressions)
+        if found is None:
+            found = remember(self._selections, expressions, self._select(expressions), _REMEMBERED)
+        return found
+
+    def _select(self, expressions: tuple[str, ...]) -> Selection:
+        driver, spoiled = self.id[0], self._spoiled
+        readings = [selector(driver, one, self.attribute_names, spoiled) for one in expressions]
+        columns = {name: self.column(name) for one in readings for name in one.names}
+        capacities = self.shape.capacities if any(one.reads_capacity for one in readings) else None
+        among = self.selectable_mask
+        # On the youngest of the columns: it does not outlive the others, and a column that only this pool has does not
+        # crowd the memory of those that many have.
+        read: list[Column[Any]] = [*columns.values(), *([capacities] if capacities is not None else [])]
+        host = max(read, key=lambda column: column.number, default=self.shape.capacities)
+        names = tuple((name, column.number) for name, column in columns.items())
+        key = (expressions, driver, names, spoiled, capacities and capacities.number, among)
+        found: Selection | None = host.memory.get(key)
+        return found or remember(host.memory, key, Selection(readings, columns, capacities, among))
+
+    def occupation(self, allocated: AllocatedState) -> Occupation:
+        """What the allocated devices leave of the pool."""
+        token = allocated.token(self.id)
+        known, occupation = self._occupation
+        if known is not token:
+            changed = allocated.changes(self.id, known)
+            if changed is None:
+                changed, occupation = allocated.in_pool(self.id), self.shape.untouched
+            occupation = occupation.after(changed, allocated, self._drawing)
+            self._occupation = (token, occupation)
+        return occupation
+
+    def availability(self, allocated: AllocatedState) -> Availability:
+        """What the allocated devices leave of the counters."""
+        return self.occupation(allocated).availability
+
+    def fitting(self, kind: RequestKind, allocated: AllocatedState, node: Node) -> int | None:
+        """The devices that a request of this kind can get, one of them and alone.
+
+        None where some device may make the allocation fail: then it matters which devices are visited.
+        """
+        token = allocated.token(self.id)
+        known = self._fitting.get(kind)
+        if known is None or known[0] is not token:
+            known = remember(self._fitting, kind, (token, self._fit(kind, allocated)), _REMEMBERED)
+        mask = known[1]
+        if mask is None or not self._depends_on_node:
+            return mask
+        reached = self._reached(mask, node)
+        return None if reached is None else reached & ~self.unoffered(node)
+
+    def _fit(self, kind: RequestKind, allocated: AllocatedState) -> int | None:
+        """But for what depends on the node."""
+        selection = self.selection(kind.expressions)
+        if not selection.is_clean():
+            return None
+        mask, occupation = selection.mask, self.occupation(allocated)
+        if not kind.has_admin_access:
+            mask &= ~occupation.in_use
+        if self.features.consumable_capacity:
+            enough, failing = self.shape.room(kind)
+            if mask & failing:
+                return None
+            mask &= enough
+        return self._with_shares_left(mask & ~self.obstructed(kind, occupation), kind, allocated, occupation)
+
+    def _with_shares_left(self, mask: int, kind: RequestKind, allocated: AllocatedState, occupation: Occupation) -> int:
+        """Without the devices of which others have consumed too much."""
+        if self.features.consumable_capacity and (partly := mask & occupation.shared):
+            for position in bits(partly):
+                consumed = allocated.consumed((*self.id, self.names.values[position]))
+                if not kind.has_room(self.shape.capacities.values[position], consumed):
+                    mask ^= 1 << position
+        return mask
+
+    def every(self, kind: RequestKind, allocated: AllocatedState, node: Node) -> tuple[int, int] | None:
+        """The devices that a request of this kind for all devices must get, and those among them that it cannot get.
+
+        None as for ``fitting``.
+        """
+        selection = self.selection(kind.expressions)
+        if not selection.is_clean():
+            return None
+        mask = self._reached(selection.mask, node)
+        if mask is not None and self.features.consumable_capacity:
+            enough, failing = self.shape.room(kind)
+            mask = None if mask & failing else mask & enough
+        if mask is None:
+            return None
+        occupation = self.occupation(allocated)
+        unusable = self.obstructed(kind, occupation) | (0 if kind.has_admin_access else occupation.in_use)
+        return mask, mask & (unusable | self.unoffered(node))
+
+    def obstructed(self, kind: RequestKind, occupation: Occupation) -> int:
+        """The devices that nobody can get whatever else is chosen: for want of counters, or because of taints."""
+        mask = 0
+        if not self.features.partitionable_devices:
+            mask = self.shape.consumers.mask
+        elif occupation.short:
+            # Further shares of a shared device need no counters.
+            charged = self.shape.shareable & occupation.shared if self.features.consumable_capacity else 0
+            mask = occupation.short & ~charged
+        if self.features.device_taints:
+            mask |= self.shape.untolerated(kind) | self._untolerated_of_rules(kind)
+        return mask
+
+    @cached_property
+    def _ruled(self) -> dict[int, tuple[Mapping[str, Any], ...]]:
+        """The taints that rules give to devices."""
+        starts = itertools.accumulate(map(len, self.slices), initial=0)
+        return {
+            start + position: taints
+            for one, start in zip(self.slices, starts, strict=False)
+            for position, taints in one.rule_taints.items()
+            if taints
+        }
+
+    def _untolerated_of_rules(self, kind: RequestKind) -> int:
+        ruled = self._ruled
+        return sum(
+            1 << position for position, taints in ruled.items() if untolerated(taints, kind.tolerations) is not None
+        )
+
+    @cached_property
+    def _depends_on_node(self) -> bool:
+        return self.is_selected_per_device or bool(self._skipping)
+
+    @cached_property
+    def _skipping(self) -> int:
+        """The devices of slices that want operations left out."""
+        mask = position = 0
+        for one in self.slices:
+            if skips_operations(one, self.features):
+                mask |= (1 << len(one)) - 1 << position
+            position += len(one)
+        return mask
+
+    def unoffered(self, node: Node) -> int:
+        """The devices that need node operations which the node does not offer."""
+        offered = self.features.optional_node_operations and _OPTIONAL_NODE_OPERATIONS in node.declared_features
+        return 0 if offered else self._skipping
+
+    @cached_property
+    def _reach(self) -> Reach:
+        return Reach(self.slices)
+
+    def _reached(self, mask: int, node: Node) -> int | None:
+        """Those of the devices that the node can reach; None if there is one of which it cannot be told."""
+        if not self.is_selected_per_device:
+            return mask
+        reachable, broken = self._reach.masks(node)
+        return None if broken & mask else mask & reachable
+
+
+def _needs_by_name(others: Sequence[PublishedSlice], counters: PoolCounters | None) -> dict[str, list[Needs]]:
+    """What devices elsewhere draw. Raises ``KeyError`` for unknown counters."""
+    found: dict[str, list[Needs]] = {}
+    if counters is None:
+        return found
+    for one in others:
+        for name, traits in zip(one.names.values, one.traits.values, strict=True):
+            if traits.consumption:
+                found.setdefault(name, []).append(traits.needs(counters.layout))
+    return found
