@@ -11,14 +11,17 @@ import weakref
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from drakit_allocator.columns import remember
 from drakit_api.quantity import Quantity
 
 Needs = tuple[tuple[int, int], ...]  # (number of the counter in the pool's layout, amount in 1e-9 units)
 CounterName = tuple[str, str]  # counter set, counter
+
+_REMEMBERED = 4096  # states of counter sets, for each kind of pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,18 @@ class Layout:
                     raise KeyError(f"counter {name} not found in counter set {entry.counter_set}")
                 total[number] = total.get(number, 0) + amount
         return tuple(total.items())
+
+    def draw(self, consumption: Iterable[Consumption]) -> Draw:
+        """The same with the ranges of numbers of the counter sets that are concerned."""
+        needs = self.needs(consumption)
+        return Draw(needs, tuple({self.spans[number] for number, _ in needs}))
+
+
+class Draw(NamedTuple):
+    """Needs, and where the counter sets that they concern begin and end."""
+
+    needs: Needs
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 def _spans(names: tuple[CounterName, ...]) -> list[tuple[int, int]]:
@@ -198,9 +213,9 @@ class Availability:
 
 
 class Consumers:
-    """For devices in their order: which of them a counter stops, depending on how much is free of it, as bits."""
+    """For devices in their order: which of them counters stop, depending on how much is free of them, as bits."""
 
-    __slots__ = ("_amounts", "_masks", "mask")
+    __slots__ = ("_amounts", "_known", "_masks", "mask")
 
     def __init__(self, consumptions: Iterable[tuple[tuple[Consumption, ...], Needs]], layout: Layout) -> None:
         self.mask = 0  # all that draw from counters
@@ -211,10 +226,20 @@ class Consumers:
                 needing[number][amount] = needing[number].get(amount, 0) | 1 << position
         self._amounts = [sorted(by_amount) for by_amount in needing]
         self._masks = [_suffixes([by_amount[one] for one in sorted(by_amount)]) for by_amount in needing]
+        self._known: dict[tuple[int, tuple[int, ...]], tuple[int, bool]] = {}
 
-    def stopped(self, number: int, free: int) -> int:
-        """The devices that need more of a counter than is free."""
-        return self._masks[number][bisect_right(self._amounts[number], free)]
+    def stopped(self, start: int, free: tuple[int, ...]) -> tuple[int, bool]:
+        """The devices that need more than is free of some counter, from ``start`` on; and whether one is overdrawn.
+
+        Meant for the counters of one set, which has far fewer states than a pool.
+        """
+        known = self._known.get((start, free))
+        if known is None:
+            mask = 0
+            for number, left in enumerate(free, start):
+                mask |= self._masks[number][bisect_right(self._amounts[number], left)]
+            known = remember(self._known, (start, free), (mask, min(free) < 0), _REMEMBERED)
+        return known
 
 
 def _suffixes(masks: list[int]) -> list[int]:

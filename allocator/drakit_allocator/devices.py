@@ -133,6 +133,7 @@ class PublishedSlice:
         "skip_node_operations",
         "slice_count",
         "spec",
+        "spoiled",
         "traits",
         "uses_compatibility_groups",
     )
@@ -153,6 +154,7 @@ class PublishedSlice:
         self.names: Column[str] = column_of(tuple([sys.intern(device["name"]) for device in devices]))
         self.traits: Column[Traits] = traits_of(devices, hides_sharing=hides_sharing)
         self.attributes: Mapping[str, Column[AttributeValue | None]] = _attributes(devices)
+        self.spoiled = tuple([name for name, column in self.attributes.items() if column.has_problem])
         self.uses_compatibility_groups = _uses_groups(self.traits)
         self.rule_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = {}  # by position
         self._devices: dict[int, Device] = {}

@@ -6,12 +6,12 @@ An allocation or release changes one device and a few counters, and only these a
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import or_
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.counters import Availability, Consumers, Needs, PoolCounters
+from drakit_allocator.counters import Availability, Consumers, Draw, PoolCounters
 from drakit_allocator.devices import DeviceID
 
 
@@ -19,41 +19,49 @@ from drakit_allocator.devices import DeviceID
 class Drawing:
     """Who draws what from the counters of a pool.
 
-    ``others`` are devices that the node does not see, by name; several may have one name.
+    ``others`` are devices that the node does not see, by name; several may have one name. ``shareable`` are the devices
+    whose shares, but for the first, draw from no counters.
     """
 
     counters: PoolCounters
     consumers: Consumers
+    shareable: int
     positions: Mapping[str, int]
-    needs: Sequence[Needs]
-    others: Mapping[str, Sequence[Needs]]
+    draws: Sequence[Draw]
+    others: Mapping[str, Sequence[Draw]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Occupation:
-    """The state of a pool at one moment; never changed.
+    """The state of a pool at one moment; never changed."""
 
-    ``short`` are the devices that need more of some counter than is free, or all that need any if the pool is blocked.
-    """
+    __slots__ = ("_overdrawn", "_stopped", "availability", "charged_others", "in_use", "shared", "unaffordable")
 
-    availability: Availability
-    in_use: int = 0  # as a whole
-    shared: int = 0  # shares or capacity of which are given out
-    short: int = 0
-    charged_others: frozenset[str] = frozenset()
-    _negative: int = 0  # counters, as bits
-    _stopped: Sequence[int] = ()  # by counter
-    _stopped_by_set: Mapping[int, int] | None = None  # by the first counter of the set
+    def __init__(self, free: Sequence[int], stopped: dict[int, int], overdrawn: frozenset[int]) -> None:
+        """``stopped`` and ``overdrawn`` are by counter set, for which the number of its first counter stands."""
+        self.in_use = 0  # devices allocated as a whole
+        self.shared = 0  # devices of which shares or capacity are given out
+        self.unaffordable = 0  # devices that cannot be had for want of counters
+        self.charged_others: frozenset[str] = frozenset()
+        self.availability = Availability.known(free, has_negative=bool(overdrawn))
+        self._stopped = stopped
+        self._overdrawn = overdrawn
 
     @staticmethod
     def nothing(counters: PoolCounters, consumers: Consumers) -> Occupation:
         """Nothing is allocated."""
-        stopped = [consumers.stopped(number, total) for number, total in enumerate(counters.totals)]
-        negative = sum((total < 0) << number for number, total in enumerate(counters.totals))
-        by_set = {start: _union(stopped[start:end]) for start, end in counters.layout.spans}
-        availability = Availability.known(counters.totals, has_negative=bool(negative))
-        short = consumers.mask if availability.overdrawn else _union(by_set.values())
-        return Occupation(availability, short=short, _negative=negative, _stopped=stopped, _stopped_by_set=by_set)
+        stopped: dict[int, int] = {}
+        overdrawn = set()
+        for start, end in counters.layout.spans:
+            stopped[start], is_overdrawn = consumers.stopped(start, counters.totals[start:end])
+            if is_overdrawn:
+                overdrawn.add(start)
+        return Occupation(counters.totals, stopped, frozenset(overdrawn)).settled(consumers, 0)
+
+    def settled(self, consumers: Consumers, shareable: int) -> Occupation:
+        """The same, with ``unaffordable`` derived from the rest."""
+        short = consumers.mask if self.availability.overdrawn else functools.reduce(or_, self._stopped.values(), 0)
+        self.unaffordable = short & ~(shareable & self.shared)
+        return self
 
     def after(self, changed: Iterable[DeviceID], allocated: AllocatedState, drawing: Drawing) -> Occupation:
         """What it is like now that something about these devices may have changed."""
@@ -66,71 +74,52 @@ class Occupation:
 class _Change:
     """An occupation on its way to the next one."""
 
+    __slots__ = ("before", "drawing", "free", "in_use", "others", "shared", "touched")
+
     def __init__(self, before: Occupation, drawing: Drawing) -> None:
-        self._before = before
-        self._drawing = drawing
-        self._in_use = before.in_use
-        self._shared = before.shared
-        self._others = before.charged_others
-        self._negative = before._negative
-        self._free: list[int] | None = None
-        self._stopped: list[int] = []
-        self._spans: set[tuple[int, int]] = set()
+        self.before = before
+        self.drawing = drawing
+        self.in_use = before.in_use
+        self.shared = before.shared
+        self.others = before.charged_others
+        self.free: list[int] | None = None
+        self.touched: set[tuple[int, int]] = set()  # counter sets
 
     def device(self, device_id: DeviceID, allocated: AllocatedState) -> None:
         """Look at what is now given out of a device."""
-        name = device_id[2]
+        name, drawing = device_id[2], self.drawing
         is_held, is_shared = device_id in allocated.holders, allocated.is_shared(device_id)
         is_charged = is_held or is_shared
-        position = self._drawing.positions.get(name)
+        position = drawing.positions.get(name)
         if position is not None:
             bit = 1 << position
-            if is_charged != bool((self._in_use | self._shared) & bit):
-                self._draw(self._drawing.needs[position], 1 if is_charged else -1)
-            self._in_use = self._in_use | bit if is_held else self._in_use & ~bit
-            self._shared = self._shared | bit if is_shared else self._shared & ~bit
-        if name in self._drawing.others and is_charged != (name in self._others):
-            self._others ^= {name}
-            for needs in self._drawing.others[name]:
-                self._draw(needs, 1 if is_charged else -1)
+            if is_charged != bool((self.in_use | self.shared) & bit):
+                self._draw(drawing.draws[position], is_charged)
+            self.in_use = self.in_use | bit if is_held else self.in_use & ~bit
+            self.shared = self.shared | bit if is_shared else self.shared & ~bit
+        if name in drawing.others and is_charged != (name in self.others):
+            self.others ^= {name}
+            for draw in drawing.others[name]:
+                self._draw(draw, is_charged)
 
-    def _draw(self, needs: Needs, sign: int) -> None:
-        if self._free is None:
-            self._free, self._stopped = list(self._before.availability.free), list(self._before._stopped)
-        free, stopped = self._free, self._stopped
-        consumers, spans = self._drawing.consumers, self._drawing.counters.layout.spans
-        for number, amount in needs:
-            left = free[number] = free[number] - sign * amount
-            stopped[number] = consumers.stopped(number, left)
-            if left < 0:
-                self._negative |= 1 << number
-            elif self._negative:
-                self._negative &= ~(1 << number)
-            self._spans.add(spans[number])
+    def _draw(self, draw: Draw, is_charged: bool) -> None:
+        if self.free is None:
+            self.free = list(self.before.availability.free)
+        free = self.free
+        for number, amount in draw.needs:
+            free[number] -= amount if is_charged else -amount
+        self.touched.update(draw.spans)
 
     def done(self) -> Occupation:
         """The occupation after the changes."""
-        before = self._before
-        if self._free is None:
-            return Occupation(
-                before.availability,
-                self._in_use,
-                self._shared,
-                before.short,
-                self._others,
-                before._negative,
-                before._stopped,
-                before._stopped_by_set,
-            )
-        by_set = dict(before._stopped_by_set or {})
-        for start, end in self._spans:
-            by_set[start] = _union(self._stopped[start:end])
-        availability = Availability.known(self._free, has_negative=bool(self._negative))
-        short = self._drawing.consumers.mask if availability.overdrawn else _union(by_set.values())
-        return Occupation(
-            availability, self._in_use, self._shared, short, self._others, self._negative, self._stopped, by_set
-        )
-
-
-def _union(masks: Iterable[int]) -> int:
-    return functools.reduce(operator.or_, masks, 0)
+        stopped, overdrawn = self.before._stopped, self.before._overdrawn
+        free: Sequence[int] = self.before.availability.free
+        if self.free is not None:
+            free, stopped = self.free, dict(stopped)
+            for start, end in self.touched:
+                stopped[start], is_overdrawn = self.drawing.consumers.stopped(start, tuple(free[start:end]))
+                if is_overdrawn or overdrawn:
+                    overdrawn = overdrawn | {start} if is_overdrawn else overdrawn - {start}
+        after = Occupation(free, stopped, overdrawn)
+        after.in_use, after.shared, after.charged_others = self.in_use, self.shared, self.others
+        return after.settled(self.drawing.consumers, self.drawing.shareable)

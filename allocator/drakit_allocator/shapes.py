@@ -12,7 +12,7 @@ from typing import Any
 
 from drakit_allocator.capacity import CapacityError, fits
 from drakit_allocator.columns import Column, column_of, remember
-from drakit_allocator.counters import Consumers, Needs, PoolCounters
+from drakit_allocator.counters import Consumers, Draw, PoolCounters
 from drakit_allocator.kinds import RequestKind
 from drakit_allocator.occupation import Occupation
 from drakit_allocator.taints import untolerated
@@ -30,9 +30,12 @@ class Shape:
         self.counters = counters or NO_COUNTERS
         self.size = len(traits.values)
         self.everything = (1 << self.size) - 1
-        self.needs: Sequence[Needs] = [() if counters is None else one.needs(counters.layout) for one in traits.values]
-        consumptions = [one.consumption for one in traits.values]
-        self.consumers = Consumers(zip(consumptions, self.needs, strict=True), self.counters.layout)
+        nothing = Draw(())
+        self.draws: Sequence[Draw] = [
+            nothing if counters is None else counters.layout.draw(one.consumption) for one in traits.values
+        ]
+        consumptions = zip((one.consumption for one in traits.values), self.draws, strict=True)
+        self.consumers = Consumers(((published, draw.needs) for published, draw in consumptions), self.counters.layout)
         self.untouched = Occupation.nothing(self.counters, self.consumers)
         self._masks: Mapping[Traits, int] = traits.masks()
         self.capacities: Column[Capacity] = column_of(tuple(one.capacity for one in traits.values))

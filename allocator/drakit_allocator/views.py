@@ -7,13 +7,13 @@ no slice of the pool changes and nothing in it is allocated or released.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, overload
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.columns import AttributeValue, Column, bits, column_of, joined, remember
-from drakit_allocator.counters import Availability, Needs, PoolCounters
+from drakit_allocator.counters import Availability, Draw, PoolCounters
 from drakit_allocator.devices import Device, PoolID, PublishedSlice, Spoiled
 from drakit_allocator.features import Features
 from drakit_allocator.kinds import RequestKind
@@ -63,6 +63,17 @@ class Devices(Sequence[Device]):
         return (published.device(position) for published in self._slices for position in range(len(published)))
 
 
+class _Answer:
+    """The devices eligible for a kind of request, and which of them fit while the allocations have a token."""
+
+    __slots__ = ("eligible", "mask", "token")
+
+    def __init__(self, eligible: int | None) -> None:
+        self.eligible = eligible
+        self.token: object = None
+        self.mask: int | None = None
+
+
 class PoolView:
     """A pool as one or more nodes see it. Compared by identity: a change of the pool makes a new view.
 
@@ -93,13 +104,14 @@ class PoolView:
         self._drawing = Drawing(
             self.counters,
             self.shape.consumers,
+            self.shape.shareable if features.consumable_capacity else 0,
             self.names.positions,
-            self.shape.needs,
-            _needs_by_name(others, counters) if others else {},
+            self.shape.draws,
+            _draws_by_name(others, counters) if others else {},
         )
         self._columns: dict[str, Column[AttributeValue | None]] = {}
         self._selections: dict[tuple[str, ...], Selection] = {}
-        self._fitting: dict[Hashable, tuple[object, int | None]] = {}
+        self._answers: dict[RequestKind, _Answer] = {}
         self._occupation: tuple[object, Occupation] = (None, self.shape.untouched)
 
     def defective(self, problem: Literal["incomplete", "invalid"], reason: str) -> PoolView:
@@ -144,10 +156,8 @@ class PoolView:
 
     @cached_property
     def _spoiled(self) -> Spoiled:
-        parts = [(name, column) for one in self.slices for name, column in one.attributes.items()]
-        names = {name for name, column in parts if column.has_problem}
-        in_order = tuple(name for name in self.attribute_names if name in names) if names else ()
-        return Spoiled(in_order, self.shape.has_capacity_problem)
+        attributes = tuple(dict.fromkeys(name for one in self.slices for name in one.spoiled))
+        return Spoiled(attributes, self.shape.has_capacity_problem)
 
     def selection(self, expressions: tuple[str, ...]) -> Selection:
         """The selectable devices that satisfy all expressions; shared with all pools that are alike in what is read."""
@@ -192,38 +202,49 @@ class PoolView:
 
         None where some device may make the allocation fail: then it matters which devices are visited.
         """
+        answer = self._answers.get(kind)
+        if answer is None:
+            answer = remember(self._answers, kind, _Answer(self._eligible(kind)), _REMEMBERED)
         token = allocated.token(self.id)
-        known = self._fitting.get(kind)
-        if known is None or known[0] is not token:
-            known = remember(self._fitting, kind, (token, self._fit(kind, allocated)), _REMEMBERED)
-        mask = known[1]
+        if answer.token is not token:
+            answer.mask = self._fit(kind, answer.eligible, allocated)
+            answer.token = token
+        mask = answer.mask
         if mask is None or not self._depends_on_node:
             return mask
         reached = self._reached(mask, node)
         return None if reached is None else reached & ~self.unoffered(node)
 
-    def _fit(self, kind: RequestKind, allocated: AllocatedState) -> int | None:
-        """But for what depends on the node."""
+    def _eligible(self, kind: RequestKind) -> int | None:
+        """The devices that a request of this kind can get if nothing is allocated and they are for the node.
+
+        None as for ``fitting``.
+        """
         selection = self.selection(kind.expressions)
         if not selection.is_clean():
             return None
-        mask, occupation = selection.mask, self.occupation(allocated)
-        if not kind.has_admin_access:
-            mask &= ~occupation.in_use
-        if self.features.consumable_capacity:
-            enough, failing = self.shape.room(kind)
-            if mask & failing:
-                return None
-            mask &= enough
-        return self._with_shares_left(mask & ~self.obstructed(kind, occupation), kind, allocated, occupation)
+        mask = selection.mask & ~self._barred(kind)
+        if not self.features.consumable_capacity:
+            return mask
+        enough, failing = self.shape.room(kind)
+        return None if selection.mask & failing else mask & enough
+
+    def _fit(self, kind: RequestKind, eligible: int | None, allocated: AllocatedState) -> int | None:
+        """Those of the eligible devices that the allocated ones leave."""
+        if eligible is None:
+            return None
+        occupation = self.occupation(allocated)
+        mask = eligible & ~self._unavailable(kind, occupation)
+        if occupation.shared & mask and self.features.consumable_capacity:
+            return self._with_shares_left(mask, kind, allocated, occupation)
+        return mask
 
     def _with_shares_left(self, mask: int, kind: RequestKind, allocated: AllocatedState, occupation: Occupation) -> int:
         """Without the devices of which others have consumed too much."""
-        if self.features.consumable_capacity and (partly := mask & occupation.shared):
-            for position in bits(partly):
-                consumed = allocated.consumed((*self.id, self.names.values[position]))
-                if not kind.has_room(self.shape.capacities.values[position], consumed):
-                    mask ^= 1 << position
+        for position in bits(mask & occupation.shared):
+            consumed = allocated.consumed((*self.id, self.names.values[position]))
+            if not kind.has_room(self.shape.capacities.values[position], consumed):
+                mask ^= 1 << position
         return mask
 
     def every(self, kind: RequestKind, allocated: AllocatedState, node: Node) -> tuple[int, int] | None:
@@ -232,27 +253,23 @@ class PoolView:
         None as for ``fitting``.
         """
         selection = self.selection(kind.expressions)
-        if not selection.is_clean():
-            return None
-        mask = self._reached(selection.mask, node)
+        mask = self._reached(selection.mask, node) if selection.is_clean() else None
         if mask is not None and self.features.consumable_capacity:
             enough, failing = self.shape.room(kind)
             mask = None if mask & failing else mask & enough
         if mask is None:
             return None
-        occupation = self.occupation(allocated)
-        unusable = self.obstructed(kind, occupation) | (0 if kind.has_admin_access else occupation.in_use)
-        return mask, mask & (unusable | self.unoffered(node))
+        unusable = self._barred(kind) | self._unavailable(kind, self.occupation(allocated)) | self.unoffered(node)
+        return mask, mask & unusable
 
-    def obstructed(self, kind: RequestKind, occupation: Occupation) -> int:
-        """The devices that nobody can get whatever else is chosen: for want of counters, or because of taints."""
-        mask = 0
-        if not self.features.partitionable_devices:
-            mask = self.shape.consumers.mask
-        elif occupation.short:
-            # Further shares of a shared device need no counters.
-            charged = self.shape.shareable & occupation.shared if self.features.consumable_capacity else 0
-            mask = occupation.short & ~charged
+    def _unavailable(self, kind: RequestKind, occupation: Occupation) -> int:
+        """The devices that cannot be had for what is allocated. Counters are not made free by admin access."""
+        lacking = occupation.unaffordable if self.features.partitionable_devices else 0
+        return lacking if kind.has_admin_access else lacking | occupation.in_use
+
+    def _barred(self, kind: RequestKind) -> int:
+        """The devices that nobody can get, or nobody with these tolerations, whatever is allocated."""
+        mask = 0 if self.features.partitionable_devices else self.shape.consumers.mask
         if self.features.device_taints:
             mask |= self.shape.untolerated(kind) | self._untolerated_of_rules(kind)
         return mask
@@ -305,13 +322,13 @@ class PoolView:
         return None if broken & mask else mask & reachable
 
 
-def _needs_by_name(others: Sequence[PublishedSlice], counters: PoolCounters | None) -> dict[str, list[Needs]]:
+def _draws_by_name(others: Sequence[PublishedSlice], counters: PoolCounters | None) -> dict[str, list[Draw]]:
     """What devices elsewhere draw. Raises ``KeyError`` for unknown counters."""
-    found: dict[str, list[Needs]] = {}
+    found: dict[str, list[Draw]] = {}
     if counters is None:
         return found
     for one in others:
         for name, traits in zip(one.names.values, one.traits.values, strict=True):
             if traits.consumption:
-                found.setdefault(name, []).append(traits.needs(counters.layout))
+                found.setdefault(name, []).append(counters.layout.draw(traits.consumption))
     return found
