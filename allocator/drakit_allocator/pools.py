@@ -8,8 +8,9 @@ which generation counts, when a pool is complete or invalid, and in which order 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+from drakit_allocator.columns import remember
 from drakit_allocator.counters import DuplicateCounterSet, PoolCounters
 from drakit_allocator.devices import PoolID, PublishedSlice
 from drakit_allocator.errors import AllocationError
@@ -17,6 +18,11 @@ from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
 from drakit_allocator.traits import Traits
 from drakit_allocator.views import PoolView as PoolView
+
+_Key = TypeVar("_Key", PoolID, str)
+
+# Nodes, known by name, of which it is remembered what they see. Names of nodes that have gone make room some day.
+_REMEMBERED_NODES = 16384
 
 
 class _Pool:
@@ -26,6 +32,7 @@ class _Pool:
         self.id = pool_id
         self.features = features
         self.slices: dict[str, PublishedSlice] = {}
+        self.nodes: dict[str, int] = {}  # those that slices name, with the number of their slices
         self._views: dict[tuple[PublishedSlice, ...], PoolView | None] = {}
         self._by_node: dict[str, tuple[Mapping[str, str], PoolView | None]] = {}
 
@@ -43,7 +50,7 @@ class _Pool:
         if visible not in self._views:
             self._views[visible] = self._build(visible) if visible else None
         view = self._views[visible]
-        self._by_node[node.name] = (node.labels, view)
+        remember(self._by_node, node.name, (node.labels, view), _REMEMBERED_NODES)
         return view
 
     def _visible(self, node: Node) -> Iterable[PublishedSlice]:
@@ -135,6 +142,7 @@ class SliceIndex:
         self._known: dict[str, tuple[PublishedSlice, str | None]] = {}  # by slice name, with its resourceVersion
         self._on_node: dict[str, dict[PoolID, int]] = {}  # node -> pools, with the number of their slices for it
         self._shared: dict[PoolID, int] = {}  # pools with slices that are not for a single node
+        self._seen: dict[str, tuple[Mapping[str, str], list[PoolView]]] = {}  # by node name, with the node's labels
 
     def put(self, resource_slice: Mapping[str, Any]) -> PublishedSlice | None:
         """Add or replace a slice; None if this resourceVersion is known already."""
@@ -152,11 +160,11 @@ class SliceIndex:
             old = None
         pool = self._pools.setdefault(new.pool, _Pool(new.pool, self._features))
         if old is not None:
-            self._count(old, -1)
+            self._count(pool, old, -1)
         pool.slices[name] = new
         self._known[name] = (new, version)
-        self._count(new, 1)
-        pool.changed()
+        self._count(pool, new, 1)
+        self._changed(pool)
         return new
 
     def remove(self, name: str) -> None:
@@ -166,20 +174,31 @@ class SliceIndex:
             return
         pool = self._pools[old.pool]
         del pool.slices[name]
-        self._count(old, -1)
-        pool.changed()
+        self._count(pool, old, -1)
+        self._changed(pool)
         if not pool.slices:
             del self._pools[old.pool]
 
-    def _count(self, one: PublishedSlice, change: int) -> None:
-        by_pool = self._shared
-        if one.node_name and not (self._features.variant == "stable" and one.counters.sets):
-            by_pool = self._on_node.setdefault(one.node_name, {})
-        by_pool[one.pool] = by_pool.get(one.pool, 0) + change
-        if not by_pool[one.pool]:
-            del by_pool[one.pool]
-            if by_pool is not self._shared and not by_pool:
-                del self._on_node[one.node_name]
+    def _count(self, pool: _Pool, one: PublishedSlice, change: int) -> None:
+        """Keep account of who sees the pool because of this slice; those who do are to look again."""
+        if not one.node_name or (self._features.variant == "stable" and one.counters.sets):
+            self._seen.clear()
+            _add(self._shared, pool.id, change)
+            return
+        self._seen.pop(one.node_name, None)
+        _add(pool.nodes, one.node_name, change)
+        on_node = self._on_node.setdefault(one.node_name, {})
+        _add(on_node, pool.id, change)
+        if not on_node:
+            del self._on_node[one.node_name]
+
+    def _changed(self, pool: _Pool) -> None:
+        """All who see the pool are to look again."""
+        pool.changed()
+        if pool.id in self._shared:
+            self._seen.clear()
+        for node_name in pool.nodes:
+            self._seen.pop(node_name, None)
 
     def slices(self) -> Iterable[PublishedSlice]:
         """Every slice, of any generation."""
@@ -187,13 +206,26 @@ class SliceIndex:
 
     def retainted(self, published: PublishedSlice) -> None:
         """The taints of devices of the slice changed; what was remembered about its pool no longer holds."""
-        self._pools[published.pool].changed()
+        self._changed(self._pools[published.pool])
 
     def pools(self, node: Node) -> list[PoolView]:
         """The node's pools in the order in which they are tried: by driver and name, binding conditions last.
 
-        Raises ``AllocationError`` for a broken node selector.
+        The same list, which is not to be changed, as long as nothing that the node sees changes. Raises
+        ``AllocationError`` for a broken node selector.
         """
+        seen = self._seen.get(node.name)
+        if seen is not None and (seen[0] is node.labels or seen[0] == node.labels):
+            return seen[1]
         visible = {**self._on_node.get(node.name, {}), **self._shared}
         views = [view for pool_id in visible if (view := self._pools[pool_id].view(node)) is not None]
-        return sorted(views, key=lambda view: (view.has_binding_conditions, view.id))
+        views.sort(key=lambda view: (view.has_binding_conditions, view.id))
+        remember(self._seen, node.name, (node.labels, views), _REMEMBERED_NODES)
+        return views
+
+
+def _add(counts: dict[_Key, int], key: _Key, change: int) -> None:
+    """Count, without keeping what is not there any more."""
+    counts[key] = counts.get(key, 0) + change
+    if not counts[key]:
+        del counts[key]
