@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from drakit_allocator.columns import AttributeValue
-from drakit_allocator.devices import Device, DeviceContent
+from drakit_allocator.devices import Device
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.readings import derived
 from drakit_api.cel import CelCompileError, CelError
@@ -42,11 +42,20 @@ class Attribute:
         """The device's value; None when it has none. Raises ``AllocationError`` when the expression fails."""
         content = device.content
         if self.expression is None:
-            return self.of_value(_published(content, self.name))
+            published = (content.attribute(name) for name in self.names(content.driver))
+            return self.of_value(next((value for value in published if value is not None), None))
         found = derived(content.driver, self.expression, content.names, content.spoiled).of_device(content)
         if isinstance(found, CelError):
             raise self._fault(device, found)
         return self._compared(found)
+
+    def names(self, driver: str) -> tuple[str, ...]:
+        """The names under which it may be published, the preferred one first.
+
+        That is the qualified one; in the driver's own domain, one may be published unqualified.
+        """
+        domain, slash, identifier = self.name.partition("/")
+        return (self.name, identifier) if slash and domain == driver else (self.name,)
 
     def of_value(self, published: AttributeValue | None) -> Value | None:
         """What a published value is compared as."""
@@ -72,15 +81,6 @@ _UNKNOWN = Value("unknown", None)
 def is_unknown(value: Value) -> bool:
     """Whether the attribute is there, but of no type that can be compared."""
     return value is _UNKNOWN
-
-
-def _published(content: DeviceContent, name: str) -> AttributeValue | None:
-    """The qualified name is preferred; without it, a name in the driver's own domain may be published unqualified."""
-    found = content.attribute(name)
-    if found is not None:
-        return found
-    domain, slash, identifier = name.partition("/")
-    return content.attribute(identifier) if slash and domain == content.driver else None
 
 
 def _as_scalar(published: Mapping[str, Any]) -> Value | None:

@@ -125,6 +125,26 @@ def joined(parts: list[Column[_T]]) -> Column[_T]:
     return column_of(tuple(itertools.chain.from_iterable(part.values for part in parts)))
 
 
+class Key:
+    """Stands for a tuple: equal ones are one object, so that comparing them costs nothing."""
+
+    __slots__ = ("__weakref__", "parts")
+
+    def __init__(self, parts: Hashable) -> None:
+        self.parts = parts
+
+
+_KEYS: weakref.WeakValueDictionary[Hashable, Key] = weakref.WeakValueDictionary()
+
+
+def key_of(parts: Hashable) -> Key:
+    """The key that stands for these parts, as long as somebody holds it."""
+    found = _KEYS.get(parts)
+    if found is None:
+        found = _KEYS[parts] = Key(parts)
+    return found
+
+
 def bits(mask: int) -> list[int]:
     """The positions of the bits that are set, in increasing order."""
     found = []

@@ -7,12 +7,12 @@ no slice of the pool changes and nothing in it is allocated or released.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, overload
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.columns import AttributeValue, Column, bits, column_of, joined, remember
+from drakit_allocator.columns import AttributeValue, Column, Key, bits, column_of, joined, remember
 from drakit_allocator.counters import Availability, Draw, PoolCounters
 from drakit_allocator.devices import Device, PoolID, PublishedSlice, Spoiled
 from drakit_allocator.features import Features
@@ -27,6 +27,7 @@ from drakit_allocator.taints import untolerated
 
 _REMEMBERED = 64  # kinds of requests for which each pool keeps its answer
 _OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+_numbers = itertools.count(1)
 _EMPTY: Column[Any] = column_of(())
 
 
@@ -101,6 +102,7 @@ class PoolView:
         self.is_selected_per_device = any(one.is_selected_per_device for one in slices)
         self.devices: Sequence[Device] = Devices(slices)
         self._others = others
+        self.has_others = any(map(len, others))
         self._drawing = Drawing(
             self.counters,
             self.shape.consumers,
@@ -112,6 +114,10 @@ class PoolView:
         self._columns: dict[str, Column[AttributeValue | None]] = {}
         self._selections: dict[tuple[str, ...], Selection] = {}
         self._answers: dict[RequestKind, _Answer] = {}
+        self.number = next(_numbers)  # stands for the view where a reference would keep it alive
+        # What ``likeness`` remembers, the latter with the token of the allocations.
+        self.looks: dict[Hashable, Key | None] = {}
+        self.state: tuple[object, Key] | None = None
         self._occupation: tuple[object, Occupation] = (None, self.shape.untouched)
 
     def defective(self, problem: Literal["incomplete", "invalid"], reason: str) -> PoolView:
@@ -210,9 +216,9 @@ class PoolView:
             answer.mask = self._fit(kind, answer.eligible, allocated)
             answer.token = token
         mask = answer.mask
-        if mask is None or not self._depends_on_node:
+        if mask is None or not self.depends_on_node:
             return mask
-        reached = self._reached(mask, node)
+        reached = self.reached(mask, node)
         return None if reached is None else reached & ~self.unoffered(node)
 
     def _eligible(self, kind: RequestKind) -> int | None:
@@ -223,7 +229,7 @@ class PoolView:
         selection = self.selection(kind.expressions)
         if not selection.is_clean():
             return None
-        mask = selection.mask & ~self._barred(kind)
+        mask = selection.mask & ~self.barred(kind)
         if not self.features.consumable_capacity:
             return mask
         enough, failing = self.shape.room(kind)
@@ -253,13 +259,13 @@ class PoolView:
         None as for ``fitting``.
         """
         selection = self.selection(kind.expressions)
-        mask = self._reached(selection.mask, node) if selection.is_clean() else None
+        mask = self.reached(selection.mask, node) if selection.is_clean() else None
         if mask is not None and self.features.consumable_capacity:
             enough, failing = self.shape.room(kind)
             mask = None if mask & failing else mask & enough
         if mask is None:
             return None
-        unusable = self._barred(kind) | self._unavailable(kind, self.occupation(allocated)) | self.unoffered(node)
+        unusable = self.barred(kind) | self._unavailable(kind, self.occupation(allocated)) | self.unoffered(node)
         return mask, mask & unusable
 
     def _unavailable(self, kind: RequestKind, occupation: Occupation) -> int:
@@ -267,7 +273,7 @@ class PoolView:
         lacking = occupation.unaffordable if self.features.partitionable_devices else 0
         return lacking if kind.has_admin_access else lacking | occupation.in_use
 
-    def _barred(self, kind: RequestKind) -> int:
+    def barred(self, kind: RequestKind) -> int:
         """The devices that nobody can get, or nobody with these tolerations, whatever is allocated."""
         mask = 0 if self.features.partitionable_devices else self.shape.consumers.mask
         if self.features.device_taints:
@@ -292,7 +298,8 @@ class PoolView:
         )
 
     @cached_property
-    def _depends_on_node(self) -> bool:
+    def depends_on_node(self) -> bool:
+        """Whether nodes with this view may differ in which of the devices they can have."""
         return self.is_selected_per_device or bool(self._skipping)
 
     @cached_property
@@ -314,7 +321,7 @@ class PoolView:
     def _reach(self) -> Reach:
         return Reach(self.slices)
 
-    def _reached(self, mask: int, node: Node) -> int | None:
+    def reached(self, mask: int, node: Node) -> int | None:
         """Those of the devices that the node can reach; None if there is one of which it cannot be told."""
         if not self.is_selected_per_device:
             return mask
