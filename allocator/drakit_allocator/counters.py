@@ -171,18 +171,12 @@ def _layout_of(names: tuple[CounterName, ...], sets: frozenset[str]) -> Layout:
     return layout
 
 
-def overdraft_blocks_pool(is_overdrawn: bool) -> bool:
-    """Whether no device of a pool may draw from counters because some counter, any, is overdrawn.
-
-    A defect of upstream, whose check covers all counter sets of the pool. This is the one place that decides on it.
-    """
-    return is_overdrawn
-
-
 class Availability:
     """What is left of a pool's counters after the allocated devices, by number; never changed during a search.
 
-    ``overdrawn`` says that no device which needs counters can be had, however little it needs.
+    ``overdrawn`` says that no device which needs counters can be had, however little it needs: a defect of upstream,
+    whose check covers all counter sets of the pool, so that one overdrawn counter blocks all devices that need any.
+    ``shape_of`` decides whether a pool has the defect.
     """
 
     __slots__ = ("free", "overdrawn")
@@ -193,14 +187,14 @@ class Availability:
             for number, amount in needs:
                 free[number] -= amount
         self.free: Sequence[int] = free
-        self.overdrawn = overdraft_blocks_pool(any(amount < 0 for amount in free))
+        self.overdrawn = any(amount < 0 for amount in free)
 
     @staticmethod
-    def known(free: Sequence[int], *, has_negative: bool) -> Availability:
+    def known(free: Sequence[int], *, overdrawn: bool) -> Availability:
         """From what is free, which is not looked at again."""
         found = object.__new__(Availability)
         found.free = free
-        found.overdrawn = overdraft_blocks_pool(has_negative)
+        found.overdrawn = overdrawn
         return found
 
     def shortage(self, needs: Needs, used: Sequence[int] | None = None) -> int | None:

@@ -29,34 +29,33 @@ class Spoiled(NamedTuple):
 class DeviceContent:
     """A published device without its name: a row of the columns of its slice."""
 
-    __slots__ = ("_columns", "_position", "driver", "traits")
+    __slots__ = ("_position", "_slice", "driver", "traits")
 
     def __init__(self, published: PublishedSlice, position: int) -> None:
         self.driver = published.pool[0]
         self.traits: Traits = published.traits.values[position]
-        self._columns = published.attributes
+        self._slice = published
         self._position = position
 
     def attribute(self, name: str) -> AttributeValue | None:
         """The attribute published under this very name."""
-        column = self._columns.get(name)
+        column = self._slice.attributes.get(name)
         return None if column is None else column.values[self._position]
 
     @property
     def attributes(self) -> dict[str, AttributeValue]:
         """Its attributes by published name."""
-        return {name: value for name in self._columns if (value := self.attribute(name)) is not None}
+        return {name: value for name in self._slice.attributes if (value := self.attribute(name)) is not None}
 
     @property
     def names(self) -> tuple[str, ...]:
         """The attributes that any device of its slice has, as published."""
-        return tuple(self._columns)
+        return self._slice.attribute_names
 
     @property
     def spoiled(self) -> Spoiled:
-        """What of it makes every selector fail."""
-        problems = tuple(name for name, value in self.attributes.items() if value.problem)
-        return Spoiled(problems, bool(self.traits.capacity.problem))
+        """What of it may make every selector fail."""
+        return Spoiled(self._slice.spoiled, bool(self.traits.capacity.problem))
 
     @property
     def spec(self) -> Mapping[str, Any]:
@@ -121,6 +120,7 @@ class PublishedSlice:
 
     __slots__ = (
         "_devices",
+        "attribute_names",
         "attributes",
         "counters",
         "generation",
@@ -154,6 +154,7 @@ class PublishedSlice:
         self.names: Column[str] = column_of(tuple([sys.intern(device["name"]) for device in devices]))
         self.traits: Column[Traits] = traits_of(devices, hides_sharing=hides_sharing)
         self.attributes: Mapping[str, Column[AttributeValue | None]] = _attributes(devices)
+        self.attribute_names = tuple(self.attributes)
         self.spoiled = tuple([name for name, column in self.attributes.items() if column.has_problem])
         self.uses_compatibility_groups = _uses_groups(self.traits)
         self.rule_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = {}  # by position

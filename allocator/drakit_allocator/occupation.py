@@ -20,12 +20,13 @@ class Drawing:
     """Who draws what from the counters of a pool.
 
     ``others`` are devices that the node does not see, by name; several may have one name. ``shareable`` are the devices
-    whose shares, but for the first, draw from no counters.
+    whose shares, but for the first, draw from no counters. ``overdraft_blocks`` as in ``shape_of``.
     """
 
     counters: PoolCounters
     consumers: Consumers
     shareable: int
+    overdraft_blocks: bool
     positions: Mapping[str, int]
     draws: Sequence[Draw]
     others: Mapping[str, Sequence[Draw]]
@@ -34,31 +35,33 @@ class Drawing:
 class Occupation:
     """The state of a pool at one moment; never changed."""
 
-    __slots__ = ("_overdrawn", "_stopped", "availability", "charged_others", "in_use", "shared", "unaffordable")
+    __slots__ = ("_negative", "_stopped", "availability", "charged_others", "in_use", "shared", "unaffordable")
 
-    def __init__(self, free: Sequence[int], stopped: dict[int, int], overdrawn: frozenset[int]) -> None:
-        """``stopped`` and ``overdrawn`` are by counter set, for which the number of its first counter stands."""
+    def __init__(self, free: Sequence[int], stopped: dict[int, int], negative: frozenset[int]) -> None:
+        """``stopped`` and ``negative`` are by counter set, for which the number of its first counter stands."""
         self.in_use = 0  # devices allocated as a whole
         self.shared = 0  # devices of which shares or capacity are given out
         self.unaffordable = 0  # devices that cannot be had for want of counters
         self.charged_others: frozenset[str] = frozenset()
-        self.availability = Availability.known(free, has_negative=bool(overdrawn))
+        self.availability = Availability.known(free, overdrawn=False)
         self._stopped = stopped
-        self._overdrawn = overdrawn
+        self._negative = negative
 
     @staticmethod
-    def nothing(counters: PoolCounters, consumers: Consumers) -> Occupation:
+    def nothing(counters: PoolCounters, consumers: Consumers, *, overdraft_blocks: bool) -> Occupation:
         """Nothing is allocated."""
         stopped: dict[int, int] = {}
-        overdrawn = set()
+        negative = set()
         for start, end in counters.layout.spans:
-            stopped[start], is_overdrawn = consumers.stopped(start, counters.totals[start:end])
-            if is_overdrawn:
-                overdrawn.add(start)
-        return Occupation(counters.totals, stopped, frozenset(overdrawn)).settled(consumers, 0)
+            stopped[start], is_negative = consumers.stopped(start, counters.totals[start:end])
+            if is_negative:
+                negative.add(start)
+        found = Occupation(counters.totals, stopped, frozenset(negative))
+        return found.settled(consumers, 0, overdraft_blocks)
 
-    def settled(self, consumers: Consumers, shareable: int) -> Occupation:
-        """The same, with ``unaffordable`` derived from the rest."""
+    def settled(self, consumers: Consumers, shareable: int, overdraft_blocks: bool) -> Occupation:
+        """The same, with what devices cannot be had for want of counters derived from the rest."""
+        self.availability.overdrawn = overdraft_blocks and bool(self._negative)
         short = consumers.mask if self.availability.overdrawn else functools.reduce(or_, self._stopped.values(), 0)
         self.unaffordable = short & ~(shareable & self.shared)
         return self
@@ -112,14 +115,14 @@ class _Change:
 
     def done(self) -> Occupation:
         """The occupation after the changes."""
-        stopped, overdrawn = self.before._stopped, self.before._overdrawn
+        stopped, negative = self.before._stopped, self.before._negative
         free: Sequence[int] = self.before.availability.free
         if self.free is not None:
             free, stopped = self.free, dict(stopped)
             for start, end in self.touched:
-                stopped[start], is_overdrawn = self.drawing.consumers.stopped(start, tuple(free[start:end]))
-                if is_overdrawn or overdrawn:
-                    overdrawn = overdrawn | {start} if is_overdrawn else overdrawn - {start}
-        after = Occupation(free, stopped, overdrawn)
+                stopped[start], is_negative = self.drawing.consumers.stopped(start, tuple(free[start:end]))
+                if is_negative or negative:
+                    negative = negative | {start} if is_negative else negative - {start}
+        after = Occupation(free, stopped, negative)
         after.in_use, after.shared, after.charged_others = self.in_use, self.shared, self.others
-        return after.settled(self.drawing.consumers, self.drawing.shareable)
+        return after.settled(self.drawing.consumers, self.drawing.shareable, self.drawing.overdraft_blocks)

@@ -7,7 +7,7 @@ whose taints it tolerates is worked out once for a shape, as bits in the order o
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.capacity import CapacityError, fits
@@ -24,10 +24,11 @@ NO_COUNTERS = PoolCounters.of(())
 class Shape:
     """Compared by identity, made by ``shape_of``."""
 
-    def __init__(self, traits: Column[Traits], counters: PoolCounters | None) -> None:
+    def __init__(self, traits: Column[Traits], counters: PoolCounters | None, overdraft_blocks: bool) -> None:
         """Raises ``KeyError`` for devices that draw from unknown counters; without ``counters`` none draws from any."""
         self.traits = traits
         self.counters = counters or NO_COUNTERS
+        self.overdraft_blocks = overdraft_blocks
         self.size = len(traits.values)
         self.everything = (1 << self.size) - 1
         nothing = Draw(())
@@ -36,7 +37,7 @@ class Shape:
         ]
         consumptions = zip((one.consumption for one in traits.values), self.draws, strict=True)
         self.consumers = Consumers(((published, draw.needs) for published, draw in consumptions), self.counters.layout)
-        self.untouched = Occupation.nothing(self.counters, self.consumers)
+        self.untouched = Occupation.nothing(self.counters, self.consumers, overdraft_blocks=overdraft_blocks)
         self._masks: Mapping[Traits, int] = traits.masks()
         self.capacities: Column[Capacity] = column_of(tuple(one.capacity for one in traits.values))
         self.has_capacity_problem = any(one.problem for one in set(self.capacities.values))
@@ -47,7 +48,7 @@ class Shape:
         self._room: dict[Any, tuple[int, int]] = {}
         self._untolerated: dict[bytes, int] = {}
 
-    def _where(self, rule: Any) -> int:
+    def _where(self, rule: Callable[[Traits], bool]) -> int:
         """The devices whose traits obey a rule."""
         return sum(mask for traits, mask in self._masks.items() if rule(traits))
 
@@ -76,12 +77,16 @@ class Shape:
         return found
 
 
-_SHAPES: weakref.WeakValueDictionary[tuple[Column[Traits], PoolCounters | None], Shape] = weakref.WeakValueDictionary()
+_SHAPES: weakref.WeakValueDictionary[Hashable, Shape] = weakref.WeakValueDictionary()
 
 
-def shape_of(traits: Column[Traits], counters: PoolCounters | None) -> Shape:
-    """The shape of a pool of such devices. Raises ``KeyError`` as ``Shape``."""
-    shape = _SHAPES.get((traits, counters))
+def shape_of(traits: Column[Traits], counters: PoolCounters | None, *, overdraft_blocks: bool = True) -> Shape:
+    """The shape of a pool of such devices. Raises ``KeyError`` as ``Shape``.
+
+    ``overdraft_blocks`` is a defect of upstream: one overdrawn counter keeps everybody from all devices of the pool
+    that draw from counters, be it from others.
+    """
+    shape = _SHAPES.get((traits, counters, overdraft_blocks))
     if shape is None:
-        shape = _SHAPES[traits, counters] = Shape(traits, counters)
+        shape = _SHAPES[traits, counters, overdraft_blocks] = Shape(traits, counters, overdraft_blocks)
     return shape

@@ -107,6 +107,7 @@ class PoolView:
             self.counters,
             self.shape.consumers,
             self.shape.shareable if features.consumable_capacity else 0,
+            self.shape.overdraft_blocks,
             self.names.positions,
             self.shape.draws,
             _draws_by_name(others, counters) if others else {},
