@@ -125,7 +125,9 @@ def _pattern(pools: Sequence[PoolView], attribute: Attribute) -> tuple[Hashable,
 
 def _published_values(pool: PoolView, attribute: Attribute) -> Sequence[AttributeValue | None]:
     """For all devices, what ``Attribute.of`` looks at."""
-    columns = [pool.column(name).values for name in attribute.names(pool.id[0]) if name in pool.attribute_names]
+    columns = [
+        pool.table.column(name).values for name in attribute.names(pool.id[0]) if name in pool.table.attribute_names
+    ]
     if not columns:
         return [None] * pool.shape.size
     return [next((one for one in row if one is not None), None) for row in zip(*columns, strict=True)]

@@ -26,8 +26,9 @@ from drakit_api.cel.expression import Expression
 
 _T = TypeVar("_T")
 
-# Different combinations of attributes remembered for each expression.
-_REMEMBERED = 4096
+# Different combinations of attributes remembered for each expression, and expressions.
+_REMEMBERED = 1024
+_EXPRESSIONS = 512
 
 
 def view_of(
@@ -85,6 +86,7 @@ class Reading(Generic[_T]):
                 found = self._evaluate(view_of(self._driver, self.names, values, capacity))
             except CelError as error:
                 found = error.with_traceback(None)
+                found.__context__ = None  # nor the frames of what led to it
             remember(self._values, key, found, _REMEMBERED)
         return found
 
@@ -122,13 +124,13 @@ def _full(name: str, driver: str) -> tuple[str, str]:
     return (domain, identifier) if slash else (driver, name)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=_EXPRESSIONS)
 def selector(driver: str, expression: str, names: tuple[str, ...], spoiled: Spoiled) -> SelectorReading:
     """What a selector reads of the attributes ``names``, and its verdicts."""
     return SelectorReading(driver, expression, names, spoiled)
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=_EXPRESSIONS)
 def derived(driver: str, expression: str, names: tuple[str, ...], spoiled: Spoiled) -> DerivedReading:
     """What the expression of a derived attribute reads, and its values."""
     return DerivedReading(driver, expression, names, spoiled)

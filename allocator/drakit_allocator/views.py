@@ -7,12 +7,12 @@ no slice of the pool changes and nothing in it is allocated or released.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from functools import cached_property
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.columns import AttributeValue, Column, Key, bits, column_of, joined, remember
+from drakit_allocator.columns import AttributeValue, Column, Key, bits, remember
 from drakit_allocator.counters import Availability, Draw, PoolCounters
 from drakit_allocator.devices import Device, PoolID, PublishedSlice, Spoiled
 from drakit_allocator.features import Features
@@ -23,45 +23,17 @@ from drakit_allocator.reach import Reach
 from drakit_allocator.readings import selector
 from drakit_allocator.selections import Selection
 from drakit_allocator.shapes import Shape, shape_of
+from drakit_allocator.tables import Table
 from drakit_allocator.taints import untolerated
 
 _REMEMBERED = 64  # kinds of requests for which each pool keeps its answer
 _OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
 _numbers = itertools.count(1)
-_EMPTY: Column[Any] = column_of(())
 
 
 def skips_operations(published: PublishedSlice, features: Features) -> bool:
     """Whether a slice wants the kubelet to leave out operations, as far as anybody looks at that."""
     return bool(published.skip_node_operations) and features.variant == "experimental"
-
-
-class Devices(Sequence[Device]):
-    """The devices of some slices, one after the other; each made when it is asked for."""
-
-    def __init__(self, slices: Sequence[PublishedSlice]) -> None:
-        self._slices = slices
-        self._starts = [0, *itertools.accumulate(map(len, slices))]
-
-    def __len__(self) -> int:
-        return self._starts[-1]
-
-    @overload
-    def __getitem__(self, position: int) -> Device: ...
-
-    @overload
-    def __getitem__(self, position: slice) -> Sequence[Device]: ...
-
-    def __getitem__(self, position: int | slice) -> Device | Sequence[Device]:
-        if isinstance(position, slice):
-            return [self[one] for one in range(*position.indices(len(self)))]
-        for published, start in zip(self._slices, self._starts, strict=False):
-            if 0 <= position - start < len(published):
-                return published.device(position - start)
-        raise IndexError(position)
-
-    def __iter__(self) -> Iterator[Device]:
-        return (published.device(position) for published in self._slices for position in range(len(published)))
 
 
 class _Answer:
@@ -94,13 +66,13 @@ class PoolView:
         self.features = features
         self.problem: Literal["incomplete", "invalid"] | None = None
         self.reason = ""
-        self.slices = slices
-        self.names: Column[str] = joined([one.names for one in slices]) if slices else _EMPTY
-        self.shape: Shape = shape_of(joined([one.traits for one in slices]) if slices else _EMPTY, counters)
+        self.table = Table(slices)
+        self.names = self.table.names
+        self.devices: Sequence[Device] = self.table.devices
+        self.shape: Shape = shape_of(self.table.traits, counters)
         self.counters = self.shape.counters
         self.has_binding_conditions = self.shape.has_binding_conditions
         self.is_selected_per_device = any(one.is_selected_per_device for one in slices)
-        self.devices: Sequence[Device] = Devices(slices)
         self._others = others
         self.has_others = any(map(len, others))
         self._drawing = Drawing(
@@ -135,7 +107,7 @@ class PoolView:
     @cached_property
     def others(self) -> tuple[Device, ...]:
         """Devices that the node does not see, but that draw from the same counters."""
-        return tuple(Devices(self._others))
+        return tuple(Table(self._others).devices)
 
     @property
     def selectable_mask(self) -> int:
@@ -148,24 +120,6 @@ class PoolView:
         """The devices of ``selectable_mask``."""
         return [self.devices[position] for position in bits(self.selectable_mask)]
 
-    @cached_property
-    def attribute_names(self) -> tuple[str, ...]:
-        """The attributes that any of the devices has, as published."""
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(one.attributes for one in self.slices)))
-
-    def column(self, name: str) -> Column[AttributeValue | None]:
-        """The values of an attribute."""
-        found = self._columns.get(name)
-        if found is None:
-            parts = [one.attributes.get(name) or column_of((None,) * len(one)) for one in self.slices]
-            found = self._columns[name] = joined(parts)
-        return found
-
-    @cached_property
-    def _spoiled(self) -> Spoiled:
-        attributes = tuple(dict.fromkeys(name for one in self.slices for name in one.spoiled))
-        return Spoiled(attributes, self.shape.has_capacity_problem)
-
     def selection(self, expressions: tuple[str, ...]) -> Selection:
         """The selectable devices that satisfy all expressions; shared with all pools that are alike in what is read."""
         found = self._selections.get(expressions)
@@ -174,9 +128,10 @@ class PoolView:
         return found
 
     def _select(self, expressions: tuple[str, ...]) -> Selection:
-        driver, spoiled = self.id[0], self._spoiled
-        readings = [selector(driver, one, self.attribute_names, spoiled) for one in expressions]
-        columns = {name: self.column(name) for one in readings for name in one.names}
+        driver, table = self.id[0], self.table
+        spoiled = Spoiled(table.spoiled, self.shape.has_capacity_problem)
+        readings = [selector(driver, one, table.attribute_names, spoiled) for one in expressions]
+        columns = {name: table.column(name) for one in readings for name in one.names}
         capacities = self.shape.capacities if any(one.reads_capacity for one in readings) else None
         among = self.selectable_mask
         # On the youngest of the columns: it does not outlive the others, and a column that only this pool has does not
@@ -281,21 +236,11 @@ class PoolView:
             mask |= self.shape.untolerated(kind) | self._untolerated_of_rules(kind)
         return mask
 
-    @cached_property
-    def _ruled(self) -> dict[int, tuple[Mapping[str, Any], ...]]:
-        """The taints that rules give to devices."""
-        starts = itertools.accumulate(map(len, self.slices), initial=0)
-        return {
-            start + position: taints
-            for one, start in zip(self.slices, starts, strict=False)
-            for position, taints in one.rule_taints.items()
-            if taints
-        }
-
     def _untolerated_of_rules(self, kind: RequestKind) -> int:
-        ruled = self._ruled
         return sum(
-            1 << position for position, taints in ruled.items() if untolerated(taints, kind.tolerations) is not None
+            1 << position
+            for position, taints in self.table.rule_taints.items()
+            if untolerated(taints, kind.tolerations) is not None
         )
 
     @cached_property
@@ -306,12 +251,7 @@ class PoolView:
     @cached_property
     def _skipping(self) -> int:
         """The devices of slices that want operations left out."""
-        mask = position = 0
-        for one in self.slices:
-            if skips_operations(one, self.features):
-                mask |= (1 << len(one)) - 1 << position
-            position += len(one)
-        return mask
+        return self.table.of_slices(lambda one: skips_operations(one, self.features))
 
     def unoffered(self, node: Node) -> int:
         """The devices that need node operations which the node does not offer."""
@@ -320,7 +260,7 @@ class PoolView:
 
     @cached_property
     def _reach(self) -> Reach:
-        return Reach(self.slices)
+        return Reach(self.table.slices)
 
     def reached(self, mask: int, node: Node) -> int | None:
         """Those of the devices that the node can reach; None if there is one of which it cannot be told."""
