@@ -5,14 +5,15 @@ Semantics: ``lookupAttribute`` and ``attributeAsSet`` of ``structured/internal/e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from drakit_allocator.columns import AttributeValue
+from drakit_allocator.columns import AttributeValue, remember
 from drakit_allocator.devices import Device
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.readings import derived
+from drakit_allocator.views import PoolView
 from drakit_api.cel import CelCompileError, CelError
 
 _SCALARS = ("string", "int", "bool", "version")
@@ -48,6 +49,24 @@ class Attribute:
         if isinstance(found, CelError):
             raise self._fault(device, found)
         return self._compared(found)
+
+    def values(self, pool: PoolView) -> Sequence[Value | None]:
+        """The values of all devices of a pool. Raises ``AllocationError`` when the expression fails on one of them."""
+        known: Sequence[Value | None] | None = pool.findings.get(self)
+        if known is None:
+            known = remember(pool.findings, self, self._values(pool))
+        return known
+
+    def _values(self, pool: PoolView) -> list[Value | None]:
+        if self.expression is not None:
+            return [self.of(device) for device in pool.devices]
+        table = pool.table
+        columns = [table.column(name).values for name in self.names(pool.id[0]) if name in table.attribute_names]
+        if not columns:
+            return [None] * len(pool.devices)
+        return [
+            self.of_value(next((one for one in row if one is not None), None)) for row in zip(*columns, strict=True)
+        ]
 
     def names(self, driver: str) -> tuple[str, ...]:
         """The names under which it may be published, the preferred one first.

@@ -23,14 +23,14 @@ _T = TypeVar("_T")
 # Numbers stand for objects in keys, where a reference would keep them alive. They are never used twice.
 _numbers = itertools.count(1)
 
-# Findings kept for each column. Claims repeat a handful; whoever generates a new expression for every claim must not
-# fill the memory.
+# Findings kept for each column or pool. Claims repeat a handful; whoever generates a new expression for every claim
+# must not fill the memory.
 _REMEMBERED = 256
 
 
 def remember(memory: dict[Any, _T], key: Any, value: _T, limit: int = _REMEMBERED) -> _T:
     """Store a finding, forgetting the oldest when there are too many."""
-    if len(memory) >= limit:
+    if len(memory) >= limit and key not in memory:
         memory.pop(next(iter(memory)), None)
     memory[key] = value
     return value

@@ -14,14 +14,14 @@ from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.attributes import Attribute, Value, is_unknown
-from drakit_allocator.columns import AttributeValue, Key, bits, key_of, remember
+from drakit_allocator.columns import Key, bits, key_of, remember
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.kinds import RequestKind
 from drakit_allocator.nodes import Node
 from drakit_allocator.requests import ClaimRequests
 from drakit_allocator.views import PoolView
 
-_REMEMBERED = 64  # interests for which each pool keeps what it looks like
+_STATE = "likeness state"
 
 
 class Interest:
@@ -66,10 +66,11 @@ def likeness(pools: Sequence[PoolView], interest: Interest, allocated: Allocated
 
 def _look(pool: PoolView, interest: Interest, node: Node) -> Hashable | None:
     """What of the pool is published, as the interest sees it."""
-    if interest in pool.looks:
-        look = pool.looks[interest]
+    findings = pool.findings
+    if interest in findings:
+        look: Key | None = findings[interest]
     else:
-        look = remember(pool.looks, interest, _published(pool, interest), _REMEMBERED)
+        look = remember(findings, interest, _published(pool, interest))
     if look is None or not pool.depends_on_node:
         return look
     reached = pool.reached(pool.shape.everything, node)
@@ -95,42 +96,31 @@ def _published(pool: PoolView, interest: Interest) -> Key | None:
 def _state(pool: PoolView, allocated: AllocatedState) -> Key:
     """What of the pool is given out."""
     token = allocated.token(pool.id)
-    if pool.state is None or pool.state[0] is not token:
-        occupation = pool.occupation(allocated)
-        consumed = tuple(
-            (position, tuple(sorted(allocated.consumed((*pool.id, pool.names.values[position])).items())))
-            for position in bits(occupation.shared)
-        )
-        # What is free follows from it, unless others whom the node does not see draw from the same counters.
-        free = tuple(occupation.availability.free) if pool.has_others else None
-        pool.state = (token, key_of((occupation.in_use, occupation.shared, consumed, free)))
-    return pool.state[1]
+    known: tuple[object, Key] | None = pool.findings.get(_STATE)
+    if known is not None and known[0] is token:
+        return known[1]
+    occupation = pool.occupation(allocated)
+    consumed = tuple(
+        (position, tuple(sorted(allocated.consumed((*pool.id, pool.names.values[position])).items())))
+        for position in bits(occupation.shared)
+    )
+    # What is free follows from it, unless others whom the node does not see draw from the same counters.
+    free = tuple(occupation.availability.free) if pool.has_others else None
+    state = key_of((occupation.in_use, occupation.shared, consumed, free))
+    remember(pool.findings, _STATE, (token, state))
+    return state
 
 
-def _across(pools: Sequence[PoolView], attribute: Attribute) -> Key | None:
+def _across(pools: Sequence[PoolView], attribute: Attribute) -> Key:
     """Which devices are equal in an attribute, in whatever pool they are."""
-    looks, asked = pools[0].looks, (attribute, *[pool.number for pool in pools])
-    return looks[asked] if asked in looks else remember(looks, asked, key_of(_pattern(pools, attribute)), _REMEMBERED)
+    findings, asked = pools[0].findings, (attribute, *[pool.number for pool in pools])
+    known: Key | None = findings.get(asked)
+    return known or remember(findings, asked, key_of(_pattern(pools, attribute)))
 
 
 def _pattern(pools: Sequence[PoolView], attribute: Attribute) -> tuple[Hashable, ...]:
     """Raises ``AllocationError`` where the expression of a derived attribute fails."""
-    if attribute.expression is not None:
-        return pattern([attribute.of(device) for pool in pools for device in pool.devices])
-    published = [one for pool in pools for one in _published_values(pool, attribute)]
-    values = {one: attribute.of_value(one) for one in dict.fromkeys(published)}
-    labels = dict(zip(values, pattern(values.values()), strict=True))
-    return tuple([labels[one] for one in published])
-
-
-def _published_values(pool: PoolView, attribute: Attribute) -> Sequence[AttributeValue | None]:
-    """For all devices, what ``Attribute.of`` looks at."""
-    columns = [
-        pool.table.column(name).values for name in attribute.names(pool.id[0]) if name in pool.table.attribute_names
-    ]
-    if not columns:
-        return [None] * pool.shape.size
-    return [next((one for one in row if one is not None), None) for row in zip(*columns, strict=True)]
+    return pattern([value for pool in pools for value in attribute.values(pool)])
 
 
 def pattern(values: Iterable[Value | None]) -> tuple[Hashable, ...]:

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.columns import AttributeValue, Column, Key, bits, remember
+from drakit_allocator.columns import Column, bits, remember
 from drakit_allocator.counters import Availability, Draw, PoolCounters
 from drakit_allocator.devices import Device, PoolID, PublishedSlice, Spoiled
 from drakit_allocator.features import Features
@@ -84,13 +84,10 @@ class PoolView:
             self.shape.draws,
             _draws_by_name(others, counters) if others else {},
         )
-        self._columns: dict[str, Column[AttributeValue | None]] = {}
         self._selections: dict[tuple[str, ...], Selection] = {}
         self._answers: dict[RequestKind, _Answer] = {}
         self.number = next(_numbers)  # stands for the view where a reference would keep it alive
-        # What ``likeness`` remembers, the latter with the token of the allocations.
-        self.looks: dict[Hashable, Key | None] = {}
-        self.state: tuple[object, Key] | None = None
+        self.findings: dict[Hashable, Any] = {}  # what others have found out about it; to be filled with ``remember``
         self._occupation: tuple[object, Occupation] = (None, self.shape.untouched)
 
     def defective(self, problem: Literal["incomplete", "invalid"], reason: str) -> PoolView:
@@ -174,8 +171,8 @@ class PoolView:
         mask = answer.mask
         if mask is None or not self.depends_on_node:
             return mask
-        reached = self.reached(mask, node)
-        return None if reached is None else reached & ~self.unoffered(node)
+        reached = self.reached(self.selection(kind.expressions).mask, node)
+        return None if reached is None else mask & reached & ~self.unoffered(node)
 
     def _eligible(self, kind: RequestKind) -> int | None:
         """The devices that a request of this kind can get if nothing is allocated and they are for the node.
