@@ -7,6 +7,7 @@ kube-scheduler's dynamicresources plugin and ``IsDeviceAllocated`` of ``structur
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -185,4 +186,5 @@ def _claim_name(claim: Mapping[str, Any]) -> str:
 
 
 def _device_id(entry: Mapping[str, Any]) -> DeviceID:
-    return entry["driver"], entry["pool"], entry["device"]
+    # Interned, so that the text of a claim is not kept for the sake of three words that others know as well.
+    return sys.intern(entry["driver"]), sys.intern(entry["pool"]), sys.intern(entry["device"])

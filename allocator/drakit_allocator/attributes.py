@@ -64,9 +64,11 @@ class Attribute:
         columns = [table.column(name).values for name in self.names(pool.id[0]) if name in table.attribute_names]
         if not columns:
             return [None] * len(pool.devices)
-        return [
-            self.of_value(next((one for one in row if one is not None), None)) for row in zip(*columns, strict=True)
-        ]
+        published = columns[0]
+        for other in columns[1:]:
+            published = tuple([two if one is None else one for one, two in zip(published, other, strict=True)])
+        compared = {one: self.of_value(one) for one in set(published)}  # far fewer than devices
+        return [compared[one] for one in published]
 
     def names(self, driver: str) -> tuple[str, ...]:
         """The names under which it may be published, the preferred one first.

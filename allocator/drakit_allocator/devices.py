@@ -142,7 +142,7 @@ class PublishedSlice:
         spec = resource_slice["spec"]
         pool = spec["pool"]
         self.name: str = resource_slice["metadata"].get("name", "")
-        self.pool: PoolID = (sys.intern(spec["driver"]), pool["name"])
+        self.pool: PoolID = (sys.intern(spec["driver"]), sys.intern(pool["name"]))
         self.generation: int = pool.get("generation", 0)
         self.slice_count: int = pool.get("resourceSliceCount", 0)
         self.node_name: str = spec.get("nodeName") or ""

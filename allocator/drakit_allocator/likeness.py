@@ -129,7 +129,9 @@ def pattern(values: Iterable[Value | None]) -> tuple[Hashable, ...]:
     Values are numbered in the order in which they come up.
     """
     numbers: dict[Hashable, int] = {}
-    return tuple([_label(value, numbers) for value in values])
+    values = list(values)
+    labels = {key: _label(value, numbers) for key, value in {id(value): value for value in values}.items()}
+    return tuple([labels[id(value)] for value in values])
 
 
 def _label(value: Value | None, numbers: dict[Hashable, int]) -> Hashable:
