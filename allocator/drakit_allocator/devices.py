@@ -164,6 +164,7 @@ class PublishedSlice:
         return len(self.names.values)
 
     def __bool__(self) -> bool:
+        """One without devices is a slice as well."""
         return True
 
     def device(self, position: int) -> Device:
