@@ -100,8 +100,9 @@ def _answer(pod: PodAllocation, node: Node) -> Any:
         return type(error), error.on_node
     if solution is None:
         return None
-    devices = [device for pool in pools for device in pool.devices]
-    return [[devices.index(placed.device) for placed in claim] for claim in solution.search.attempt.results]
+    devices = [device.id[1:] for pool in pools for device in pool.devices]
+    results = [one for result in solution.results() for one in result["devices"]["results"]]
+    return [devices.index((one["pool"], one["device"])) for one in results]
 
 
 def _groups(pod: PodAllocation, nodes: list[Node]) -> dict[Any, list[Node]]:
