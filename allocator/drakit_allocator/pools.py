@@ -34,11 +34,16 @@ class _Pool:
         self.slices: dict[str, PublishedSlice] = {}
         self.nodes: dict[str, int] = {}  # those that slices name, with the number of their slices
         self._views: dict[tuple[PublishedSlice, ...], PoolView | None] = {}
+        self._replaced: object = (
+            None  # earlier views: what they have in common with the next must not vanish in between
+        )
         self._by_node: dict[str, tuple[Mapping[str, str], PoolView | None]] = {}
 
     def changed(self) -> None:
         """Forget the views; some slice changed."""
-        self._views.clear()
+        if self._views:
+            self._replaced = self._views
+        self._views = {}
         self._by_node.clear()
 
     def view(self, node: Node) -> PoolView | None:
@@ -49,6 +54,7 @@ class _Pool:
         visible = tuple(self._visible(node))
         if visible not in self._views:
             self._views[visible] = self._build(visible) if visible else None
+            self._replaced = None
         view = self._views[visible]
         remember(self._by_node, node.name, (node.labels, view), _REMEMBERED_NODES)
         return view
@@ -102,7 +108,7 @@ class _Pool:
 
     def _assemble(self, current: list[PublishedSlice], others: list[PublishedSlice]) -> PoolView:
         slices, elsewhere = self._with_devices(current), self._with_devices(others)
-        if duplicate := _first_duplicate(name for one in slices for name in one.names.values):
+        if duplicate := _first_duplicate([name for one in slices for name in one.names.values]):
             return PoolView(self.id, self.features).defective("invalid", f"duplicate device name {duplicate}")
         try:
             counters = None
@@ -124,7 +130,9 @@ def _is_traits_reachable(traits: Traits, node: Node) -> bool:
     return is_reachable(node, spec.get("nodeName") or "", bool(spec.get("allNodes")), spec.get("nodeSelector"))
 
 
-def _first_duplicate(names: Iterable[str]) -> str | None:
+def _first_duplicate(names: list[str]) -> str | None:
+    if len(set(names)) == len(names):
+        return None
     seen: set[str] = set()
     for name in names:
         if name in seen:

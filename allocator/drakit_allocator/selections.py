@@ -1,16 +1,18 @@
-"""Which devices of a pool satisfy the selectors of a request, as bits.
+"""Which devices satisfy the selectors of a request, as bits.
 
-Devices that are alike in all that the expressions read are decided together.
+Devices of a slice that are alike in all that the expressions read are decided together, once for all slices that are
+alike in it; a pool is its slices one after the other, so that a slice that changes is the only one to be looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from drakit_allocator.columns import AttributeValue, Column, bits
-from drakit_allocator.readings import SelectorReading
-from drakit_allocator.traits import Capacity
+from drakit_allocator.columns import AttributeValue, Column, bits, remember
+from drakit_allocator.devices import PublishedSlice, Spoiled
+from drakit_allocator.readings import SelectorReading, selector
+from drakit_allocator.traits import Capacity, capacities_of
 
 
 class Fault(NamedTuple):
@@ -21,7 +23,7 @@ class Fault(NamedTuple):
 
 
 class Selection:
-    """The devices ``among`` some of a pool for which all expressions are true, found out as far as somebody asks.
+    """The devices ``among`` some of a slice for which all expressions are true, found out as far as somebody asks.
 
     An expression that fails may be one that runs into the cost limit, and should not do so on every device: after a
     first failure, nothing is evaluated but for devices that are visited.
@@ -106,3 +108,51 @@ class Selection:
             if found is not True:
                 return Fault(number, found)
         return True
+
+
+def selection_of(published: PublishedSlice, expressions: tuple[str, ...], among: int) -> Selection:
+    """The devices of a slice that satisfy the expressions; shared with all slices that are alike in what is read."""
+    driver, capacities = published.pool[0], capacities_of(published.traits)
+    spoiled = Spoiled(published.spoiled, any(one.problem for one in set(capacities.values)))
+    readings = [selector(driver, one, published.attribute_names, spoiled) for one in expressions]
+    columns = {name: published.attributes[name] for one in readings for name in one.names}
+    reads_capacity = any(one.reads_capacity for one in readings)
+    # On the youngest of the columns: it does not outlive the others, and a column that only this slice has does not
+    # crowd the memory of those that many have.
+    read: list[Column[Any]] = [*columns.values(), *([capacities] if reads_capacity else [])]
+    host = max(read, key=lambda column: column.number, default=capacities)
+    names = tuple([(name, column.number) for name, column in columns.items()])
+    key = (expressions, driver, names, spoiled, reads_capacity and capacities.number, among)
+    found: Selection | None = host.memory.get(key)
+    return found or remember(
+        host.memory, key, Selection(readings, columns, capacities if reads_capacity else None, among)
+    )
+
+
+class PoolSelection:
+    """The selections of some slices, one after the other."""
+
+    __slots__ = ("_parts", "mask")
+
+    def __init__(self, slices: Iterable[PublishedSlice], expressions: tuple[str, ...], among: int) -> None:
+        self.mask = 0  # once it is clean
+        self._parts: list[tuple[int, Selection]] = []
+        start = 0
+        for one in slices:
+            of_slice = among >> start & (1 << len(one)) - 1
+            self._parts.append((start, selection_of(one, expressions, of_slice)))
+            start += len(one)
+
+    def is_clean(self) -> bool:
+        """Decide on all devices; False as soon as an expression fails on one of them."""
+        if self.mask:
+            return True
+        if not all(part.is_clean() for _, part in self._parts):
+            return False
+        for start, part in self._parts:
+            self.mask |= part.mask << start
+        return True
+
+    def visit(self) -> Iterator[tuple[int, Fault | None]]:
+        """The devices that match or fail, in order; decided as the caller goes on."""
+        return ((start + position, fault) for start, part in self._parts for position, fault in part.visit())

@@ -11,12 +11,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.capacity import CapacityError, fits
-from drakit_allocator.columns import Column, column_of, remember
+from drakit_allocator.columns import Column, remember
 from drakit_allocator.counters import Consumers, Draw, PoolCounters
 from drakit_allocator.kinds import RequestKind
 from drakit_allocator.occupation import Occupation
 from drakit_allocator.taints import untolerated
-from drakit_allocator.traits import Capacity, Traits
+from drakit_allocator.traits import Capacity, Traits, capacities_of
 
 NO_COUNTERS = PoolCounters.of(())
 
@@ -39,8 +39,7 @@ class Shape:
         self.consumers = Consumers(((published, draw.needs) for published, draw in consumptions), self.counters.layout)
         self.untouched = Occupation.nothing(self.counters, self.consumers, overdraft_blocks=overdraft_blocks)
         self._masks: Mapping[Traits, int] = traits.masks()
-        self.capacities: Column[Capacity] = column_of(tuple(one.capacity for one in traits.values))
-        self.has_capacity_problem = any(one.problem for one in set(self.capacities.values))
+        self.capacities: Column[Capacity] = capacities_of(traits)
         self.shareable = self._where(lambda one: one.is_shareable)
         self.bound = self._where(lambda one: bool(one.spec.get("bindingConditions")))
         self.has_binding_conditions = any(one.spec.get("bindingConditions") is not None for one in self._masks)

@@ -38,11 +38,6 @@ class Table:
             found = self._columns[name] = joined(parts)
         return found
 
-    @cached_property
-    def spoiled(self) -> tuple[str, ...]:
-        """The attributes with values that keep a device from being evaluated."""
-        return tuple(dict.fromkeys(name for one in self.slices for name in one.spoiled))
-
     def of_slices(self, rule: Callable[[PublishedSlice], bool]) -> int:
         """The devices of the slices that obey a rule, as bits."""
         mask = start = 0

@@ -106,3 +106,11 @@ def traits_of(devices: Sequence[Mapping[str, Any]], *, hides_sharing: bool = Fal
     if found is None:
         found = _COLUMNS[key] = column_of(tuple(map(_traits_of, specs)))
     return found
+
+
+def capacities_of(traits: Column[Traits]) -> Column[Capacity]:
+    """The capacities of the same devices."""
+    found: Column[Capacity] | None = traits.memory.get("capacities")
+    if found is None:
+        found = traits.memory["capacities"] = column_of(tuple([one.capacity for one in traits.values]))
+    return found

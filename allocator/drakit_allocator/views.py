@@ -12,16 +12,15 @@ from functools import cached_property
 from typing import Any, Literal
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.columns import Column, bits, remember
+from drakit_allocator.columns import bits, remember
 from drakit_allocator.counters import Availability, Draw, PoolCounters
-from drakit_allocator.devices import Device, PoolID, PublishedSlice, Spoiled
+from drakit_allocator.devices import Device, PoolID, PublishedSlice
 from drakit_allocator.features import Features
 from drakit_allocator.kinds import RequestKind
 from drakit_allocator.nodes import Node
 from drakit_allocator.occupation import Drawing, Occupation
 from drakit_allocator.reach import Reach
-from drakit_allocator.readings import selector
-from drakit_allocator.selections import Selection
+from drakit_allocator.selections import PoolSelection
 from drakit_allocator.shapes import Shape, shape_of
 from drakit_allocator.tables import Table
 from drakit_allocator.taints import untolerated
@@ -84,7 +83,7 @@ class PoolView:
             self.shape.draws,
             _draws_by_name(others, counters) if others else {},
         )
-        self._selections: dict[tuple[str, ...], Selection] = {}
+        self._selections: dict[tuple[str, ...], PoolSelection] = {}
         self._answers: dict[RequestKind, _Answer] = {}
         self.number = next(_numbers)  # stands for the view where a reference would keep it alive
         self.findings: dict[Hashable, Any] = {}  # what others have found out about it; to be filled with ``remember``
@@ -117,28 +116,13 @@ class PoolView:
         """The devices of ``selectable_mask``."""
         return [self.devices[position] for position in bits(self.selectable_mask)]
 
-    def selection(self, expressions: tuple[str, ...]) -> Selection:
-        """The selectable devices that satisfy all expressions; shared with all pools that are alike in what is read."""
+    def selection(self, expressions: tuple[str, ...]) -> PoolSelection:
+        """The selectable devices that satisfy all expressions."""
         found = self._selections.get(expressions)
         if found is None:
-            found = remember(self._selections, expressions, self._select(expressions), _REMEMBERED)
+            found = PoolSelection(self.table.slices, expressions, self.selectable_mask)
+            remember(self._selections, expressions, found, _REMEMBERED)
         return found
-
-    def _select(self, expressions: tuple[str, ...]) -> Selection:
-        driver, table = self.id[0], self.table
-        spoiled = Spoiled(table.spoiled, self.shape.has_capacity_problem)
-        readings = [selector(driver, one, table.attribute_names, spoiled) for one in expressions]
-        columns = {name: table.column(name) for one in readings for name in one.names}
-        capacities = self.shape.capacities if any(one.reads_capacity for one in readings) else None
-        among = self.selectable_mask
-        # On the youngest of the columns: it does not outlive the others, and a column that only this pool has does not
-        # crowd the memory of those that many have.
-        read: list[Column[Any]] = [*columns.values(), *([capacities] if capacities is not None else [])]
-        host = max(read, key=lambda column: column.number, default=self.shape.capacities)
-        names = tuple((name, column.number) for name, column in columns.items())
-        key = (expressions, driver, names, spoiled, capacities and capacities.number, among)
-        found: Selection | None = host.memory.get(key)
-        return found or remember(host.memory, key, Selection(readings, columns, capacities, among))
 
     def occupation(self, allocated: AllocatedState) -> Occupation:
         """What the allocated devices leave of the pool."""
