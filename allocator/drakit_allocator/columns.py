@@ -87,7 +87,7 @@ class Column(Generic[_T_co]):
 
     @property
     def has_problem(self) -> bool:
-        """Whether a value, of an attribute, keeps its device from being evaluated."""
+        """Whether a value, of an attribute or capacity, keeps its device from being evaluated."""
         if self._has_problem is None:
             self._has_problem = any(getattr(value, "problem", "") for value in set(self.values))
         return self._has_problem

@@ -113,7 +113,7 @@ class Selection:
 def selection_of(published: PublishedSlice, expressions: tuple[str, ...], among: int) -> Selection:
     """The devices of a slice that satisfy the expressions; shared with all slices that are alike in what is read."""
     driver, capacities = published.pool[0], capacities_of(published.traits)
-    spoiled = Spoiled(published.spoiled, any(one.problem for one in set(capacities.values)))
+    spoiled = Spoiled(published.spoiled, capacities.has_problem)
     readings = [selector(driver, one, published.attribute_names, spoiled) for one in expressions]
     columns = {name: published.attributes[name] for one in readings for name in one.names}
     reads_capacity = any(one.reads_capacity for one in readings)

@@ -114,7 +114,8 @@ def test_the_decoded_json_is_not_kept() -> None:
 
 def test_memory_grows_with_the_cluster_and_not_with_time() -> None:
     snapshot = _snapshot("n1", "n2")
-    _fitting(snapshot, "n1", _UUID)
+    for node in ("n1", "n2"):
+        _fitting(snapshot, node, _UUID)
 
     def known() -> tuple[int, int]:
         gc.collect()
@@ -134,7 +135,8 @@ def test_memory_grows_with_the_cluster_and_not_with_time() -> None:
     for node in ("n1", "n2"):
         snapshot.put_slice(_slice(node))
         snapshot.put_slice(_counters(node))
-    _fitting(snapshot, "n1", _UUID)
+    for node in ("n1", "n2"):
+        _fitting(snapshot, node, _UUID)
     assert known() == before
 
 
