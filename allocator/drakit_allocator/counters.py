@@ -222,6 +222,10 @@ class Consumers:
         self._masks = [_suffixes([by_amount[one] for one in sorted(by_amount)]) for by_amount in needing]
         self._known: dict[tuple[int, tuple[int, ...]], tuple[int, bool]] = {}
 
+    def levels(self, number: int) -> tuple[Sequence[int], Sequence[int]]:
+        """What devices need of a counter, least first; and for each the devices that need as much or more, then 0."""
+        return self._amounts[number], self._masks[number]
+
     def stopped(self, start: int, free: tuple[int, ...]) -> tuple[int, bool]:
         """The devices that need more than is free of some counter, from ``start`` on; and whether one is overdrawn.
 

@@ -57,6 +57,8 @@ def likeness(pools: Sequence[PoolView], interest: Interest, allocated: Allocated
         (pool,) = pools
         look = _look(pool, interest, node)
         return None if look is None else (look, _state(pool, allocated))
+    if not pools:
+        return ()
     looks = [_look(pool, interest, node) for pool in pools]
     if None in looks:
         return None

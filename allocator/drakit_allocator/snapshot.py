@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from drakit_allocator.answers import Answers
 from drakit_allocator.devices import PublishedSlice
 from drakit_allocator.features import Features
 from drakit_allocator.pools import SliceIndex
@@ -29,6 +30,7 @@ class Snapshot:
     ) -> None:
         self.features = features
         self.slices = SliceIndex(features)
+        self.answers = Answers()
         self.classes: dict[str, Object] = {}
         self._taint_rules: dict[str, Object] = {}
         for rule in taint_rules:

@@ -21,6 +21,7 @@ import msgspec
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.answers import Unknown
 from drakit_allocator.errors import AllocationAborted, AllocationError
 from drakit_allocator.explain import summary
 from drakit_allocator.features import Features
@@ -263,12 +264,14 @@ class DeviceSearch:
     ) -> Allocated | Rejection | None:
         """What the allocator finds; None when the devices changed while it was looking."""
         try:
-            search = pod.search(self._shared.node(node), Limits(deadline=deadline))
-            while (found := search.walk(_STEPS)) is None:
-                await self._pace.step()
-                if self._pace.gave_way and not self._shared.holds(basis, node):
-                    return None
-            solution = pod.conclude(search, found)
+            solution = pod.glance(self._shared.node(node))
+            if isinstance(solution, Unknown):
+                search = pod.search(self._shared.node(node), Limits(deadline=deadline))
+                while (found := search.walk(_STEPS)) is None:
+                    await self._pace.step()
+                    if self._pace.gave_way and not self._shared.holds(basis, node):
+                        return None
+                solution = pod.conclude(search, found)
             if solution is None:
                 return _NO_DEVICES
             return Allocated(solution.score(), [self._stamped(result) for result in solution.results()], basis)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import Demand, bits
+from drakit_allocator.columns import bits
+from drakit_allocator.search.demands import Demand
 from drakit_allocator.search.offers import Offers
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.propagation import ties_of
@@ -215,10 +216,11 @@ class _Totals:
 
     def __init__(self, board: Board) -> None:
         self.board = board
-        names = board.partitions.names
+        partitions = board.partitions
         self._counters: dict[Hashable, list[int]] = {}
-        for counter in board.partitions.levels:
-            self._counters.setdefault(names[counter], []).append(counter)
+        for counter in range(len(partitions.free)):
+            if partitions.levels(counter)[0]:
+                self._counters.setdefault(partitions.name(counter), []).append(counter)
         self._tables = {name: _by_amount(board, counters) for name, counters in self._counters.items()}
 
     def suffice(self, needs: Sequence[Need]) -> bool:
@@ -255,7 +257,7 @@ def _by_amount(board: Board, counters: Sequence[int]) -> list[tuple[int, int]]:
     for demand in board.demands:
         domain |= demand.domain
     for position in bits(domain):
-        amount = sum(drawn for counter, drawn in board.partitions.needs.get(position, ()) if counter in wanted)
+        amount = sum(drawn for counter, drawn in board.partitions.needs(position) if counter in wanted)
         masks[amount] = masks.get(amount, 0) | 1 << position
     return sorted(masks.items())
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.bounds import Bounds
-from drakit_allocator.search.demands import Demand, Item, bits
+from drakit_allocator.columns import bits
+from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest

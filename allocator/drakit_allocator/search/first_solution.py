@@ -11,7 +11,8 @@ from itertools import islice
 
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import Demand, Item, bits
+from drakit_allocator.columns import bits
+from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.feasibility import Feasibility
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-import msgspec
-
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.values import Column, Match, Value
@@ -84,7 +82,7 @@ class Kinds:
             return None
         device = board.device(position)
         used = tuple(sorted(board.situation.allocated.consumed(device.id).items()))
-        return msgspec.json.encode(device.content.spec.get("capacity")), used, board.charged >> position & 1
+        return device.content.traits.capacity.number, used, board.charged >> position & 1
 
 
 def _families(board: Board) -> dict[Column, Family]:

@@ -43,7 +43,7 @@ class Offers:
             for place, look in enumerate(part.looks):
                 amounts: dict[str, int] = {}
                 for counter, amount in part.draws[place]:
-                    name = partitions.names[part.counters[counter]]
+                    name = partitions.name(part.counters[counter])
                     amounts[name] = amounts.get(name, 0) + amount
                 for name in {*found, *amounts}:
                     known = found.setdefault(name, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import bits
+from drakit_allocator.columns import bits
 
 
 class Part:
@@ -88,13 +88,13 @@ def parts_of(board: Board, domain: int) -> list[Part]:
         parts.setdefault(leader_of(position), []).append(position)
     needs = board.partitions.needs
     return [
-        Part(part, sorted({counter for one in part for counter, _ in needs.get(one, ())})) for part in parts.values()
+        Part(part, sorted({counter for one in part for counter, _ in needs(one)})) for part in parts.values()
     ]
 
 
 def _bonds(board: Board, position: int) -> list[Hashable]:
     """What joins the device with others. Compatibility groups are looked at pool by pool."""
-    bonds: list[Hashable] = [counter for counter, _ in board.partitions.needs.get(position, ())]
-    if board.has_groups and position in board.partitions.needs:
+    bonds: list[Hashable] = [counter for counter, _ in board.partitions.needs(position)]
+    if board.has_groups and board.partitions.consumers >> position & 1:
         bonds.append(board.device(position).slice.pool)
     return bonds

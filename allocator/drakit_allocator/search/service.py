@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import bits
+from drakit_allocator.columns import bits
 from drakit_allocator.search.parts import Part
 
 Vector = tuple[int, ...]  # devices of each class of a part

@@ -13,7 +13,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import Item, bits
+from drakit_allocator.columns import bits
+from drakit_allocator.search.demands import Item
 from drakit_allocator.search.kinds import Family, Kinds
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.parts import Part, blocks, parts_of
@@ -52,7 +53,7 @@ class Structure:
         parts = parts_of(board, self.domain)
         self.lone = 0  # devices that are only there or not
         for part in parts:
-            if len(part.positions) == 1 and part.positions[0] not in board.partitions.needs:
+            if len(part.positions) == 1 and not board.partitions.consumers >> part.positions[0] & 1:
                 self.lone |= part.mask
         self.lone &= ~board.shareable
         self.joint = [part for part in parts if not part.mask & self.lone]
@@ -102,7 +103,7 @@ class Structure:
         names = {**names, **{key: ("inside", place) for place, key in enumerate(inside) if key not in names}}
         numbers: dict[int, int] = {}
         for position in part.positions:
-            draws = tuple((numbers.setdefault(one, len(numbers)), amount) for one, amount in needs.get(position, ()))
+            draws = tuple((numbers.setdefault(one, len(numbers)), amount) for one, amount in needs(position))
             part.tokens.append(self._id(self.kinds.token(position, draws, names)))
             part.draws.append(draws)
         self._describe_looks(part, names)
@@ -113,7 +114,7 @@ class Structure:
                 for token in dict.fromkeys(part.tokens)
             ]
         token: Hashable = (tuple(part.tokens), tuple(free[counter] for counter in part.counters))
-        if self.board.has_groups and part.positions[0] in needs:
+        if self.board.has_groups and self.board.partitions.consumers >> part.positions[0] & 1:
             token = (token, part.positions[0])  # what groups in use allow is not part of the description
         part.kind = self._id(token)
 

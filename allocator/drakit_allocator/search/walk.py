@@ -10,7 +10,8 @@ from __future__ import annotations
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import Demand, Item, bits
+from drakit_allocator.columns import bits
+from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.levels import Level, Outcome
 
 
