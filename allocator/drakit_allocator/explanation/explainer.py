@@ -1,0 +1,214 @@
+"""From claims and an inventory to an explanation, node by node, in a bounded time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from drakit_allocator.allocator import PodAllocation, Solution
+from drakit_allocator.candidates import Situation
+from drakit_allocator.devices import Device
+from drakit_allocator.errors import AllocationAborted, AllocationError
+from drakit_allocator.explanation.conflicts import Conflicts
+from drakit_allocator.explanation.inventory import Inventory
+from drakit_allocator.explanation.pools import pool_reasons
+from drakit_allocator.explanation.reasons import ClaimReason, Failure, MissingClass, ResultLimit, Tainted
+from drakit_allocator.explanation.remedies import remedies
+from drakit_allocator.explanation.report import (
+    ClaimExplanation,
+    Conflict,
+    Explanation,
+    GivenClaim,
+    GivenDevice,
+    NodeExplanation,
+    Outcome,
+    ReleaseClaims,
+)
+from drakit_allocator.explanation.requests import RequestStudy, network_devices, unreachable
+from drakit_allocator.explanation.trials import Bench, Clock, Trial
+from drakit_allocator.explanation.verdicts import Verdicts
+from drakit_allocator.nodes import Node
+from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
+from drakit_allocator.snapshot import Snapshot
+
+Object = Mapping[str, Any]
+# Told the number of nodes that are done, and of all.
+Progress = Callable[[int, int], None]
+
+DEFAULT_SECONDS = 20.0
+_SECONDS_PER_ATTEMPT = 10.0  # kube-scheduler's filter timeout
+# However many nodes there are, the first ones get this much each.
+_LEAST_SECONDS_PER_NODE = 1.0
+
+
+def explain(
+    claims: Sequence[Object],
+    nodes: Sequence[Object],
+    inventory: Inventory,
+    *,
+    seconds: float = DEFAULT_SECONDS,
+    progress: Progress | None = None,
+) -> Explanation:
+    """Why the claims of a pod, v1 objects with defaults, get no devices on any of the nodes; or that they do on one.
+
+    Claims that have an allocation must not be among ``claims``; those of ``inventory`` count. Asking the
+    allocator, and finding the reasons, take about ``seconds`` at most each; what is left out then is said in
+    ``unfinished``. Nothing is changed.
+    """
+    snapshot, allocated = inventory.snapshot(), inventory.allocated()
+    names = tuple(_claim_name(claim) for claim in claims)
+    if not nodes:
+        return Explanation(names, False, errors=(Failure("there are no nodes"),))
+    try:
+        pod = PodAllocation(claims, snapshot, allocated)
+    except AllocationError as error:
+        return Explanation(names, False, errors=_hopeless(claims, snapshot, error))
+    attempts = []
+    deadline = Clock(seconds)
+    for node in map(Node.of, nodes):
+        attempt = _attempt(pod, node, deadline)
+        if isinstance(attempt, Solution):
+            return Explanation(names, True, node.name, _given(pod.claims, attempt))
+        attempts.append((node, *attempt))
+    study = _Study(pod, inventory, Clock(seconds), network_devices(snapshot))
+    explained = []
+    for number, (node, outcome, message) in enumerate(attempts):
+        explained.append(study.node(node, outcome, message, len(attempts) - number))
+        if progress is not None:
+            progress(number + 1, len(attempts))
+    return _with_best(Explanation(names, False, nodes=tuple(explained)))
+
+
+def _attempt(pod: PodAllocation, node: Node, clock: Clock) -> Solution | tuple[Outcome, str]:
+    """What the allocator says."""
+    try:
+        solution = pod.on(node, clock.limits(_SECONDS_PER_ATTEMPT))
+    except AllocationAborted as error:
+        return "timeout", error.message
+    except AllocationError as error:
+        return "nodeError" if error.on_node else "error", error.message
+    return ("doesNotFit", "") if solution is None else solution
+
+
+def _with_best(explanation: Explanation) -> Explanation:
+    helpful = [node for node in explanation.nodes if node.remedies]
+    if not helpful:
+        return explanation
+    best = min(helpful, key=lambda node: min(map(_effort, node.remedies)))
+    return Explanation(
+        explanation.claims, False, nodes=explanation.nodes, best_node=best.node, best=(min(best.remedies, key=_effort),)
+    )
+
+
+def _effort(remedy: object) -> int:
+    return len(remedy.claims) if isinstance(remedy, ReleaseClaims) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Study:
+    """One pod's claims, to be explained on any number of nodes."""
+
+    pod: PodAllocation
+    inventory: Inventory
+    clock: Clock
+    network: list[Device]
+
+    def node(self, node: Node, outcome: Outcome, message: str, left: int) -> NodeExplanation:
+        """Why it does not fit on the node, which is one of ``left`` that share the time."""
+        remaining = max(0.0, self.clock.remaining)
+        if not remaining:
+            return NodeExplanation(node.name, outcome, message, unfinished=("everything about this node",))
+        clock = Clock(max(remaining / left, min(remaining, _LEAST_SECONDS_PER_NODE)))
+        try:
+            situation = self.pod.situation(node)
+        except AllocationError as error:
+            return NodeExplanation(node.name, outcome, error.message)
+        studies = self._studies(situation)
+        pools = pool_reasons(situation, self.inventory)
+        bench = Bench.of(node, self.inventory, (pool.id for pool in situation.pools), clock)
+        taints = [reason for study in studies.values() for reason in study.ruled_out if isinstance(reason, Tainted)]
+        conflicts = () if outcome == "timeout" else self._conflicts(studies, bench)
+        helpful = remedies([claim.claim for claim in self.pod.claims], bench, taints, pools)
+        return NodeExplanation(
+            node.name,
+            outcome,
+            message,
+            pools=tuple(pools),
+            claims=tuple(_claim(claim, studies) for claim in self.pod.claims),
+            limits=tuple(limit for claim in self.pod.claims if (limit := _limit(claim, studies)) is not None),
+            conflicts=conflicts,
+            remedies=tuple(helpful),
+            unfinished=("smaller conflicts and other remedies",) if clock.ran_out else (),
+        )
+
+    def _studies(self, situation: Situation) -> dict[Request, RequestStudy]:
+        verdicts, elsewhere = Verdicts(situation), unreachable(self.network, situation)
+        return {
+            request: RequestStudy(request, situation, verdicts, elsewhere)
+            for claim in self.pod.claims
+            for alternatives in claim.requests
+            for request in alternatives
+        }
+
+    def _conflicts(self, studies: Mapping[Request, RequestStudy], bench: Bench) -> tuple[Conflict, ...]:
+        trial = Trial(bench.node, self.pod.snapshot, self.pod.allocated, bench.clock)
+        conflicts = Conflicts(self.pod.claims, trial, lambda request: studies[request].usable)
+        return tuple(conflicts.described(one, bench) for one in conflicts.find())
+
+
+def _claim(claim: ClaimRequests, studies: Mapping[Request, RequestStudy]) -> ClaimExplanation:
+    requests = tuple(studies[request].report() for alternatives in claim.requests for request in alternatives)
+    return ClaimExplanation(claim.name, requests)
+
+
+def _limit(claim: ClaimRequests, studies: Mapping[Request, RequestStudy]) -> ResultLimit | None:
+    total = sum(
+        min(len(studies[one].wanted) if one.wants_all else one.count for one in alternatives)
+        for alternatives in claim.requests
+    )
+    return ResultLimit(claim.name, total, MAX_RESULTS) if total > MAX_RESULTS else None
+
+
+def _hopeless(claims: Sequence[Object], snapshot: Snapshot, error: AllocationError) -> tuple[ClaimReason, ...]:
+    """Claims that the allocator refuses before it looks at any node."""
+    missing = [
+        MissingClass(_claim_name(claim), name, wanted, tuple(sorted(snapshot.classes)))
+        for claim in claims
+        for name, wanted in _classes(claim)
+        if wanted and wanted not in snapshot.classes
+    ]
+    return tuple(missing) if missing else (Failure(error.message),)
+
+
+def _classes(claim: Object) -> list[tuple[str, str]]:
+    """(request, class) of a claim's requests and subrequests."""
+    found = []
+    for request in (claim["spec"].get("devices") or {}).get("requests") or ():
+        if (exactly := request.get("exactly")) is not None:
+            found.append((request["name"], exactly.get("deviceClassName") or ""))
+        found += [
+            (f"{request['name']}/{one['name']}", one.get("deviceClassName") or "")
+            for one in request.get("firstAvailable") or ()
+        ]
+    return found
+
+
+def _claim_name(claim: Object) -> str:
+    """As the allocator names the claims that it is asked about."""
+    metadata = claim.get("metadata") or {}
+    namespace, name = metadata.get("namespace"), metadata.get("name", "")
+    return f"{namespace}/{name}" if namespace else str(name)
+
+
+def _given(claims: Sequence[ClaimRequests], solution: Solution) -> tuple[GivenClaim, ...]:
+    return tuple(
+        GivenClaim(
+            claim.name,
+            tuple(
+                GivenDevice(one["request"], f"{one['driver']}/{one['pool']}/{one['device']}")
+                for one in result["devices"].get("results") or ()
+            ),
+        )
+        for claim, result in zip(claims, solution.results(), strict=True)
+    )

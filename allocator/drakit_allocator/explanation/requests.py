@@ -1,0 +1,114 @@
+"""What each request finds on a node when it is alone there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from drakit_allocator.candidates import Situation
+from drakit_allocator.devices import Device
+from drakit_allocator.errors import AllocationError
+from drakit_allocator.explanation.reasons import (
+    CapacityMissing,
+    CapacityRefused,
+    DeviceReason,
+    SelectorFalse,
+    WrongNode,
+)
+from drakit_allocator.explanation.report import RequestExplanation, RuledOut
+from drakit_allocator.explanation.verdicts import Verdicts, selection_text
+from drakit_allocator.nodes import Node, is_reachable
+from drakit_allocator.pools import PoolView
+from drakit_allocator.requests import Request
+from drakit_allocator.snapshot import Snapshot
+
+# A request for all devices does not want those; it fails on any other that it cannot have.
+_NOT_WANTED = (SelectorFalse, WrongNode, CapacityMissing)
+
+
+class RequestStudy:
+    """The verdicts on all devices for one request; ``elsewhere`` are devices for other nodes only."""
+
+    def __init__(
+        self, request: Request, situation: Situation, verdicts: Verdicts, elsewhere: Sequence[Device] = ()
+    ) -> None:
+        self.request = request
+        self.usable: list[Device] = []
+        self.ruled_out: dict[DeviceReason, list[Device]] = {}
+        for pool, device in _devices(situation):
+            self._add(device, verdicts.of(request, pool, device))
+        for device in elsewhere:
+            name, _, selector = device.node_selection()
+            self._add(device, verdicts.unselected(request, device) or WrongNode(selection_text(name, selector)))
+
+    def _add(self, device: Device, reason: DeviceReason | None) -> None:
+        if reason is None:
+            self.usable.append(device)
+        else:
+            self.ruled_out.setdefault(reason, []).append(device)
+
+    @property
+    def total(self) -> int:
+        """How many devices were looked at."""
+        return len(self.usable) + sum(map(len, self.ruled_out.values()))
+
+    @property
+    def wanted(self) -> list[Device]:
+        """The devices that a request for all of them must get."""
+        blocked = [device for reason, devices in self.ruled_out.items() if _is_wanted(reason) for device in devices]
+        return [*self.usable, *blocked]
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether as many devices can be used as it takes."""
+        if self.request.wants_all:
+            return bool(self.usable) and len(self.wanted) == len(self.usable)
+        return len(self.usable) >= self.request.count
+
+    def report(self) -> RequestExplanation:
+        """As part of an explanation."""
+        return RequestExplanation(
+            self.request.result_name,
+            None if self.request.wants_all else self.request.count,
+            self.total,
+            self.has_enough,
+            _names(self.usable),
+            tuple(RuledOut(reason, _names(devices)) for reason, devices in self.ruled_out.items()),
+        )
+
+
+def _is_wanted(reason: DeviceReason) -> bool:
+    return not isinstance(reason, _NOT_WANTED) and not (isinstance(reason, CapacityRefused) and not reason.message)
+
+
+def _names(devices: Iterable[Device]) -> tuple[str, ...]:
+    return tuple(device.name for device in devices)
+
+
+def _devices(situation: Situation) -> Iterable[tuple[PoolView, Device]]:
+    return ((pool, device) for pool in situation.pools for device in pool.devices)
+
+
+def network_devices(snapshot: Snapshot) -> list[Device]:
+    """Devices of slices that are for some nodes by their labels, or device by device; of the newest generations.
+
+    A device of another node's own slice is no candidate here by nature; one of these may be thought to be.
+    """
+    devices = [device for device in snapshot.slices.devices() if not device.slice.node_name]
+    newest: dict[tuple[str, str], int] = {}
+    for device in devices:
+        newest[device.slice.pool] = max(device.slice.generation, newest.get(device.slice.pool, 0))
+    return [device for device in devices if device.slice.generation == newest[device.slice.pool]]
+
+
+def unreachable(devices: Iterable[Device], situation: Situation) -> list[Device]:
+    """Those of the devices that the node does not see at all, because their slices are for other nodes."""
+    seen = {id(device) for _, device in _devices(situation)}
+    return [device for device in devices if id(device) not in seen and not _is_reachable(device, situation.node)]
+
+
+def _is_reachable(device: Device, node: Node) -> bool:
+    name, all_nodes, selector = device.node_selection()
+    try:
+        return is_reachable(node, name or "", all_nodes, selector)
+    except AllocationError:
+        return False

@@ -1,0 +1,170 @@
+"""An explanation as people read it in a terminal: by node and request, devices with one reason together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from drakit_allocator.explanation.phrases import (
+    category,
+    claim_text,
+    conflict_text,
+    joined,
+    particulars,
+    pool_text,
+    readings_text,
+    remedy_text,
+    some_of,
+)
+from drakit_allocator.explanation.reasons import DeviceReason, InUse, SelectorFalse
+from drakit_allocator.explanation.report import (
+    Conflict,
+    Explanation,
+    NodeExplanation,
+    RequestExplanation,
+    RuledOut,
+)
+
+_OUTCOMES = {
+    "doesNotFit": "does not fit",
+    "nodeError": "error on this node",
+    "error": "error",
+    "timeout": "no answer in time",
+    "fits": "fits",
+}
+# More nodes than these are told in one line for all that are alike.
+_NODES_IN_DETAIL = 3
+
+
+def explanation_text(explanation: Explanation, *, detailed: int = _NODES_IN_DETAIL) -> str:
+    """The whole explanation; of so many nodes at most with all details, the others by what they have in common."""
+    return "\n".join(_lines(explanation, detailed)) + "\n"
+
+
+def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
+    what = joined(explanation.claims) or "nothing"
+    if explanation.fits:
+        yield f"{what}: fits on {explanation.node}"
+        for given in explanation.given:
+            for one in given.devices:
+                yield f"  {given.claim} {one.request}: {one.device}"
+        return
+    number = len(explanation.nodes)
+    where = explanation.nodes[0].node if number == 1 else f"any of {number} nodes"
+    yield f"{what}: does not fit" if explanation.errors else f"{what}: does not fit on {where}"
+    yield from (f"  {claim_text(reason)}" for reason in explanation.errors)
+    for node in explanation.nodes[:detailed]:
+        yield ""
+        yield from _node(node)
+    yield from _others(explanation.nodes[detailed:])
+    if explanation.best and number > 1:
+        yield ""
+        yield f"Least that would help: {remedy_text(explanation.best[0])}; then it fits on {explanation.best_node}."
+
+
+def _others(nodes: Sequence[NodeExplanation]) -> Iterator[str]:
+    """One line for the nodes with the same numbers for each request."""
+    alike: dict[str, list[str]] = {}
+    for node in nodes:
+        alike.setdefault(_short(node), []).append(node.node)
+    for short, names in alike.items():
+        yield ""
+        yield f"{some_of(names)}: {short}"
+
+
+def _short(node: NodeExplanation) -> str:
+    lacking = [
+        f"request {request.request}: {len(request.usable)} of {request.devices} devices can be used, {_wanted(request)}"
+        for claim in node.claims
+        for request in claim.requests
+        if not request.enough
+    ]
+    multiple = len(node.claims) > 1
+    conflicts = [conflict_text(one, with_claims=multiple) for one in node.conflicts] if not lacking else []
+    return "; ".join([*lacking, *conflicts]) or node.message or _OUTCOMES[node.outcome]
+
+
+def _node(node: NodeExplanation) -> Iterator[str]:
+    yield f"{node.node}: {_OUTCOMES[node.outcome]}" + (f": {node.message}" if node.message else "")
+    yield from (f"  {pool_text(pool)}" for pool in node.pools)
+    yield from (f"  {claim_text(limit)}" for limit in node.limits)
+    for claim in node.claims:
+        if len(node.claims) > 1:
+            yield f"  claim {claim.claim}"
+        yield from chain.from_iterable(_request(request) for request in claim.requests)
+    yield from _conflicts(node)
+    for number, remedy in enumerate(node.remedies):
+        yield f"  {'would help' if number == 0 else '        or'}: {remedy_text(remedy)}"
+    if node.unfinished:
+        yield f"  not looked for, for want of time: {joined(node.unfinished)}"
+
+
+def _wanted(request: RequestExplanation) -> str:
+    return "all that match are wanted" if request.wanted is None else f"{request.wanted} wanted"
+
+
+def _request(request: RequestExplanation) -> Iterator[str]:
+    state = "enough alone" if request.enough else "not enough"
+    usable = f"{len(request.usable)} of {request.devices} devices can be used"
+    yield f"  request {request.request}: {_wanted(request)}, {usable}: {state}"
+    width = max((len(str(len(one.devices))) for one in request.ruled_out), default=1)
+    for lines in (_selectors(request.ruled_out), _other_reasons(request.ruled_out)):
+        for count, text in lines:
+            yield f"    {count:>{width}} {text}"
+    if request.usable and not request.enough:
+        yield f"    {len(request.usable):>{width}} can be used: {some_of(_short_names(request.usable))}"
+
+
+def _selectors(groups: Sequence[RuledOut]) -> Iterator[tuple[int | str, str]]:
+    """Devices that one condition of one selector rules out, with the values that they have."""
+    by_condition: dict[tuple[str, str, int, str], list[tuple[str, tuple[str, ...]]]] = {}
+    for group in groups:
+        if isinstance(reason := group.reason, SelectorFalse):
+            expression = " && ".join(one.expression for one in reason.failed)
+            read = dict.fromkeys(chain.from_iterable(one.read for one in reason.failed))
+            key = (reason.owner_kind, reason.owner, reason.number, expression)
+            by_condition.setdefault(key, []).append((readings_text(read), group.devices))
+    for (kind, owner, number, expression), values in by_condition.items():
+        devices = sum(len(names) for _, names in values)
+        yield devices, f"selector {number} of {kind} {owner} is false: {' '.join(expression.split())}"
+        for text, names in values:
+            yield "", f"  {text} ({_counted(names)})"
+
+
+def _other_reasons(groups: Sequence[RuledOut]) -> Iterator[tuple[int | str, str]]:
+    by_category: dict[str, list[tuple[DeviceReason, tuple[str, ...]]]] = {}
+    for group in groups:
+        if not isinstance(group.reason, SelectorFalse):
+            by_category.setdefault(category(group.reason), []).append((group.reason, group.devices))
+    for what, reasons in by_category.items():
+        yield sum(len(names) for _, names in reasons), what
+        for reason, names in reasons:
+            text = particulars(reason)
+            colon = "" if isinstance(reason, InUse) or not text else ":"
+            yield "", f"  {_counted(names)}{colon} {text}".rstrip()
+
+
+def _counted(names: Sequence[str]) -> str:
+    return some_of(_short_names(names))
+
+
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Without driver and pool, which most of the time are the same for all devices of a node."""
+    return [name.rpartition("/")[2] for name in names]
+
+
+def _conflicts(node: NodeExplanation) -> Iterator[str]:
+    """Conflicts that the requests alone do not tell already."""
+    enough = {(claim.claim, _parent(request)) for claim in node.claims for request in claim.requests if request.enough}
+    for conflict in node.conflicts:
+        if len(conflict.requests) == 1 and not conflict.constraints and not _is_enough(conflict, enough):
+            continue
+        yield f"  {conflict_text(conflict, with_claims=len(node.claims) > 1)}"
+
+
+def _parent(request: RequestExplanation) -> str:
+    return request.request.partition("/")[0]
+
+
+def _is_enough(conflict: Conflict, enough: set[tuple[str, str]]) -> bool:
+    return (conflict.requests[0].claim, conflict.requests[0].request) in enough
