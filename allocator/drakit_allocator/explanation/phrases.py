@@ -26,7 +26,6 @@ from drakit_allocator.explanation.reasons import (
     ResultLimit,
     SelectorFails,
     SelectorFalse,
-    ShortCounter,
     Tainted,
     WrongNode,
 )
@@ -35,6 +34,7 @@ from drakit_allocator.explanation.report import (
     CompletePool,
     Conflict,
     ConstraintName,
+    CounterName,
     ReleaseClaims,
     Remedy,
     RemoveTaint,
@@ -89,7 +89,7 @@ def particulars(reason: DeviceReason) -> str:
         case InUse():
             return f"by {joined(reason.holders)}" if any(reason.holders) else ""
         case CountersShort():
-            return "; ".join(map(_short_counter, reason.short))
+            return _short_counters(reason)
         case CounterOverdrawn():
             name = f"{reason.counter} of {reason.counter_set}"
             return f"{name} is overdrawn, which blocks the whole pool{_held(reason.holders)}"
@@ -117,9 +117,22 @@ def taint_text(key: str, value: str, effect: str) -> str:
     return f"{key}={value}:{effect}"
 
 
-def _short_counter(short: ShortCounter) -> str:
-    counter = f"{short.counter} of {short.counter_set}"
-    return f"{counter}: needs {short.needed}, free {short.free}{_held(short.holders)}"
+def _short_counters(reason: CountersShort) -> str:
+    """The first one, how many more there are, and who holds what all of them lack."""
+    first, more = reason.short[0], len(reason.short) - 1
+    text = f"{first.counter} of {first.counter_set}: needs {first.needed}, free {first.free}"
+    text += f", and {more} more counter{'' if more == 1 else 's'}" if more else ""
+    return text + _held(holder for short in reason.short for holder in short.holders)
+
+
+def short_counters(reason: CountersShort) -> list[str]:
+    """One line for each counter set and those who hold the same of it."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for one in reason.short:
+        lines.setdefault((one.counter_set, _held(one.holders)), []).append(
+            f"{one.counter} needs {one.needed}, free {one.free} of {one.total}"
+        )
+    return [f"{counter_set}: {'; '.join(counters)}{held}" for (counter_set, held), counters in lines.items()]
 
 
 def _held(holders: Iterable[Holder]) -> str:
@@ -180,9 +193,16 @@ def conflict_text(conflict: Conflict, *, with_claims: bool) -> str:
     for constraint in conflict.constraints:
         text += f"; {constraint_text(constraint)}"
     if conflict.counters:
-        names = some_of([f"{one.counter} of {one.counter_set}" for one in conflict.counters])
-        text += f"; too small: {names}"
+        text += f"; too small: {counters_text(conflict.counters)}"
     return text
+
+
+def counters_text(counters: Iterable[CounterName]) -> str:
+    """Counters by counter set."""
+    by_set: dict[str, list[str]] = {}
+    for one in counters:
+        by_set.setdefault(one.counter_set, []).append(one.counter)
+    return "; ".join(f"{some_of(names, 8)} of {counter_set}" for counter_set, names in by_set.items())
 
 
 def constraint_text(constraint: ConstraintName) -> str:

@@ -14,9 +14,10 @@ from drakit_allocator.explanation.phrases import (
     pool_text,
     readings_text,
     remedy_text,
+    short_counters,
     some_of,
 )
-from drakit_allocator.explanation.reasons import DeviceReason, InUse, SelectorFalse
+from drakit_allocator.explanation.reasons import CountersShort, DeviceReason, InUse, SelectorFalse
 from drakit_allocator.explanation.report import (
     Conflict,
     Explanation,
@@ -104,14 +105,19 @@ def _wanted(request: RequestExplanation) -> str:
 
 
 def _request(request: RequestExplanation) -> Iterator[str]:
+    """With what rules out the others, where they are missed."""
     state = "enough alone" if request.enough else "not enough"
     usable = f"{len(request.usable)} of {request.devices} devices can be used"
+    if not request.devices:
+        usable = "there are no devices for this node"
     yield f"  request {request.request}: {_wanted(request)}, {usable}: {state}"
+    if request.enough:
+        return
     width = max((len(str(len(one.devices))) for one in request.ruled_out), default=1)
     for lines in (_selectors(request.ruled_out), _other_reasons(request.ruled_out)):
         for count, text in lines:
             yield f"    {count:>{width}} {text}"
-    if request.usable and not request.enough:
+    if request.usable:
         yield f"    {len(request.usable):>{width}} can be used: {some_of(_short_names(request.usable))}"
 
 
@@ -139,6 +145,10 @@ def _other_reasons(groups: Sequence[RuledOut]) -> Iterator[tuple[int | str, str]
     for what, reasons in by_category.items():
         yield sum(len(names) for _, names in reasons), what
         for reason, names in reasons:
+            if isinstance(reason, CountersShort):
+                yield "", f"  {_counted(names)}"
+                yield from (("", f"    {line}") for line in short_counters(reason))
+                continue
             text = particulars(reason)
             colon = "" if isinstance(reason, InUse) or not text else ":"
             yield "", f"  {_counted(names)}{colon} {text}".rstrip()
