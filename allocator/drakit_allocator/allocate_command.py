@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from drakit_allocator.placement import Placed, Placement, Workload
     from drakit_api.features import FeatureGates
 
+    Object = dict[str, Any]
+
 
 class UnusableFiles(click.ClickException):
     """What is in the files cannot be used; nothing was allocated."""
@@ -151,7 +153,7 @@ def _allocate(
     _tell(manifests, objects if is_assumed else [])
     placing = placement.Placement(_inventory(manifests, gates), objects, timeout=timeout)
     placed = _place(workloads, placing)
-    explained = [_explained(one, manifests, gates, placing) for one in placed if not one.node] if explain else []
+    explained = [_explained(one, manifests, gates, objects) for one in placed if not one.node] if explain else []
     if output == "text":
         table = placement_report.table(placed, tells_why=not explain)
         click.echo("\n".join(filter(None, [table, *map(explanation_text, explained)])), nl=False)
@@ -172,7 +174,7 @@ def gates_of(emulated_version: str, feature_gates: str) -> FeatureGates:
         raise click.UsageError(str(error)) from error
 
 
-def _tell(manifests: Manifests, assumed: Sequence[dict[str, Any]]) -> None:
+def _tell(manifests: Manifests, assumed: Sequence[Object]) -> None:
     """What somebody who wonders about the result should know."""
     for name in manifests.replaced:
         click.echo(f"{name} replaces the one before it", err=True)
@@ -207,10 +209,13 @@ def _place(workloads: Sequence[Workload], placing: Placement) -> list[Placed]:
     return placed
 
 
-def _explained(one: Placed, manifests: Manifests, gates: FeatureGates, placing: Placement) -> Explanation:
+def _explained(one: Placed, manifests: Manifests, gates: FeatureGates, nodes: Sequence[Object]) -> Explanation:
     """Beside what is allocated in the end, which may be more than when it was this workload's turn."""
     from drakit_allocator.explanation import explain
+    from drakit_allocator.placement import split_nodes
     from drakit_allocator.waiting import Waiting
 
-    nodes, inventory = placing.candidates(one.workload), _inventory(manifests, gates)
-    return explain(one.workload.to_allocate, nodes, inventory, progress=Waiting(f"nodes for {one.workload.name}"))
+    candidates, excluded = split_nodes(one.workload, nodes)
+    progress = Waiting(f"nodes for {one.workload.name}")
+    inventory = _inventory(manifests, gates)
+    return explain(one.workload.to_allocate, candidates, inventory, excluded=excluded, progress=progress)

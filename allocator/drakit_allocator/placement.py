@@ -122,9 +122,7 @@ class Placement:
         """``timeout``: seconds that a search on one node may take."""
         self._inventory = inventory
         self._snapshot, self._allocated = inventory.snapshot(), inventory.allocated()
-        self._nodes = [(NodeInfo(node["metadata"]["name"]), Node.of(node), node) for node in nodes]
-        for info, _, node in self._nodes:
-            info.set_object(node)
+        self._nodes = nodes
         self._timeout = timeout
 
     def place(self, workload: Workload) -> Placed:
@@ -134,16 +132,13 @@ class Placement:
             pod = PodAllocation(to_allocate, self._snapshot, self._allocated)
         except AllocationError as error:
             return Placed(workload, (), refusals={"": error.message})
-        refusals: dict[str, str] = {}
-        for info, node, _ in self._nodes:
-            refusal = refused(workload, info)
-            if refusal is None:
-                outcome = self._on(pod, node)
-                if isinstance(outcome, Solution):
-                    self._record(workload, to_allocate, outcome)
-                    return Placed(workload, to_allocate, node.name)
-                refusal = outcome
-            refusals[node.name] = refusal
+        candidates, refusals = split_nodes(workload, self._nodes)
+        for node in map(Node.of, candidates):
+            outcome = self._on(pod, node)
+            if isinstance(outcome, Solution):
+                self._record(workload, to_allocate, outcome)
+                return Placed(workload, to_allocate, node.name)
+            refusals[node.name] = outcome
         return Placed(workload, (), refusals=refusals)
 
     def _on(self, pod: PodAllocation, node: Node) -> Solution | str:
@@ -161,9 +156,20 @@ class Placement:
                 claim["status"]["reservedFor"] = [user]
             self._allocated.add_claim(claim)
 
-    def candidates(self, workload: Workload) -> list[Object]:
-        """The nodes that the workload may run on as far as anything but devices is concerned."""
-        return [node for info, _, node in self._nodes if refused(workload, info) is None]
+
+def split_nodes(workload: Workload, nodes: Sequence[Object]) -> tuple[list[Object], dict[str, str]]:
+    """Nodes that the workload may run on as far as anything but devices is concerned, and why not on the others."""
+    candidates: list[Object] = []
+    excluded: dict[str, str] = {}
+    for node in nodes:
+        info = NodeInfo(node["metadata"]["name"])
+        info.set_object(node)
+        refusal = refused(workload, info)
+        if refusal is None:
+            candidates.append(node)
+        else:
+            excluded[info.name] = refusal
+    return candidates, excluded
 
 
 def refused(workload: Workload, node: NodeInfo) -> str | None:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from drakit_allocator.allocator import PodAllocation, Solution
 from drakit_allocator.candidates import Situation
 from drakit_allocator.devices import Device
@@ -18,6 +20,7 @@ from drakit_allocator.explanation.remedies import remedies
 from drakit_allocator.explanation.report import (
     ClaimExplanation,
     Conflict,
+    ExcludedNode,
     Explanation,
     GivenClaim,
     GivenDevice,
@@ -47,37 +50,35 @@ def explain(
     nodes: Sequence[Object],
     inventory: Inventory,
     *,
+    excluded: Mapping[str, str] | None = None,
     seconds: float = DEFAULT_SECONDS,
     progress: Progress | None = None,
 ) -> Explanation:
     """Why the claims of a pod, v1 objects with defaults, get no devices on any of the nodes; or that they do on one.
 
-    Claims that have an allocation must not be among ``claims``; those of ``inventory`` count. Asking the
+    Claims that have an allocation must not be among ``claims``; those of ``inventory`` count. ``excluded`` are nodes
+    that are out of the question for other reasons, with the reason. Asking the
     allocator, and finding the reasons, take about ``seconds`` at most each; what is left out then is said in
     ``unfinished``. Nothing is changed.
     """
-    snapshot, allocated = inventory.snapshot(), inventory.allocated()
-    names = tuple(_claim_name(claim) for claim in claims)
-    if not nodes:
-        return Explanation(names, False, errors=(Failure("there are no nodes"),))
+    snapshot, names = inventory.snapshot(), tuple(_claim_name(claim) for claim in claims)
+    elsewhere = tuple(ExcludedNode(*item) for item in (excluded or {}).items())
     try:
-        pod = PodAllocation(claims, snapshot, allocated)
+        pod = PodAllocation(claims, snapshot, inventory.allocated())
     except AllocationError as error:
-        return Explanation(names, False, errors=_hopeless(claims, snapshot, error))
-    attempts = []
-    deadline = Clock(seconds)
+        return Explanation(names, False, errors=_hopeless(claims, snapshot, error), excluded=elsewhere)
+    if not nodes:
+        nothing = Failure("there are no nodes" if not excluded else "no node may be used, whatever its devices")
+        return Explanation(names, False, errors=(nothing,), excluded=elsewhere)
+    attempts: list[tuple[Node, Outcome, str]] = []
+    clock = Clock(seconds)
     for node in map(Node.of, nodes):
-        attempt = _attempt(pod, node, deadline)
+        attempt = _attempt(pod, node, clock)
         if isinstance(attempt, Solution):
             return Explanation(names, True, node.name, _given(pod.claims, attempt))
         attempts.append((node, *attempt))
     study = _Study(pod, inventory, Clock(seconds), network_devices(snapshot))
-    explained = []
-    for number, (node, outcome, message) in enumerate(attempts):
-        explained.append(study.node(node, outcome, message, len(attempts) - number))
-        if progress is not None:
-            progress(number + 1, len(attempts))
-    return _with_best(Explanation(names, False, nodes=tuple(explained)))
+    return _with_best(Explanation(names, False, nodes=study.nodes(attempts, progress), excluded=elsewhere))
 
 
 def _attempt(pod: PodAllocation, node: Node, clock: Clock) -> Solution | tuple[Outcome, str]:
@@ -96,9 +97,7 @@ def _with_best(explanation: Explanation) -> Explanation:
     if not helpful:
         return explanation
     best = min(helpful, key=lambda node: min(map(_effort, node.remedies)))
-    return Explanation(
-        explanation.claims, False, nodes=explanation.nodes, best_node=best.node, best=(min(best.remedies, key=_effort),)
-    )
+    return msgspec.structs.replace(explanation, best_node=best.node, best=(min(best.remedies, key=_effort),))
 
 
 def _effort(remedy: object) -> int:
@@ -113,6 +112,17 @@ class _Study:
     inventory: Inventory
     clock: Clock
     network: list[Device]
+
+    def nodes(
+        self, attempts: Sequence[tuple[Node, Outcome, str]], progress: Progress | None
+    ) -> tuple[NodeExplanation, ...]:
+        """Why it does not fit on each of the nodes."""
+        explained = []
+        for number, attempt in enumerate(attempts):
+            explained.append(self.node(*attempt, len(attempts) - number))
+            if progress is not None:
+                progress(number + 1, len(attempts))
+        return tuple(explained)
 
     def node(self, node: Node, outcome: Outcome, message: str, left: int) -> NodeExplanation:
         """Why it does not fit on the node, which is one of ``left`` that share the time."""

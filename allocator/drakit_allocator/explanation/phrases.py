@@ -125,14 +125,18 @@ def _short_counters(reason: CountersShort) -> str:
     return text + _held(holder for short in reason.short for holder in short.holders)
 
 
-def short_counters(reason: CountersShort) -> list[str]:
-    """One line for each counter set and those who hold the same of it."""
-    lines: dict[tuple[str, str], list[str]] = {}
+def held_counter_sets(reason: CountersShort) -> tuple[str, ...]:
+    """The counter sets that lack something, each with those who hold it."""
+    sets: dict[str, list[Holder]] = {}
     for one in reason.short:
-        lines.setdefault((one.counter_set, _held(one.holders)), []).append(
-            f"{one.counter} needs {one.needed}, free {one.free} of {one.total}"
-        )
-    return [f"{counter_set}: {'; '.join(counters)}{held}" for (counter_set, held), counters in lines.items()]
+        sets.setdefault(one.counter_set, []).extend(one.holders)
+    return tuple(f"{counter_set}{_held(holders)}" for counter_set, holders in sets.items())
+
+
+def short_counters(reason: CountersShort) -> str:
+    """What is needed and what is left of each counter."""
+    needs = [f"{one.counter} {one.needed} (free {one.free} of {one.total})" for one in reason.short]
+    return f"needs {some_of(needs, 4)}"
 
 
 def _held(holders: Iterable[Holder]) -> str:

@@ -151,6 +151,13 @@ class GivenClaim(_Part, frozen=True):
     devices: tuple[GivenDevice, ...]
 
 
+class ExcludedNode(_Part, frozen=True):
+    """A node on which the claims were not tried, for reasons that have nothing to do with its devices."""
+
+    node: str
+    message: str
+
+
 class Explanation(_Part, frozen=True):
     """Why claims do not fit, or that they do: then there is a ``node`` and what they get there.
 
@@ -163,6 +170,7 @@ class Explanation(_Part, frozen=True):
     given: tuple[GivenClaim, ...] = ()
     errors: tuple[ClaimReason, ...] = ()
     nodes: tuple[NodeExplanation, ...] = ()
+    excluded: tuple[ExcludedNode, ...] = ()
     best_node: str = ""
     best: tuple[Remedy, ...] = ()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from drakit_allocator.explanation.phrases import (
     category,
     claim_text,
     conflict_text,
+    held_counter_sets,
     joined,
     particulars,
     pool_text,
@@ -35,6 +36,8 @@ _OUTCOMES = {
 }
 # More nodes than these are told in one line for all that are alike.
 _NODES_IN_DETAIL = 3
+# Of one kind of reason for one request.
+_LINES = 8
 
 
 def explanation_text(explanation: Explanation, *, detailed: int = _NODES_IN_DETAIL) -> str:
@@ -52,12 +55,13 @@ def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
         return
     number = len(explanation.nodes)
     where = explanation.nodes[0].node if number == 1 else f"any of {number} nodes"
-    yield f"{what}: does not fit" if explanation.errors else f"{what}: does not fit on {where}"
+    yield f"{what}: does not fit" + ("" if explanation.errors else f" on {where}")
     yield from (f"  {claim_text(reason)}" for reason in explanation.errors)
     for node in explanation.nodes[:detailed]:
         yield ""
         yield from _node(node)
     yield from _others(explanation.nodes[detailed:])
+    yield from _excluded(explanation)
     if explanation.best and number > 1:
         yield ""
         yield f"Least that would help: {remedy_text(explanation.best[0])}; then it fits on {explanation.best_node}."
@@ -71,6 +75,15 @@ def _others(nodes: Sequence[NodeExplanation]) -> Iterator[str]:
     for short, names in alike.items():
         yield ""
         yield f"{some_of(names)}: {short}"
+
+
+def _excluded(explanation: Explanation) -> Iterator[str]:
+    by_reason: dict[str, list[str]] = {}
+    for node in explanation.excluded:
+        by_reason.setdefault(node.message, []).append(node.node)
+    for message, names in by_reason.items():
+        yield ""
+        yield f"{some_of(names)}: not tried: {message}"
 
 
 def _short(node: NodeExplanation) -> str:
@@ -133,8 +146,7 @@ def _selectors(groups: Sequence[RuledOut]) -> Iterator[tuple[int | str, str]]:
     for (kind, owner, number, expression), values in by_condition.items():
         devices = sum(len(names) for _, names in values)
         yield devices, f"selector {number} of {kind} {owner} is false: {' '.join(expression.split())}"
-        for text, names in values:
-            yield "", f"  {text} ({_counted(names)})"
+        yield from _limited(f"{text} ({_counted(names)})" for text, names in values)
 
 
 def _other_reasons(groups: Sequence[RuledOut]) -> Iterator[tuple[int | str, str]]:
@@ -144,14 +156,36 @@ def _other_reasons(groups: Sequence[RuledOut]) -> Iterator[tuple[int | str, str]
             by_category.setdefault(category(group.reason), []).append((group.reason, group.devices))
     for what, reasons in by_category.items():
         yield sum(len(names) for _, names in reasons), what
-        for reason, names in reasons:
-            if isinstance(reason, CountersShort):
-                yield "", f"  {_counted(names)}"
-                yield from (("", f"    {line}") for line in short_counters(reason))
-                continue
-            text = particulars(reason)
-            colon = "" if isinstance(reason, InUse) or not text else ":"
-            yield "", f"  {_counted(names)}{colon} {text}".rstrip()
+        short = [(reason, names) for reason, names in reasons if isinstance(reason, CountersShort)]
+        yield from _limited(_counters(short))
+        yield from _limited(_named([one for one in reasons if not isinstance(one[0], CountersShort)]))
+
+
+def _limited(lines: Iterable[str]) -> Iterator[tuple[int | str, str]]:
+    """The first lines, and how many more there are."""
+    every = list(lines)
+    yield from (("", f"  {line}") for line in every[:_LINES])
+    if len(every) > _LINES:
+        yield "", f"  ... and {len(every) - _LINES} more"
+
+
+def _counters(groups: Iterable[tuple[CountersShort, tuple[str, ...]]]) -> Iterator[str]:
+    """One line for the devices that lack the same counter sets for the same claims, with the needs of the first."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    first: dict[tuple[str, ...], CountersShort] = {}
+    for reason, names in groups:
+        key = held_counter_sets(reason)
+        alike.setdefault(key, []).extend(names)
+        first.setdefault(key, reason)
+    for key, devices in alike.items():
+        yield f"{'; '.join(key)}: {_counted(devices)}; {_short_names(devices)[0]} {short_counters(first[key])}"
+
+
+def _named(reasons: Iterable[tuple[DeviceReason, tuple[str, ...]]]) -> Iterator[str]:
+    for reason, names in reasons:
+        text = particulars(reason)
+        colon = "" if isinstance(reason, InUse) or not text else ":"
+        yield f"{_counted(names)}{colon} {text}".rstrip()
 
 
 def _counted(names: Sequence[str]) -> str:
