@@ -38,7 +38,7 @@ def explain() -> None:
 
 def _options(command: F) -> F:
     """Shared by both commands."""
-    for decorate in (
+    options = (
         click.option("-n", "--namespace", help="Of the claim or pod. [default: that of the context, or default]"),
         click.option(
             "--kubeconfig", type=click.Path(dir_okay=False), help="Default: $KUBECONFIG, then ~/.kube/config."
@@ -49,7 +49,8 @@ def _options(command: F) -> F:
         click.option("--emulated-version", metavar="V", help="Version of its scheduler. [default: the server's]"),
         click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True),
         click.option("--timeout", type=click.FloatRange(min=0.1), default=20.0, show_default=True, help="Seconds."),
-    ):
+    )
+    for decorate in reversed(options):
         command = decorate(command)
     return command
 
@@ -105,6 +106,8 @@ def _run(explaining: _Explaining, options: Options) -> None:
         click.echo(json.dumps(explanation_json(explanation), indent=2, ensure_ascii=False))
     else:
         click.echo(explanation_text(explanation, detailed=len(options["nodes"]) or 3), nl=False)
+        if explanation.fits:
+            click.echo("Its devices are free: if it waits, the events of its pod say for what (kubectl describe pod).")
 
 
 async def _connected(explaining: _Explaining, options: Options) -> Explanation:

@@ -42,14 +42,10 @@ class LiveObjects:
 
     def claim(self, namespace: str, name: str) -> Object:
         """A claim. Raises ``ClusterError`` that names those that there are."""
-        in_namespace = {
-            one["metadata"]["name"]: one for one in self.claims if one["metadata"]["namespace"] == namespace
-        }
-        if name in in_namespace:
-            return in_namespace[name]
-        there = (
-            f"there are {', '.join(sorted(in_namespace)[:10])}" if in_namespace else "there is none; -n names another"
-        )
+        there = {one["metadata"]["name"]: one for one in self.claims if one["metadata"]["namespace"] == namespace}
+        if name in there:
+            return there[name]
+        hint = f"there are {', '.join(sorted(there)[:10])}" if there else "there is none; -n names another"
         raise ClusterError(f"there is no ResourceClaim {name} in namespace {namespace}; {hint}")
 
 
