@@ -177,5 +177,5 @@ class Explanation(_Part, frozen=True):
 
 def explanation_json(explanation: Explanation) -> dict[str, Any]:
     """The stable JSON form."""
-    plain: dict[str, Any] = msgspec.to_builtins(explanation)
+    plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(explanation))
     return plain
