@@ -14,13 +14,16 @@ from typing import Any
 from drakit_allocator.attributes import Value, is_unknown
 from drakit_allocator.devices import Device
 from drakit_allocator.errors import AllocationError
+from drakit_allocator.explanation.inventory import Object, pool_of
 from drakit_allocator.explanation.minimal import irreducible, smallest
 from drakit_allocator.explanation.report import AttributeValues, Conflict, ConstraintName, CounterName, RequestName
-from drakit_allocator.explanation.trials import Bench, Trial
+from drakit_allocator.explanation.trials import Bench, Trial, changed
 from drakit_allocator.requests import ClaimRequests, Request
 
 Usable = Callable[[Request], Sequence[Device]]
 _PLENTY = "1E"
+# Sets of one size that are tried for want of a better idea.
+_CHEAP = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class Conflicts:
         alone = [[member] for member in members if member.is_request and self._is_infeasible([member])]
         if alone or not members:
             return alone
-        return [smallest(members, self._is_infeasible)]
+        return [smallest(members, self._is_infeasible, _CHEAP)]
 
     def _is_infeasible(self, members: Sequence[Member]) -> bool | None:
         fits = self._trial.fits(reduced(self._claims, members))
@@ -153,10 +156,14 @@ def _text(value: Any) -> str:
 
 def _counters(bench: Bench, claims: Sequence[dict[str, Any]]) -> tuple[CounterName, ...]:
     """The counters that, if they were large enough, would make the claims fit; none if other things are in the way."""
-    every = bench.counters()
+    every, trial = bench.counters(), bench.trial()
+    sources = [one for one in bench.inventory.slices if one["spec"].get("sharedCounters")]
 
     def suffices(raised: Sequence[tuple[Any, str, str]]) -> bool | None:
-        return bench.trial(lambda spec: _raise(spec, frozenset(raised))).fits(claims)
+        names = frozenset(raised)
+        for one in sources:
+            trial.snapshot.put_slice(_with_plenty(one, names))
+        return trial.fits(claims)
 
     if not every or not suffices(every):
         return ()
@@ -166,9 +173,16 @@ def _counters(bench: Bench, claims: Sequence[dict[str, Any]]) -> tuple[CounterNa
     return tuple(CounterName("/".join(pool), counter_set, counter) for pool, counter_set, counter in found)
 
 
-def _raise(spec: dict[str, Any], raised: frozenset[tuple[Any, str, str]]) -> None:
-    pool = (spec["driver"], spec["pool"]["name"])
-    for counter_set in spec.get("sharedCounters") or ():
-        for name, counter in (counter_set.get("counters") or {}).items():
-            if (pool, counter_set["name"], name) in raised:
-                counter["value"] = _PLENTY
+def _with_plenty(resource_slice: Object, raised: frozenset[tuple[Any, str, str]]) -> Object:
+    pool, spec = pool_of(resource_slice), resource_slice["spec"]
+    sets = [
+        {
+            **counter_set,
+            "counters": {
+                name: {"value": _PLENTY} if (pool, counter_set["name"], name) in raised else counter
+                for name, counter in (counter_set.get("counters") or {}).items()
+            },
+        }
+        for counter_set in spec["sharedCounters"]
+    ]
+    return changed(resource_slice, {**spec, "sharedCounters": sets})

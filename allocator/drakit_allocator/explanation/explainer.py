@@ -12,7 +12,7 @@ from drakit_allocator.allocator import PodAllocation, Solution
 from drakit_allocator.candidates import Situation
 from drakit_allocator.devices import Device
 from drakit_allocator.errors import AllocationAborted, AllocationError
-from drakit_allocator.explanation.conflicts import Conflicts
+from drakit_allocator.explanation.conflicts import Conflicts, Member
 from drakit_allocator.explanation.inventory import Inventory
 from drakit_allocator.explanation.pools import pool_reasons
 from drakit_allocator.explanation.reasons import ClaimReason, Failure, MissingClass, ResultLimit, Tainted
@@ -164,7 +164,16 @@ class _Study:
     def _conflicts(self, studies: Mapping[Request, RequestStudy], bench: Bench) -> tuple[Conflict, ...]:
         trial = Trial(bench.node, self.pod.snapshot, self.pod.allocated, bench.clock)
         conflicts = Conflicts(self.pod.claims, trial, lambda request: studies[request].usable)
-        return tuple(conflicts.described(one, bench) for one in conflicts.find())
+
+        def has_enough(member: Member) -> bool:
+            alternatives = self.pod.claims[member.claim].requests[member.position] if member.is_request else []
+            return not alternatives or any(studies[request].has_enough for request in alternatives)
+
+        return tuple(
+            # A request that finds too few devices by itself has said what it lacks.
+            conflicts.described(one, bench if all(map(has_enough, one)) else None)
+            for one in conflicts.find()
+        )
 
 
 def _claim(claim: ClaimRequests, studies: Mapping[Request, RequestStudy]) -> ClaimExplanation:

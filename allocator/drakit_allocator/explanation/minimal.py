@@ -15,22 +15,20 @@ _Member = TypeVar("_Member")
 # Whether it holds for some of the members; None: not known, for want of time.
 Question = Callable[[Sequence[_Member]], bool | None]
 
-# Sets of each size that are tried one by one before the members are dropped one by one instead.
-_CHEAP = 150
 
-
-def smallest(members: Sequence[_Member], holds: Question[_Member]) -> list[_Member]:
-    """A smallest set where there are few sets to try, else one from which nothing can be dropped.
+def smallest(members: Sequence[_Member], holds: Question[_Member], cheap: int) -> list[_Member]:
+    """A set from which nothing can be dropped; a smallest one as far as that takes ``cheap`` questions for each size.
 
     It must hold for all ``members`` together.
     """
-    for size in range(1, len(members)):
-        if math.comb(len(members), size) > _CHEAP:
+    found = irreducible(members, holds)
+    for size in range(1, len(found)):
+        if math.comb(len(members), size) > cheap:
             break
         for some in combinations(members, size):
             if holds(some):
                 return irreducible(some, holds)
-    return irreducible(members, holds)
+    return found
 
 
 def irreducible(members: Sequence[_Member], holds: Question[_Member]) -> list[_Member]:

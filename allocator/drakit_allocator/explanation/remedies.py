@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from drakit_allocator.explanation.inventory import Object, claim_name
 from drakit_allocator.explanation.minimal import smallest
 from drakit_allocator.explanation.reasons import PoolIncomplete, PoolInvalid, PoolReason, Tainted
 from drakit_allocator.explanation.report import CompletePool, ReleaseClaims, Remedy, RemoveTaint, RepairPool
 from drakit_allocator.explanation.trials import Bench
+
+# Sets of claims of one size that are tried for want of a better idea; one takes about a millisecond.
+_CHEAP = 1500
 
 
 def remedies(
@@ -32,9 +34,10 @@ def _of_pool(claims: Sequence[Object], bench: Bench, pool: PoolReason) -> Remedy
     return None
 
 
-def _complete(spec: dict[str, Any], pool: PoolIncomplete) -> None:
-    if _pool_name(spec) == pool.pool and spec["pool"].get("generation", 0) == pool.generation:
-        spec["pool"]["resourceSliceCount"] = len(pool.slices)
+def _complete(spec: Object, pool: PoolIncomplete) -> Object:
+    if _pool_name(spec) != pool.pool or spec["pool"].get("generation", 0) != pool.generation:
+        return spec
+    return {**spec, "pool": {**spec["pool"], "resourceSliceCount": len(pool.slices)}}
 
 
 def _pool_name(spec: Object) -> str:
@@ -47,9 +50,14 @@ def _of_taints(claims: Sequence[Object], bench: Bench, taints: Iterable[Tainted]
 
 
 def _without_taint(bench: Bench, taint: RemoveTaint, claims: Sequence[Object]) -> bool | None:
-    def remove(spec: dict[str, Any]) -> None:
-        for device in spec.get("devices") or ():
-            device["taints"] = [one for one in device.get("taints") or () if not _is(one, taint)]
+    def remove(spec: Object) -> Object:
+        devices = [
+            {**device, "taints": [one for one in device["taints"] if not _is(one, taint)]}
+            if device.get("taints")
+            else device
+            for device in spec.get("devices") or ()
+        ]
+        return {**spec, "devices": devices}
 
     rules = tuple(rule for rule in bench.inventory.taint_rules if not _is(rule["spec"].get("taint") or {}, taint))
     return bench.trial(remove, taint_rules=rules).fits(claims)
@@ -81,4 +89,4 @@ def _release(claims: Sequence[Object], bench: Bench) -> ReleaseClaims | None:
     everything = range(len(held))
     if not held or not suffices(everything):
         return None
-    return ReleaseClaims(tuple(claim_name(held[number]) for number in smallest(everything, suffices)))
+    return ReleaseClaims(tuple(claim_name(held[number]) for number in smallest(everything, suffices, _CHEAP)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -87,11 +86,12 @@ class Bench:
         )
         return Bench(node, replace(inventory, slices=slices, claims=claims), clock)
 
-    def trial(self, change: Callable[[dict[str, Any]], None] | None = None, **different: Any) -> Trial:
-        """The node with each slice changed by ``change``, or with other fields of the inventory."""
+    def trial(self, change: Callable[[Object], Object] | None = None, **different: Any) -> Trial:
+        """The node with what ``change`` makes of the spec of each slice, or with other fields of the inventory."""
         inventory = replace(self.inventory, **different)
         if change is not None:
-            inventory = replace(inventory, slices=tuple(_changed(one, change) for one in inventory.slices))
+            slices = tuple(changed(one, change(one["spec"])) for one in inventory.slices)
+            inventory = replace(inventory, slices=slices)
         return Trial(self.node, inventory.snapshot(), inventory.allocated(), self.clock)
 
     def counters(self) -> list[tuple[PoolID, str, str]]:
@@ -111,7 +111,7 @@ def _results(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return results
 
 
-def _changed(resource_slice: Object, change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
-    copied: dict[str, Any] = copy.deepcopy(dict(resource_slice))
-    change(copied["spec"])
-    return copied
+def changed(resource_slice: Object, spec: Object) -> Object:
+    """The slice with another spec, and without the version by which it would be taken for the same."""
+    metadata = {key: value for key, value in resource_slice["metadata"].items() if key != "resourceVersion"}
+    return {**resource_slice, "metadata": metadata, "spec": spec}
