@@ -58,6 +58,27 @@ class Inventory:
             found.setdefault(pool_of(one), []).append(one)
         return found
 
+    @cached_property
+    def claims_by_pool(self) -> Mapping[PoolID, list[Object]]:
+        """The claims that hold devices of each pool."""
+        found: dict[PoolID, list[Object]] = {}
+        for claim in self.claims:
+            for pool in dict.fromkeys((result["driver"], result["pool"]) for result in results_of(claim)):
+                found.setdefault(pool, []).append(claim)
+        return found
+
+    @cached_property
+    def _pools_by_node(self) -> Mapping[str, list[PoolID]]:
+        """Under "" those with slices that are not for a single node."""
+        found: dict[str, dict[PoolID, None]] = {}
+        for one in self.slices:
+            found.setdefault(one["spec"].get("nodeName") or "", {})[pool_of(one)] = None
+        return {name: list(pools) for name, pools in found.items()}
+
+    def pools_near(self, node_name: str) -> list[PoolID]:
+        """Pools with slices that may be for the node."""
+        return list(dict.fromkeys([*self._pools_by_node.get(node_name, ()), *self._pools_by_node.get("", ())]))
+
     def newest(self, pool: PoolID) -> list[Object]:
         """The slices of a pool's newest generation, by name."""
         slices = self.slices_by_pool.get(pool, [])

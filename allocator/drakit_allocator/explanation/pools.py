@@ -37,10 +37,10 @@ def _incomplete(pool: PoolID, inventory: Inventory, node: Node) -> PoolIncomplet
 
 
 def _hidden(seen: frozenset[PoolID], inventory: Inventory, situation: Situation) -> Iterator[PoolHidden]:
-    for pool, slices in inventory.slices_by_pool.items():
+    for pool in inventory.pools_near(situation.node.name):
         if pool in seen:
             continue
-        visible = [one for one in slices if _targets(one["spec"], situation.node)]
+        visible = [one for one in inventory.slices_by_pool[pool] if _targets(one["spec"], situation.node)]
         if visible:
             newest = generation_of(inventory.newest(pool)[0])
             message = _why_hidden(visible[0]["spec"], newest, situation.features)

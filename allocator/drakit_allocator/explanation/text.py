@@ -87,6 +87,8 @@ def _excluded(explanation: Explanation) -> Iterator[str]:
 
 
 def _short(node: NodeExplanation) -> str:
+    if node.unfinished and not node.claims:
+        return f"{_OUTCOMES[node.outcome]}; why was not looked for, for want of time"
     lacking = [
         f"request {request.request}: {len(request.usable)} of {request.devices} devices can be used, {_wanted(request)}"
         for claim in node.claims

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -77,13 +77,11 @@ class Bench:
     @staticmethod
     def of(node: Node, inventory: Inventory, pools: Iterable[PoolID], clock: Clock) -> Bench:
         """With the slices of these pools alone, and the claims that hold devices of them."""
-        visible = frozenset(pools)
+        visible = list(pools)
         slices = tuple(one for pool in visible for one in inventory.slices_by_pool.get(pool, ()))
-        claims = tuple(
-            claim
-            for claim in inventory.claims
-            if any((result["driver"], result["pool"]) in visible for result in _results(claim))
-        )
+        holding = [claim for pool in visible for claim in inventory.claims_by_pool.get(pool, ())]
+        # Claims are dicts, which may hold devices of several pools.
+        claims = tuple({id(claim): claim for claim in holding}.values())
         return Bench(node, replace(inventory, slices=slices, claims=claims), clock)
 
     def trial(self, change: Callable[[Object], Object] | None = None, **different: Any) -> Trial:
@@ -104,11 +102,6 @@ class Bench:
                 for counter in counter_set.get("counters") or ()
             )
         )
-
-
-def _results(claim: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    results: list[Mapping[str, Any]] = claim["status"]["allocation"]["devices"]["results"]
-    return results
 
 
 def changed(resource_slice: Object, spec: Object) -> Object:
