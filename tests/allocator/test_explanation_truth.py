@@ -14,7 +14,6 @@ from drakit_allocator.features import Features
 from tests.allocator.explanation_checker import DRIVER, SELECTORS, Json, Judge, Objects
 
 _NODES = ("node-1", "node-2")
-_COUNTERS = {name: {"value": "4"} for name in "ab"}
 _FEATURES = Features.all()
 
 
@@ -56,7 +55,7 @@ def _named(*names: str) -> Json:
 def _pools(random: Random) -> list[Json]:
     """A pool of the first node with counters, perhaps broken, and perhaps one on the network."""
     devices = [_device(random, number, draws=True) for number in range(random.randint(2, 6))]
-    sets = [{"name": name, "counters": _COUNTERS} for name in ("s0", "s1")]
+    sets = [{"name": name, "counters": {counter: {"value": "4"} for counter in "ab"}} for name in ("s0", "s1")]
     count = random.choice([2, 2, 2, 2, 2, 3])
     local = {"nodeName": "node-1"}
     if random.random() < 0.04:
