@@ -32,12 +32,15 @@ def smallest(members: Sequence[_Member], holds: Question[_Member], cheap: int) -
 
 
 def irreducible(members: Sequence[_Member], holds: Question[_Member]) -> list[_Member]:
-    """A set from which no single member can be dropped. It must hold for all ``members`` together."""
+    """A set from which no single member can be dropped, rather of the first ones than of the last.
+
+    It must hold for all ``members`` together.
+    """
     kept = list(members)
     dropped = True
     while dropped:  # Once more after a change: what was kept may be dispensable now, if larger sets are not always so.
         dropped = False
-        for member in list(kept):
+        for member in reversed(kept):
             rest = [other for other in kept if other != member]
             if rest and holds(rest):
                 kept, dropped = rest, True
