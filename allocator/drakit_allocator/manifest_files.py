@@ -80,7 +80,9 @@ def read_manifests(paths: Sequence[str], gates: FeatureGates) -> Manifests:
 def _take(document: Document, manifests: Manifests, gates: FeatureGates, now: str) -> None:
     kind, api_version = document.content.get("kind"), document.content.get("apiVersion")
     if not isinstance(kind, str) or not isinstance(api_version, str):
-        raise ManifestError(["apiVersion and kind: required"])
+        is_layout = "devices" in document.content or "sharedCounters" in document.content
+        hint = "; a layout becomes ResourceSlices with drakit driver slices layout FILE" if is_layout else ""
+        raise ManifestError([f"apiVersion and kind: required{hint}"])
     group, _, version = api_version.rpartition("/")
     if group == _GROUP and kind in _PLURALS:
         obj = _resource(kind, version, document.content, gates, now)
@@ -107,7 +109,7 @@ def _resource(kind: str, version: str, content: Object, gates: FeatureGates, now
         if version not in known:
             raise ManifestError([f"{kind} in {_GROUP}/{version}: versions of it are {', '.join(known)}"])
         if kind == "ResourceSlice" and gates.enabled("DRAResourceSliceMixins"):
-            content = _without_mixins(content)
+            content, version = _without_mixins(content, version)
         obj = conversion.to_v1(kind, decoding.decode(kind, content, version), version)
     except (DecodeError, PoolError) as error:
         hint = "; mixins need --feature-gates DRAResourceSliceMixins=true" if "mixins" in str(error) else ""
@@ -117,21 +119,23 @@ def _resource(kind: str, version: str, content: Object, gates: FeatureGates, now
     return obj
 
 
-def _without_mixins(content: Object) -> Object:
-    """A slice with its mixins applied; as it is if it has none. Raises ``PoolError``."""
+def _without_mixins(content: Object, version: str) -> tuple[Object, str]:
+    """A slice with its mixins applied, then in v1; as it is if it has none. Raises ``PoolError``."""
     spec = content.get("spec")
     if not isinstance(spec, dict):
-        return content
+        return content, version
     has_includes = any(
         isinstance(entry, dict) and "includes" in entry | (entry.get("basic") or {})
         for member in ("devices", "sharedCounters")
         for entry in spec.get(member) or ()
     )
     if "mixins" not in spec and not has_includes:
-        return content
+        return content, version
     flat = mixins.flatten(spec)
     kept = {key: value for key, value in spec.items() if key not in ("mixins", "devices", "sharedCounters")}
-    return {**content, "spec": {**kept, "sharedCounters": flat.shared_counters, "devices": flat.devices}}
+    members = {"sharedCounters": flat.shared_counters, "devices": flat.devices}
+    kept |= {member: entries for member, entries in members.items() if entries}
+    return {**content, "apiVersion": f"{_GROUP}/v1", "spec": kept}, "v1"
 
 
 def _name(kind: str, obj: Object, manifests: Manifests) -> None:
