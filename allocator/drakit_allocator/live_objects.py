@@ -6,11 +6,12 @@ A cluster may be older than v1 of resource.k8s.io; then its newest version is re
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from drakit_api import conversion, mixins
-from drakit_api.features import FeatureGateError, FeatureGates
+from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED, FeatureGates
 from drakit_client.connection import Connection
 from drakit_client.errors import UNREACHABLE, ApiError, NotFound
 from drakit_client.resources import (
@@ -24,6 +25,8 @@ from drakit_client.resources import (
 )
 
 Object = dict[str, Any]
+
+_VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)")
 
 
 class ClusterError(Exception):
@@ -79,11 +82,16 @@ async def server_version(connection: Connection) -> str:
         told = await connection.json("GET", "/version")
     except (ApiError, *UNREACHABLE) as error:
         raise ClusterError(f"{connection.server}: {_reason(error)}; name another cluster with --kubeconfig") from error
-    version = ".".join(str(told.get("gitVersion", "")).removeprefix("v").split(".")[:2])
-    try:
-        return FeatureGates(version).emulated_version
-    except FeatureGateError:
-        return FeatureGates().emulated_version
+    found = _VERSION.match(str(told.get("gitVersion", "")))
+    if found is None:
+        return NEWEST_EMULATED
+    versions = ((int(found[1]), int(found[2])), _numbers(OLDEST_EMULATED), _numbers(NEWEST_EMULATED))
+    return ".".join(map(str, sorted(versions)[1]))
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    major, minor = map(int, version.split("."))
+    return major, minor
 
 
 async def _converted(connection: Connection, resource: Resource, *, is_optional: bool = False) -> list[Object]:
