@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from drakit_allocator.allocator import PodAllocation, Solution
-from drakit_allocator.errors import AllocationAborted, AllocationError
+from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.inventory import Inventory
 from drakit_allocator.explanation.summary import summary
 from drakit_allocator.manifest_documents import ManifestError
@@ -134,19 +134,19 @@ class Placement:
             return Placed(workload, (), refusals={"": error.message})
         candidates, refusals = split_nodes(workload, self._nodes)
         for node in map(Node.of, candidates):
-            outcome = self._on(pod, node)
-            if isinstance(outcome, Solution):
-                self._record(workload, to_allocate, outcome)
+            limits = Limits(None if self._timeout is None else time.monotonic() + self._timeout)
+            try:
+                solution = pod.on(node, limits)
+            except AllocationError as error:
+                refusals[node.name] = error.message
+                if error.on_node:
+                    continue
+                break  # As in a scheduler, whose attempt this ends.
+            if solution is not None:
+                self._record(workload, to_allocate, solution)
                 return Placed(workload, to_allocate, node.name)
-            refusals[node.name] = outcome
+            refusals[node.name] = summary(pod, node)
         return Placed(workload, (), refusals=refusals)
-
-    def _on(self, pod: PodAllocation, node: Node) -> Solution | str:
-        limits = Limits(None if self._timeout is None else time.monotonic() + self._timeout)
-        try:
-            return pod.on(node, limits) or summary(pod, node)
-        except (AllocationError, AllocationAborted) as error:
-            return error.message
 
     def _record(self, workload: Workload, claims: Iterable[Object], solution: Solution) -> None:
         for claim, allocation in zip(claims, solution.results(), strict=True):

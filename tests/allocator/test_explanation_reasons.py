@@ -453,6 +453,45 @@ def test_alternatives_are_told_one_by_one() -> None:
     assert node["conflicts"] == [{"requests": [{"claim": "default/new", "request": "r"}]}]
 
 
+def test_devices_of_other_compatibility_groups_cannot_be_had() -> None:
+    def draws(group: str) -> Json:
+        counters = {"memory": {"value": "1"}}
+        return {"consumesCounters": [{"counterSet": "gpu-0", "counters": counters, "compatibilityGroups": [group]}]}
+
+    devices = [{"name": "mig", **draws("mig")}, {"name": "vgpu", **draws("vgpu")}]
+    slices = [_slice("a", 2, sharedCounters=_COUNTERS), _slice("b", 2, devices=devices)]
+    node, text = _explain(slices, _request(), held=[_held("first", "mig")], features=Features.all())
+    assert _reason(node, 1) == {
+        "kind": "compatibilityGroups",
+        "pool": f"{_DRIVER}/pool",
+        "counterSet": "gpu-0",
+        "groups": ["vgpu"],
+        "holders": ["team/first"],
+    }
+    assert "vgpu: groups vgpu on gpu-0, which team/first uses with others\n" in text
+
+
+def test_an_error_on_one_node_ends_the_attempt_for_all() -> None:
+    nodes = [{"metadata": {"name": f"node-{number}"}} for number in (1, 2)]
+    slices = [
+        _slice("s1", pool="pool-1", devices=[{"name": "d"}]),
+        _slice("s2", pool="pool-2", nodeName="node-2", devices=[{"name": "d", **_attributes(profile="large")}]),
+    ]
+    inventory = Inventory.of(Features(), slices=slices, classes=_CLASSES)
+    explanation = explain([_claim(_request("r", _PROFILE))], nodes, inventory)
+    assert [node.outcome for node in explanation.nodes] == ["error", "fits"]
+    assert explanation_text(explanation) == textwrap.dedent(f"""\
+        default/new: does not fit on any node: an error on one node ends the attempt to allocate
+
+        node-1: error: {explanation.nodes[0].message}
+          request r: 1 wanted, 0 of 1 devices can be used: not enough
+            1 fail a selector
+                d: no such key: profile: profile is not set
+
+        node-2: fits
+        """)
+
+
 def test_a_class_that_does_not_exist_holds_on_every_node() -> None:
     said, text = _explain([_slice(devices=[{"name": "d"}])], _request(deviceClassName="tpu"))
     missing = {"kind": "missingClass", "claim": "default/new", "request": "r", "deviceClass": "tpu", "known": ["gpu"]}

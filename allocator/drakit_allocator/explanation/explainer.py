@@ -40,6 +40,8 @@ Object = Mapping[str, Any]
 Progress = Callable[[int, int], None]
 
 DEFAULT_SECONDS = 20.0
+# What ends a scheduler's attempt, so that no node after this one is tried.
+_FATAL = ("error", "timeout")
 _SECONDS_PER_ATTEMPT = 10.0  # kube-scheduler's filter timeout
 # However many nodes there are, the first ones get this much each.
 _LEAST_SECONDS_PER_NODE = 1.0
@@ -55,6 +57,8 @@ def explain(
     progress: Progress | None = None,
 ) -> Explanation:
     """Why the claims of a pod, v1 objects with defaults, get no devices on any of the nodes; or that they do on one.
+
+    An error on one node ends the attempt, as it does in a scheduler, even if the claims fit on nodes after it.
 
     Claims that have an allocation must not be among ``claims``; those of ``inventory`` count. ``excluded`` are nodes
     that are out of the question for other reasons, with the reason. Asking the
@@ -74,9 +78,9 @@ def explain(
     clock = Clock(seconds)
     for node in map(Node.of, nodes):
         attempt = _attempt(pod, node, clock)
-        if isinstance(attempt, Solution):
+        if isinstance(attempt, Solution) and not any(outcome in _FATAL for _, outcome, _ in attempts):
             return Explanation(names, True, node.name, _given(pod.claims, attempt))
-        attempts.append((node, *attempt))
+        attempts.append((node, *(("fits", "") if isinstance(attempt, Solution) else attempt)))
     study = _Study(pod, inventory, Clock(seconds), network_devices(snapshot))
     return _with_best(Explanation(names, False, nodes=study.nodes(attempts, progress), excluded=elsewhere))
 
@@ -126,6 +130,8 @@ class _Study:
 
     def node(self, node: Node, outcome: Outcome, message: str, left: int) -> NodeExplanation:
         """Why it does not fit on the node, which is one of ``left`` that share the time."""
+        if outcome == "fits":
+            return NodeExplanation(node.name, outcome)
         remaining = max(0.0, self.clock.remaining)
         if not remaining:
             return NodeExplanation(node.name, outcome, message, unfinished=("everything about this node",))

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+
 from drakit_allocator.candidates import Situation
+from drakit_allocator.compatibility import PoolGroups
 from drakit_allocator.counters import Availability
 from drakit_allocator.devices import Device, DeviceID, PoolID
-from drakit_allocator.explanation.reasons import CounterOverdrawn, CountersShort, Holder, ShortCounter
+from drakit_allocator.explanation.reasons import (
+    CounterOverdrawn,
+    CountersShort,
+    GroupsDiffer,
+    Holder,
+    ShortCounter,
+)
 from drakit_allocator.pools import PoolView
 from drakit_api.quantity import Quantity
 
 
+@functools.lru_cache(maxsize=1024)
 def amount_text(nanos: int) -> str:
     """An amount in 1e-9 units as a quantity, in the larger of the notations that are exact and short."""
     binary = Quantity(nanos, "BinarySI")
@@ -22,6 +32,7 @@ class Holdings:
     def __init__(self, situation: Situation) -> None:
         self._situation = situation
         self._by_pool: dict[PoolID, dict[int, tuple[Holder, ...]]] = {}
+        self._groups: dict[PoolID, PoolGroups] = {}
 
     def claims(self, device_id: DeviceID) -> tuple[str, ...]:
         """The claims that hold a device as a whole, or shares of it."""
@@ -48,6 +59,31 @@ class Holdings:
         )
         return CountersShort(pool.name, short) if short else self._overdrawn(pool, availability)
 
+    def incompatible(self, device: Device, pool: PoolView) -> GroupsDiffer | None:
+        """The first counter set whose allocated devices have no compatibility group in common with the device."""
+        if not self._situation.features.compatibility_groups:
+            return None
+        if pool.id not in self._groups:
+            self._groups[pool.id] = PoolGroups(pool, self._situation.allocated)
+        for entry in device.content.consumption:
+            if self._groups[pool.id].admit((entry,)) is None:
+                groups = tuple(sorted(entry.compatibility_groups))
+                return GroupsDiffer(pool.name, entry.counter_set, groups, self._drawing(pool, entry.counter_set))
+        return None
+
+    def _drawing(self, pool: PoolView, counter_set: str) -> tuple[str, ...]:
+        """The claims with devices that draw from the counter set."""
+        allocated = frozenset(self._situation.allocated.in_pool(pool.id))
+        return tuple(
+            dict.fromkeys(
+                claim
+                for device in (*pool.devices, *pool.others)
+                if device.id in allocated
+                if any(entry.counter_set == counter_set for entry in device.content.consumption)
+                for claim in self.claims(device.id)
+            )
+        )
+
     def _overdrawn(self, pool: PoolView, availability: Availability) -> CounterOverdrawn | None:
         for number, (counter_set, counter) in enumerate(pool.counters.layout.names):
             free, total = availability.free[number], pool.counters.totals[number]
@@ -68,8 +104,9 @@ class Holdings:
         for device in (*pool.devices, *pool.others):
             if device.id not in allocated:
                 continue
+            claims = self.claims(device.id)
             for number, amount in device.content.needs(pool.counters.layout):
                 if amount:
-                    holders = (Holder(claim, device.name, amount_text(amount)) for claim in self.claims(device.id))
+                    holders = (Holder(claim, device.name, amount_text(amount)) for claim in claims)
                     found[number] = (*found.get(number, ()), *holders)
         return found

@@ -16,6 +16,7 @@ from drakit_allocator.explanation.reasons import (
     DerivedFails,
     DeviceReason,
     FeatureOff,
+    GroupsDiffer,
     Holder,
     InUse,
     MissingClass,
@@ -67,6 +68,8 @@ def category(reason: DeviceReason) -> str:
             return "are in use"
         case CountersShort() | CounterOverdrawn():
             return "lack counters"
+        case GroupsDiffer():
+            return "are not compatible with devices in use"
         case CapacityShort() | CapacityMissing() | CapacityRefused():
             return "lack capacity"
         case Tainted():
@@ -93,6 +96,9 @@ def particulars(reason: DeviceReason) -> str:
         case CounterOverdrawn():
             name = f"{reason.counter} of {reason.counter_set}"
             return f"{name} is overdrawn, which blocks the whole pool{_held(reason.holders)}"
+        case GroupsDiffer():
+            groups = f"groups {joined(reason.groups)}" if reason.groups else "no groups"
+            return f"{groups} on {reason.counter_set}, which {some_of(reason.holders)} uses with others"
         case CapacityShort():
             holders = f", held by {joined(reason.holders)}" if any(reason.holders) else ""
             return f"{reason.capacity}: needs {reason.needed}, free {reason.free}{holders}"

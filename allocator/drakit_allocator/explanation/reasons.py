@@ -84,6 +84,15 @@ class CounterOverdrawn(Reason, frozen=True, tag="overdrawn"):
     holders: tuple[Holder, ...]
 
 
+class GroupsDiffer(Reason, frozen=True, tag="compatibilityGroups"):
+    """The allocated devices on a counter set have no compatibility group in common with the device's ``groups``."""
+
+    pool: str
+    counter_set: str
+    groups: tuple[str, ...]
+    holders: tuple[str, ...]
+
+
 class CapacityShort(Reason, frozen=True, tag="capacity"):
     """Too little is left of a capacity that claims share."""
 
@@ -150,6 +159,7 @@ DeviceReason = (
     | InUse
     | CountersShort
     | CounterOverdrawn
+    | GroupsDiffer
     | CapacityShort
     | CapacityMissing
     | CapacityRefused

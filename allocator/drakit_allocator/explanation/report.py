@@ -161,6 +161,7 @@ class ExcludedNode(_Part, frozen=True):
 class Explanation(_Part, frozen=True):
     """Why claims do not fit, or that they do: then there is a ``node`` and what they get there.
 
+    If claims that do not fit have a node with outcome "fits", an error on a node before it ended the attempt.
     ``errors`` hold on every node. ``best`` are remedies on ``best_node``: no other node that was looked at needs less.
     """
 

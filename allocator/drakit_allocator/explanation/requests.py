@@ -32,6 +32,8 @@ class RequestStudy:
         self, request: Request, situation: Situation, verdicts: Verdicts, elsewhere: Sequence[Device] = ()
     ) -> None:
         self.request = request
+        # All devices cannot be known while a pool is broken, whichever it is.
+        self.is_blocked = request.wants_all and any(pool.problem for pool in situation.pools)
         self.usable: list[Device] = []
         self.ruled_out: dict[DeviceReason, list[Device]] = {}
         for pool, device in _devices(situation):
@@ -61,7 +63,7 @@ class RequestStudy:
     def has_enough(self) -> bool:
         """Whether as many devices can be used as it takes."""
         if self.request.wants_all:
-            return bool(self.usable) and len(self.wanted) == len(self.usable)
+            return bool(self.usable) and len(self.wanted) == len(self.usable) and not self.is_blocked
         return len(self.usable) >= self.request.count
 
     def report(self) -> RequestExplanation:

@@ -6,6 +6,8 @@ allocator further questions only for a moment: a scheduler has other things to d
 
 from __future__ import annotations
 
+from collections import Counter
+
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.devices import Device
 from drakit_allocator.explanation.conflicts import Conflicts, members_of
@@ -75,13 +77,23 @@ def _request(study: RequestStudy, *, names_claim: bool) -> str:
 
 
 def _example(what: str, group: list[tuple[DeviceReason, Device]], study: RequestStudy) -> str:
-    """The particulars of the first device; of selectors only if nothing passes them."""
+    """The particulars of one device; of selectors only if nothing passes them."""
     if what == UNSELECTED and len(group) < study.total:
         return ""
-    reason, device = group[0]
+    reason, device = group[0] if what != UNSELECTED else _most_often(group)
     text = particulars(reason)
     if not text:
         return ""
     if isinstance(reason, _NAMELESS):
         return f" ({text})"
     return f" ({device.id[2]}{'' if isinstance(reason, InUse) else ':'} {text})"
+
+
+def _most_often(group: list[tuple[DeviceReason, Device]]) -> tuple[DeviceReason, Device]:
+    """The first device that fails on the conditions on which most do."""
+    failed = [
+        tuple(condition.expression for condition in reason.failed) if isinstance(reason, SelectorFalse) else ()
+        for reason, _ in group
+    ]
+    most = Counter(failed).most_common(1)[0][0]
+    return group[failed.index(most)]

@@ -55,6 +55,9 @@ def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
         return
     number = len(explanation.nodes)
     where = explanation.nodes[0].node if number == 1 else f"any of {number} nodes"
+    fitting = [node.node for node in explanation.nodes if node.outcome == "fits"]
+    if fitting:
+        where = "any node: an error on one node ends the attempt to allocate"
     yield f"{what}: does not fit" + ("" if explanation.errors else f" on {where}")
     yield from (f"  {claim_text(reason)}" for reason in explanation.errors)
     for node in explanation.nodes[:detailed]:

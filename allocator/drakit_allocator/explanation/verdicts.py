@@ -62,6 +62,7 @@ class Verdicts:
             self._binding_conditions(device)
             or self._wrong_node(device)
             or self._capacity(request, device)
+            or self._groups(pool, device)
             or self._obstacle(request, pool, device)
             or _attributes(request, device)
         )
@@ -107,6 +108,12 @@ class Verdicts:
                 sharers = self._holdings.sharers(device.id)
                 return CapacityShort(name, str(amount), amount_text(free), str(limits[name].value), sharers)
         return None
+
+    def _groups(self, pool: PoolView, device: Device) -> DeviceReason | None:
+        is_charged = self._situation.charges_once(device) and self._situation.allocated.is_shared(device.id)
+        if not device.content.consumption or is_charged:
+            return None
+        return self._holdings.incompatible(device, pool)
 
     def _obstacle(self, request: Request, pool: PoolView, device: Device) -> DeviceReason | None:
         match self._situation.obstacle(request, device, pool):
