@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from drakit_allocator.explanation import Inventory, explain, explanation_json, explanation_text
 from drakit_allocator.features import Features
+from drakit_api.features import FeatureGates
 from tests.allocator.explanation_checker import DRIVER, SELECTORS, Json, Judge, Objects
 
 _NODES = ("node-1", "node-2")
-_FEATURES = Features.all()
+_FEATURES = (Features.all(), Features.from_gates(FeatureGates()), Features.all().forced("stable"))
 
 
 def _spec(pool: str, generation: int, count: int, **more: Any) -> Json:
@@ -145,7 +146,8 @@ def _cluster(random: Random) -> Objects:
         selector = random.choice([{"driver": DRIVER}, {"driver": DRIVER, "device": "dev-1"}])
         rules.append({"metadata": {"name": "rule"}, "spec": {"deviceSelector": selector, "taint": _taint(random)}})
     nodes = [{"metadata": {"name": name}} for name in _NODES]
-    return Objects(nodes, slices, classes, rules, _held(random, slices), _claims(random), _FEATURES)
+    features = random.choices(_FEATURES, [6, 3, 1])[0]
+    return Objects(nodes, slices, classes, rules, _held(random, slices), _claims(random), features)
 
 
 def _judge(objects: Objects) -> set[str]:

@@ -26,7 +26,7 @@ from drakit_allocator.explanation.verdicts import Verdicts
 from drakit_allocator.nodes import Node
 from drakit_allocator.requests import Request
 
-_SECONDS_FOR_CONFLICTS = 0.05
+_SECONDS_FOR_CONFLICTS = 0.02
 # These are not about one device, whose name would say nothing.
 _NAMELESS = (SelectorFalse, Tainted, WrongNode, CounterOverdrawn)
 

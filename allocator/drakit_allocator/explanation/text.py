@@ -34,6 +34,7 @@ _OUTCOMES = {
     "timeout": "no answer in time",
     "fits": "fits",
 }
+_NO_DEVICES = "there are no devices for this node"
 # More nodes than these are told in one line for all that are alike.
 _NODES_IN_DETAIL = 3
 # Of one kind of reason for one request.
@@ -60,14 +61,28 @@ def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
         where = "any node: an error on one node ends the attempt to allocate"
     yield f"{what}: does not fit" + ("" if explanation.errors else f" on {where}")
     yield from (f"  {claim_text(reason)}" for reason in explanation.errors)
-    for node in explanation.nodes[:detailed]:
-        yield ""
-        yield from _node(node)
-    yield from _others(explanation.nodes[detailed:])
+    near = [node for node in sorted(explanation.nodes, key=_lacking) if not _is_bare(node)][:detailed]
+    shown = {node.node for node in (near or explanation.nodes[:1])}
+    for node in explanation.nodes:
+        if node.node in shown:
+            yield ""
+            yield from _node(node)
+    yield from _others([node for node in explanation.nodes if node.node not in shown])
     yield from _excluded(explanation)
     if explanation.best and number > 1:
         yield ""
         yield f"Least that would help: {remedy_text(explanation.best[0])}; then it fits on {explanation.best_node}."
+
+
+def _is_bare(node: NodeExplanation) -> bool:
+    """Whether the node has nothing that is worth a paragraph, as nodes without devices."""
+    has_devices = any(request.devices for claim in node.claims for request in claim.requests)
+    return node.outcome == "doesNotFit" and not node.pools and not has_devices
+
+
+def _lacking(node: NodeExplanation) -> int:
+    """How many requests find too little: where these are few, it is the most worth to look."""
+    return sum(not request.enough for claim in node.claims for request in claim.requests)
 
 
 def _others(nodes: Sequence[NodeExplanation]) -> Iterator[str]:
@@ -90,6 +105,8 @@ def _excluded(explanation: Explanation) -> Iterator[str]:
 
 
 def _short(node: NodeExplanation) -> str:
+    if _is_bare(node) and not node.unfinished:
+        return _NO_DEVICES
     if node.unfinished and not node.claims:
         return f"{_OUTCOMES[node.outcome]}; why was not looked for, for want of time"
     lacking = [
@@ -127,7 +144,7 @@ def _request(request: RequestExplanation) -> Iterator[str]:
     state = "enough alone" if request.enough else "not enough"
     usable = f"{len(request.usable)} of {request.devices} devices can be used"
     if not request.devices:
-        usable = "there are no devices for this node"
+        usable = _NO_DEVICES
     yield f"  request {request.request}: {_wanted(request)}, {usable}: {state}"
     if request.enough:
         return
