@@ -148,12 +148,11 @@ def _request(request: RequestExplanation) -> Iterator[str]:
     yield f"  request {request.request}: {_wanted(request)}, {usable}: {state}"
     if request.enough:
         return
-    width = max((len(str(len(one.devices))) for one in request.ruled_out), default=1)
-    for lines in (_selectors(request.ruled_out), _other_reasons(request.ruled_out)):
-        for count, text in lines:
-            yield f"    {count:>{width}} {text}"
+    lines = [*_selectors(request.ruled_out), *_other_reasons(request.ruled_out)]
     if request.usable:
-        yield f"    {len(request.usable):>{width}} can be used: {some_of(_short_names(request.usable))}"
+        lines.append((len(request.usable), f"can be used: {some_of(_short_names(request.usable))}"))
+    width = max((len(str(count)) for count, _ in lines), default=0)
+    yield from (f"    {count:>{width}} {text}" for count, text in lines)
 
 
 def _selectors(groups: Sequence[RuledOut]) -> Iterator[tuple[int | str, str]]:
