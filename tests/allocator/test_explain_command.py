@@ -24,6 +24,7 @@ from drakit_client.resources import (
     RESOURCE_SLICES,
 )
 from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_kind.cli import main
 
 Json = dict[str, Any]
 _DRIVER = "gpu.example.com"
@@ -221,3 +222,10 @@ def test_a_cluster_that_is_away(tmp_path: Path) -> None:
     result = CliRunner().invoke(explain, ["claim", "x", "--kubeconfig", str(tmp_path / "none")])
     assert result.exit_code == 1
     assert result.stderr.endswith("there is no such file; name a file with --kubeconfig\n")
+
+
+def test_the_command_is_part_of_drakit() -> None:
+    assert "Say why a claim or pod of a cluster gets no devices" in CliRunner().invoke(main, ["--help"]).stdout
+    told = CliRunner().invoke(main, ["explain", "pod", "--help"])
+    assert told.exit_code == 0
+    assert "drakit explain pod my-pod -n team-a" in told.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+import time
 from typing import Any
 
 import pytest
@@ -537,3 +538,16 @@ def test_when_time_is_up_it_says_what_was_left_out() -> None:
     explanation = explain([_claim(_request(count=5))], nodes, inventory, seconds=0.0)
     assert not explanation.fits
     assert [node.unfinished for node in explanation.nodes] == [("everything about this node",)] * 2
+
+
+def test_a_selector_that_takes_long_is_not_asked_of_all_devices() -> None:
+    """Each device takes a good part of a second to run into the cost limit; nothing is remembered for the others."""
+    numbers = str(list(range(40)))
+    endless = f"{numbers}.all(a, {numbers}.all(b, {numbers}.all(c, {numbers}.all(d, a + b + c + d >= 0))))"
+    devices = [{"name": f"d{number}", **_attributes(number=number)} for number in range(100)]
+    inventory = Inventory.of(Features(), slices=[_slice(devices=devices)], classes=_CLASSES)
+    started = time.monotonic()
+    explanation = explain([_claim(_request("r", endless))], [_NODE], inventory, seconds=1.0)
+    assert time.monotonic() - started < 20
+    assert "the other devices" in explanation.nodes[0].unfinished
+    assert explanation.nodes[0].message.endswith("actual cost limit exceeded")

@@ -140,7 +140,7 @@ class _Study:
             situation = self.pod.situation(node)
         except AllocationError as error:
             return NodeExplanation(node.name, outcome, error.message)
-        studies = self._studies(situation)
+        studies = self._studies(situation, clock)
         pools = pool_reasons(situation, self.inventory)
         bench = Bench.of(node, self.inventory, (pool.id for pool in situation.pools), clock)
         taints = [reason for study in studies.values() for reason in study.ruled_out if isinstance(reason, Tainted)]
@@ -155,13 +155,13 @@ class _Study:
             limits=tuple(limit for claim in self.pod.claims if (limit := _limit(claim, studies)) is not None),
             conflicts=conflicts,
             remedies=tuple(helpful),
-            unfinished=("smaller conflicts and other remedies",) if clock.ran_out else (),
+            unfinished=_unfinished(studies, clock),
         )
 
-    def _studies(self, situation: Situation) -> dict[Request, RequestStudy]:
+    def _studies(self, situation: Situation, clock: Clock) -> dict[Request, RequestStudy]:
         verdicts, elsewhere = Verdicts(situation), unreachable(self.network, situation)
         return {
-            request: RequestStudy(request, situation, verdicts, elsewhere)
+            request: RequestStudy(request, situation, verdicts, elsewhere=elsewhere, clock=clock)
             for claim in self.pod.claims
             for alternatives in claim.requests
             for request in alternatives
@@ -180,6 +180,11 @@ class _Study:
             conflicts.described(one, bench if all(map(has_enough, one)) else None)
             for one in conflicts.find()
         )
+
+
+def _unfinished(studies: Mapping[Request, RequestStudy], clock: Clock) -> tuple[str, ...]:
+    found = ("the other devices",) if any(study.is_cut_short for study in studies.values()) else ()
+    return (*found, "smaller conflicts and other remedies") if clock.ran_out else found
 
 
 def _claim(claim: ClaimRequests, studies: Mapping[Request, RequestStudy]) -> ClaimExplanation:

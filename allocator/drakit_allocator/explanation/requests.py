@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from drakit_allocator.candidates import Situation
 from drakit_allocator.devices import Device
@@ -15,6 +15,7 @@ from drakit_allocator.explanation.reasons import (
     WrongNode,
 )
 from drakit_allocator.explanation.report import RequestExplanation, RuledOut
+from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.explanation.verdicts import Verdicts, selection_text
 from drakit_allocator.nodes import Node, is_reachable
 from drakit_allocator.pools import PoolView
@@ -29,18 +30,37 @@ class RequestStudy:
     """The verdicts on all devices for one request; ``elsewhere`` are devices for other nodes only."""
 
     def __init__(
-        self, request: Request, situation: Situation, verdicts: Verdicts, elsewhere: Sequence[Device] = ()
+        self,
+        request: Request,
+        situation: Situation,
+        verdicts: Verdicts,
+        *,
+        elsewhere: Sequence[Device] = (),
+        clock: Clock | None = None,
     ) -> None:
+        """When the clock's time is over the devices that are left are not looked at."""
         self.request = request
         # All devices cannot be known while a pool is broken, whichever it is.
         self.is_blocked = request.wants_all and any(pool.problem for pool in situation.pools)
+        self.is_cut_short = False
         self.usable: list[Device] = []
         self.ruled_out: dict[DeviceReason, list[Device]] = {}
+        for device, reason in self._reasons(situation, verdicts, elsewhere):
+            self._add(device, reason)
+            # A selector may take a second for each device before it runs into its cost limit.
+            if clock is not None and clock.is_over:
+                self.is_cut_short = True
+                break
+
+    def _reasons(
+        self, situation: Situation, verdicts: Verdicts, elsewhere: Sequence[Device]
+    ) -> Iterator[tuple[Device, DeviceReason | None]]:
         for pool, device in _devices(situation):
-            self._add(device, verdicts.of(request, pool, device))
+            yield device, verdicts.of(self.request, pool, device)
         for device in elsewhere:
             name, _, selector = device.node_selection()
-            self._add(device, verdicts.unselected(request, device) or WrongNode(selection_text(name, selector)))
+            reason = verdicts.unselected(self.request, device) or WrongNode(selection_text(name, selector))
+            yield device, reason
 
     def _add(self, device: Device, reason: DeviceReason | None) -> None:
         if reason is None:
