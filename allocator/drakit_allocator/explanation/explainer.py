@@ -81,7 +81,7 @@ def explain(
         if isinstance(attempt, Solution) and not any(outcome in _FATAL for _, outcome, _ in attempts):
             return Explanation(names, True, node.name, _given(pod.claims, attempt))
         attempts.append((node, *(("fits", "") if isinstance(attempt, Solution) else attempt)))
-    study = _Study(pod, inventory, Clock(seconds), network_devices(snapshot))
+    study = _Study(pod, inventory, Clock(seconds), network_devices(inventory))
     return _with_best(Explanation(names, False, nodes=study.nodes(attempts, progress), excluded=elsewhere))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from drakit_allocator.candidates import Situation
-from drakit_allocator.devices import Device
+from drakit_allocator.devices import Device, PublishedSlice
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.reasons import (
     CapacityMissing,
@@ -20,7 +20,6 @@ from drakit_allocator.explanation.verdicts import Verdicts, selection_text
 from drakit_allocator.nodes import Node, is_reachable
 from drakit_allocator.pools import PoolView
 from drakit_allocator.requests import Request
-from drakit_allocator.snapshot import Snapshot
 
 # A request for all devices does not want those; it fails on any other that it cannot have.
 _NOT_WANTED = (SelectorFalse, WrongNode, CapacityMissing)
@@ -110,22 +109,27 @@ def _devices(situation: Situation) -> Iterable[tuple[PoolView, Device]]:
     return ((pool, device) for pool in situation.pools for device in pool.devices)
 
 
-def network_devices(snapshot: Snapshot) -> list[Device]:
+def network_devices(inventory: Inventory) -> list[Device]:
     """Devices of slices that are for some nodes by their labels, or device by device; of the newest generations.
 
     A device of another node's own slice is no candidate here by nature; one of these may be thought to be.
     """
-    devices = [device for device in snapshot.slices.devices() if not device.slice.node_name]
-    newest: dict[tuple[str, str], int] = {}
-    for device in devices:
-        newest[device.slice.pool] = max(device.slice.generation, newest.get(device.slice.pool, 0))
-    return [device for device in devices if device.slice.generation == newest[device.slice.pool]]
+    hides_sharing = inventory.features.variant == "stable"
+    return [
+        device
+        for pool in inventory.slices_by_pool
+        for one in inventory.newest(pool)
+        if not one["spec"].get("nodeName")
+        for device in PublishedSlice(one, hides_sharing=hides_sharing).devices
+    ]
 
 
 def unreachable(devices: Iterable[Device], situation: Situation) -> list[Device]:
     """Those of the devices that the node does not see at all, because their slices are for other nodes."""
-    seen = {id(device) for _, device in _devices(situation)}
-    return [device for device in devices if id(device) not in seen and not _is_reachable(device, situation.node)]
+    if not devices:
+        return []
+    seen = {device.id for _, device in _devices(situation)}
+    return [device for device in devices if device.id not in seen and not _is_reachable(device, situation.node)]
 
 
 def _is_reachable(device: Device, node: Node) -> bool:
