@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from drakit_allocator.candidates import Situation
 from drakit_allocator.devices import Device, PublishedSlice
 from drakit_allocator.errors import AllocationError
+from drakit_allocator.explanation.inventory import Inventory
 from drakit_allocator.explanation.reasons import (
     CapacityMissing,
     CapacityRefused,

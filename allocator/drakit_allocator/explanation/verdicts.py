@@ -35,6 +35,7 @@ from drakit_allocator.pools import PoolView
 from drakit_allocator.requests import Request
 from drakit_allocator.selectors import verdict
 from drakit_allocator.taints import first_untolerated
+from drakit_api.cel import device_view
 from drakit_api.cel.readings import failed_conditions, readings
 
 _BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
@@ -139,9 +140,10 @@ def _unselected(request: Request, content: DeviceContent) -> SelectorFalse | Sel
         kind: Owner = "class" if is_class else "request"
         owner = selectors.class_name if is_class else request.result_name
         number = position if is_class else position - selectors.from_class
+        view = device_view(content.driver, content.spec)
         if result is False:
-            return SelectorFalse(kind, owner, number, expression, failed_conditions(expression, content.view))
-        return SelectorFails(kind, owner, number, expression, str(result), readings(expression, content.view))
+            return SelectorFalse(kind, owner, number, expression, failed_conditions(expression, view))
+        return SelectorFails(kind, owner, number, expression, str(result), readings(expression, view))
     return None
 
 
