@@ -541,9 +541,10 @@ def test_when_time_is_up_it_says_what_was_left_out() -> None:
 
 
 def test_a_selector_that_takes_long_is_not_asked_of_all_devices() -> None:
-    """Each device takes a good part of a second to run into the cost limit; nothing is remembered for the others."""
+    """Each device takes a good part of a second to run into the cost limit, and has another value."""
     numbers = str(list(range(40)))
-    endless = f"{numbers}.all(a, {numbers}.all(b, {numbers}.all(c, {numbers}.all(d, a + b + c + d >= 0))))"
+    inner = f'{numbers}.all(d, a + b + c + d >= 0 - device.attributes["{_DRIVER}"].number)'
+    endless = f"{numbers}.all(a, {numbers}.all(b, {numbers}.all(c, {inner})))"
     devices = [{"name": f"d{number}", **_attributes(number=number)} for number in range(100)]
     inventory = Inventory.of(Features(), slices=[_slice(devices=devices)], classes=_CLASSES)
     started = time.monotonic()
