@@ -39,6 +39,8 @@ Object = Mapping[str, Any]
 # Told the number of nodes that are done, and of all.
 Progress = Callable[[int, int], None]
 
+_Attempt = tuple[Node, Outcome, str]  # with the message of an error
+
 DEFAULT_SECONDS = 20.0
 # What ends a scheduler's attempt, so that no node after this one is tried.
 _FATAL = ("error", "timeout")
@@ -61,9 +63,8 @@ def explain(
     An error on one node ends the attempt, as it does in a scheduler, even if the claims fit on nodes after it.
 
     Claims that have an allocation must not be among ``claims``; those of ``inventory`` count. ``excluded`` are nodes
-    that are out of the question for other reasons, with the reason. Asking the
-    allocator, and finding the reasons, take about ``seconds`` at most each; what is left out then is said in
-    ``unfinished``. Nothing is changed.
+    that are out of the question for other reasons, with the reason. Asking the allocator, and finding the reasons, take
+    about ``seconds`` at most each; what is left out then is said in ``unfinished``. Nothing is changed.
     """
     snapshot, names = inventory.snapshot(), tuple(_claim_name(claim) for claim in claims)
     elsewhere = tuple(ExcludedNode(*item) for item in (excluded or {}).items())
@@ -74,15 +75,25 @@ def explain(
     if not nodes:
         nothing = Failure("there are no nodes" if not excluded else "no node may be used, whatever its devices")
         return Explanation(names, False, errors=(nothing,), excluded=elsewhere)
-    attempts: list[tuple[Node, Outcome, str]] = []
-    clock = Clock(seconds)
-    for node in map(Node.of, nodes):
-        attempt = _attempt(pod, node, clock)
-        if isinstance(attempt, Solution) and not any(outcome in _FATAL for _, outcome, _ in attempts):
-            return Explanation(names, True, node.name, _given(pod.claims, attempt))
-        attempts.append((node, *(("fits", "") if isinstance(attempt, Solution) else attempt)))
+    attempts = _attempts(pod, nodes, Clock(seconds))
+    if isinstance(attempts, Solution):
+        return Explanation(names, True, attempts.node.name, _given(pod.claims, attempts))
     study = _Study(pod, inventory, Clock(seconds), network_devices(inventory))
     return _with_best(Explanation(names, False, nodes=study.nodes(attempts, progress), excluded=elsewhere))
+
+
+def _attempts(pod: PodAllocation, nodes: Sequence[Object], clock: Clock) -> Solution | list[_Attempt]:
+    """The first solution, if a scheduler would get to it, or what the allocator says of each node."""
+    attempts: list[_Attempt] = []
+    for node in map(Node.of, nodes):
+        attempt = _attempt(pod, node, clock)
+        if not isinstance(attempt, Solution):
+            attempts.append((node, *attempt))
+        elif not any(outcome in _FATAL for _, outcome, _ in attempts):
+            return attempt
+        else:
+            attempts.append((node, "fits", ""))
+    return attempts
 
 
 def _attempt(pod: PodAllocation, node: Node, clock: Clock) -> Solution | tuple[Outcome, str]:
@@ -117,9 +128,7 @@ class _Study:
     clock: Clock
     network: list[Device]
 
-    def nodes(
-        self, attempts: Sequence[tuple[Node, Outcome, str]], progress: Progress | None
-    ) -> tuple[NodeExplanation, ...]:
+    def nodes(self, attempts: Sequence[_Attempt], progress: Progress | None) -> tuple[NodeExplanation, ...]:
         """Why it does not fit on each of the nodes."""
         explained = []
         for number, attempt in enumerate(attempts):

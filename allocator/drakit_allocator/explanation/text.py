@@ -61,7 +61,7 @@ def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
         where = "any node: an error on one node ends the attempt to allocate"
     yield f"{what}: does not fit" + ("" if explanation.errors else f" on {where}")
     yield from (f"  {claim_text(reason)}" for reason in explanation.errors)
-    near = [node for node in sorted(explanation.nodes, key=_lacking) if not _is_bare(node)][:detailed]
+    near = [node for node in sorted(explanation.nodes, key=_distance) if not _is_bare(node)][:detailed]
     shown = {node.node for node in (near or explanation.nodes[:1])}
     for node in explanation.nodes:
         if node.node in shown:
@@ -80,9 +80,10 @@ def _is_bare(node: NodeExplanation) -> bool:
     return node.outcome == "doesNotFit" and not node.pools and not has_devices
 
 
-def _lacking(node: NodeExplanation) -> int:
-    """How many requests find too little: where these are few, it is the most worth to look."""
-    return sum(not request.enough for claim in node.claims for request in claim.requests)
+def _distance(node: NodeExplanation) -> tuple[int, int]:
+    """Where it is the most worth to look: at errors, then where few requests find too little."""
+    order = {"error": 0, "timeout": 0, "fits": 2}.get(node.outcome, 1)
+    return order, sum(not request.enough for claim in node.claims for request in claim.requests)
 
 
 def _others(nodes: Sequence[NodeExplanation]) -> Iterator[str]:
