@@ -68,8 +68,8 @@ class PodAllocation:
         """The node as the search will see it. Raises ``AllocationError``."""
         return Situation(node, self.snapshot.slices.pools(node), self.allocated, self.snapshot.features)
 
-    def glance(self, node: Node) -> Solution | None | Unknown:
-        """The answer if it needs no search: a device too few, or a node like one that was searched. Raises as ``on``."""
+    def glance(self, node: Node) -> Solution | Unknown | None:
+        """The answer if it needs no search: too few devices, or a node like one that was searched. Raises as ``on``."""
         pools = self.snapshot.slices.pools(node)
         if self._least is not None and self._lacks(self._least, pools, node):
             return self._concluded(node, pools, None)

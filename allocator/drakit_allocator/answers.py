@@ -30,7 +30,7 @@ class Answers:
     def __init__(self) -> None:
         self._known: dict[tuple[Key, Hashable], Choice | None] = {}
 
-    def get(self, asked: Key, node: Hashable) -> Choice | None | Unknown:
+    def get(self, asked: Key, node: Hashable) -> Choice | Unknown | None:
         """The answer for claims with this signature on a node with this likeness, or ``UNKNOWN``."""
         return self._known.get((asked, node), UNKNOWN)
 

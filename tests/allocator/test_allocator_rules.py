@@ -16,7 +16,7 @@ from drakit_allocator.capacity import CapacityError, consumed, fits, parse_limit
 from drakit_allocator.constraints import Constraint
 from drakit_allocator.counters import Availability, DuplicateCounterSet, PoolCounters, parse_consumption
 from drakit_allocator.devices import PublishedSlice
-from drakit_allocator.explain import summary
+from drakit_allocator.explanation.summary import summary
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.snapshot import Snapshot
@@ -264,7 +264,8 @@ def _wants(name: str, profile: str, count: int = 1) -> Json:
         pytest.param(
             [_wants("r", "large")],
             ["small-1"],
-            "request r: 4 devices: 3 do not match selectors, 1 lack counters (slice-1 of gpu-0: needs 1, free 0)",
+            "request r: 4 devices: 3 do not match selectors, "
+            "1 lack counters (large: slice-1 of gpu-0: needs 1, free 0, held by ns/holder)",
             id="counters",
         ),
         pytest.param(
@@ -283,7 +284,7 @@ def _wants(name: str, profile: str, count: int = 1) -> Json:
         pytest.param(
             [_wants("r", "large"), _wants("s", "small")],
             [],
-            "each request has enough devices (r, s), but counters or constraints forbid them together",
+            "requests r and s have enough devices each, but not together",
             id="not together",
         ),
     ],

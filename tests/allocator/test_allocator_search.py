@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation, allocate
 from drakit_allocator.errors import AllocationAborted, AllocationError
-from drakit_allocator.explain import summary
+from drakit_allocator.explanation.summary import summary
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.placements import placements

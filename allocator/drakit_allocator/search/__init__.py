@@ -99,6 +99,4 @@ class Search:
     def choice(self) -> Choice:
         """What the solution takes for each request: the number of the alternative, and its devices."""
         chosen, held = self._way.chosen, self.board.held
-        return tuple(
-            [(item.alternatives.index(chosen[item]), held[chosen[item].number]) for item in self.board.items]
-        )
+        return tuple([(item.alternatives.index(chosen[item]), held[chosen[item].number]) for item in self.board.items])

@@ -12,15 +12,16 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
+from drakit_allocator.attributes import Value
 from drakit_allocator.candidates import Candidates, Situation
+from drakit_allocator.columns import bits
 from drakit_allocator.compatibility import Groups, PoolGroups
 from drakit_allocator.devices import Device, PoolID
 from drakit_allocator.requests import ClaimRequests, Request
-from drakit_allocator.columns import bits
 from drakit_allocator.search.demands import Demand, Item, items_of
 from drakit_allocator.search.numbering import Numbering
 from drakit_allocator.search.partitions import Partitions
-from drakit_allocator.search.values import Match, State, Value, initial_states
+from drakit_allocator.search.values import Match, State, initial_states
 
 Consumed = dict[str, int]
 

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from drakit_allocator.search.board import Board
+from drakit_allocator.attributes import Value
 from drakit_allocator.columns import bits
+from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand
-from drakit_allocator.search.offers import Offers
 from drakit_allocator.search.needs import Need, Rest
+from drakit_allocator.search.offers import Offers
+from drakit_allocator.search.parts import Part, blocks
 from drakit_allocator.search.propagation import ties_of
 from drakit_allocator.search.structure import Structure
-from drakit_allocator.search.parts import Part, blocks
-from drakit_allocator.search.values import Match, Value
+from drakit_allocator.search.values import Match
 
 _UNLIMITED = 1 << 30
 _REMEMBERED = 10_000
@@ -37,7 +38,13 @@ class Bounds:
         if self.board.has_admin:
             return True
         needs = [*rest.needs, *(need for need in map(self._least, rest.lists) if need.missing)]
-        return self._totals.suffice(needs) and self._shares.suffice(rest) and self._offers.suffice(needs) and self._flow_suffices(needs) and self._values_suffice(rest.needs)
+        return (
+            self._totals.suffice(needs)
+            and self._shares.suffice(rest)
+            and self._offers.suffice(needs)
+            and self._flow_suffices(needs)
+            and self._values_suffice(rest.needs)
+        )
 
     def _least(self, item: object) -> Need:
         """A need that every alternative of a list implies."""

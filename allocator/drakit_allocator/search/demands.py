@@ -52,9 +52,7 @@ class Item:
     is_list: bool
 
 
-def items_of(
-    claims: list[ClaimRequests], candidates: Mapping[Request, Candidates], numbering: Numbering
-) -> list[Item]:
+def items_of(claims: list[ClaimRequests], candidates: Mapping[Request, Candidates], numbering: Numbering) -> list[Item]:
     """What is to be filled, in the order of the claims and their requests."""
     return _Items(claims, candidates, numbering).build()
 

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import NamedTuple
 
+from drakit_allocator.attributes import Value
+from drakit_allocator.columns import bits
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.bounds import Bounds
-from drakit_allocator.columns import bits
 from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.propagation import Propagation, ties_of
 from drakit_allocator.search.structure import Structure
-from drakit_allocator.search.values import Value
 
 _REMEMBERED_STATES = 200_000
 

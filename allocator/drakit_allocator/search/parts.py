@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from drakit_allocator.search.board import Board
 from drakit_allocator.columns import bits
+from drakit_allocator.search.board import Board
 
 
 class Part:
@@ -87,9 +87,7 @@ def parts_of(board: Board, domain: int) -> list[Part]:
     for position in leader:
         parts.setdefault(leader_of(position), []).append(position)
     needs = board.partitions.needs
-    return [
-        Part(part, sorted({counter for one in part for counter, _ in needs(one)})) for part in parts.values()
-    ]
+    return [Part(part, sorted({counter for one in part for counter, _ in needs(one)})) for part in parts.values()]
 
 
 def _bonds(board: Board, position: int) -> list[Hashable]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from drakit_allocator.search.board import Board
 from drakit_allocator.columns import bits
+from drakit_allocator.search.board import Board
 from drakit_allocator.search.parts import Part
 
 Vector = tuple[int, ...]  # devices of each class of a part
@@ -79,12 +79,7 @@ class Service:
     def _is_harmless(self, part: Part, first: int, rest: int, left: Sequence[int]) -> bool:
         """Whether all the others can be had together, as far as this device's counters go, next to it."""
         for counter, _ in part.draws[first]:
-            wanted = sum(
-                amount
-                for place in bits(rest)
-                for other, amount in part.draws[place]
-                if other == counter
-            )
+            wanted = sum(amount for place in bits(rest) for other, amount in part.draws[place] if other == counter)
             if wanted > left[counter]:
                 return False
         return True

@@ -12,14 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from drakit_allocator.search.board import Board
+from drakit_allocator.attributes import Value
 from drakit_allocator.columns import bits
+from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Item
 from drakit_allocator.search.kinds import Family, Kinds
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.parts import Part, blocks, parts_of
 from drakit_allocator.search.service import Service
-from drakit_allocator.search.values import Match, Value
+from drakit_allocator.search.values import Match
 
 Key = tuple[Any, ...]
 PartKey = Callable[[Part, Sequence[int]], Key]
@@ -74,7 +75,9 @@ class Structure:
         for family, values in sorted(families.items(), key=lambda one: max(map(int.bit_count, one[1].values()))):
             touched = {value: [one for one in members if one.mask & mask] for value, mask in values.items()}
             several = {value: ones for value, ones in touched.items() if len(ones) > 1}
-            if len(several) < 2 or sum(map(len, several.values())) > len({id(o) for os in several.values() for o in os}):
+            if len(several) < 2 or sum(map(len, several.values())) > len(
+                {id(o) for os in several.values() for o in os}
+            ):
                 continue
             joined = {id(one) for ones in several.values() for one in ones}
             members = [one for one in members if id(one) not in joined]
@@ -98,7 +101,9 @@ class Structure:
 
     def _describe_part(self, part: Part, names: dict[tuple[Family, Value], Hashable]) -> None:
         needs, free = self.board.partitions.needs, self.board.partitions.free
-        inside = [key for key, holders in self.kinds.holders.items() if holders & part.mask and not holders & ~part.mask]
+        inside = [
+            key for key, holders in self.kinds.holders.items() if holders & part.mask and not holders & ~part.mask
+        ]
         inside.sort(key=lambda key: part.local(self.kinds.holders[key]))
         names = {**names, **{key: ("inside", place) for place, key in enumerate(inside) if key not in names}}
         numbers: dict[int, int] = {}
@@ -110,7 +115,9 @@ class Structure:
         part.counters = [*numbers]
         if len(set(part.tokens)) < len(part.tokens):
             part.classes = [
-                sum(1 << position for position, other in zip(part.positions, part.tokens, strict=True) if other == token)
+                sum(
+                    1 << position for position, other in zip(part.positions, part.tokens, strict=True) if other == token
+                )
                 for token in dict.fromkeys(part.tokens)
             ]
         token: Hashable = (tuple(part.tokens), tuple(free[counter] for counter in part.counters))
@@ -196,9 +203,7 @@ class Structure:
             if devices & board.shareable:
                 found.append(tuple(sorted([self._device_key(position, masks) for position in bits(devices)])))
             else:
-                found.append(
-                    tuple(sorted([(pattern, block.bit_count()) for pattern, block in blocks(masks, devices)]))
-                )
+                found.append(tuple(sorted([(pattern, block.bit_count()) for pattern, block in blocks(masks, devices)])))
         return part.kind, counters, tuple(found)
 
     def has_offers(self, part: Part) -> bool:
@@ -262,7 +267,8 @@ class Structure:
             state = self._group_key(inner, masks, -1, self._exact_key)
             for other in group.groups:
                 if other is inner or (
-                    other.lone.keys() == inner.lone.keys() and self._group_key(other, masks, -1, self._exact_key) == state
+                    other.lone.keys() == inner.lone.keys()
+                    and self._group_key(other, masks, -1, self._exact_key) == state
                 ):
                     found |= self._alike_in(other, inner, position, masks)
             return found
@@ -283,8 +289,7 @@ class Structure:
         return [
             place
             for place, other in enumerate(part.positions)
-            if place == index
-            or (part.tokens[place] == part.tokens[index] and self._device_key(other, masks) == state)
+            if place == index or (part.tokens[place] == part.tokens[index] and self._device_key(other, masks) == state)
         ]
 
     def different(self, family: Family, values: Sequence[Value], rest: Rest) -> list[Value]:
