@@ -19,6 +19,7 @@ from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.propagation import Propagation, ties_of
+from drakit_allocator.search.state import State
 from drakit_allocator.search.structure import Structure
 
 _REMEMBERED_STATES = 200_000
@@ -71,13 +72,14 @@ class Feasibility:
                 if (yield self._all(parts)) is Outcome.SOLVED:
                     return Outcome.SOLVED
                 break
-            key = self.structure.key(rest)
+            state = State(self.structure, rest)
+            key = state.key()
             if key in self._dead:
                 break
             keys.append(key)
             if (yield self._each_alone(rest)) is not Outcome.SOLVED:
                 break
-            choice = self._tightest(rest)
+            choice = self._tightest(rest, state)
             if not isinstance(choice, _Device):
                 if (yield self._options(rest, choice)) is Outcome.SOLVED:
                     return Outcome.SOLVED
@@ -85,11 +87,11 @@ class Feasibility:
             position = self._pick(rest, choice.need)
             if (yield self._with(rest, choice.need, position)) is Outcome.SOLVED:
                 return Outcome.SOLVED
-            if self.structure.goes_by_offers(position, rest):
-                if (yield self._others(rest, choice.need, position)) is Outcome.SOLVED:
+            if state.goes_by_offers(position):
+                if (yield self._others(rest, state, choice.need, position)) is Outcome.SOLVED:
                     return Outcome.SOLVED
                 break
-            alike = self.structure.alike(position, rest)
+            alike = state.alike(position)
             rest = rest.instead(choice.need, choice.need.without(alike))
         board.back_to(mark)
         if len(self._dead) < _REMEMBERED_STATES:
@@ -128,7 +130,7 @@ class Feasibility:
             if len(inside) < 2 or len(inside) == len(rest.needs) + len(rest.lists):
                 continue
             alone = Rest(inside, [])
-            key = self.structure.key(alone)
+            key = State(self.structure, alone).key()
             if key in self._sound:
                 continue
             if (yield self.question(alone)) is not Outcome.SOLVED:
@@ -145,14 +147,14 @@ class Feasibility:
             self.board.back_to(mark)
         return outcome
 
-    def _others(self, rest: Rest, need: Need, position: int) -> Level:
+    def _others(self, rest: Rest, state: State, need: Need, position: int) -> Level:
         """All devices but this one for one place of a need, which keeps those that failed.
 
         Giving them up would tell apart what looks alike; what was seen before is recognized by what is left.
         """
         left = need.mask
         while True:
-            left &= ~self.structure.alike(position, rest)
+            left &= ~state.alike(position)
             if not left:
                 return Outcome.FAILED
             position = self._pick(rest, Need(need.demand, need.missing, left))
@@ -175,20 +177,19 @@ class Feasibility:
             self.board.back_to(mark)
         return Outcome.FAILED
 
-    def _tightest(self, rest: Rest) -> _Device | _Alternative | _Value:
+    def _tightest(self, rest: Rest, state: State) -> _Device | _Alternative | _Value:
         """The choice with the fewest possibilities."""
         choices: list[tuple[int, int, _Device | _Alternative | _Value]] = []
         for number, ties in ties_of(rest.needs).items():
             values = self.propagation.values(number, ties)
             if values:
                 families = {self.structure.kinds.family(column) for _, column in ties}
-                values = self.structure.different(families.pop(), values, rest)
+                values = state.different(families.pop(), values)
                 choices.append((len(values), 0, _Value(number, values)))
         for item in rest.lists:
             viable = self.propagation.viable(item, rest.needs, rest.lists)
             choices.append((len(viable), 1, _Alternative(item, viable)))
-        for need in rest.needs:
-            choices.append((need.mask.bit_count() - need.missing + 1, 2, _Device(need)))
+        choices += [(need.mask.bit_count() - need.missing + 1, 2, _Device(need)) for need in rest.needs]
         return min(choices, key=lambda choice: choice[:2])[2]
 
     def _pick(self, rest: Rest, need: Need) -> int:

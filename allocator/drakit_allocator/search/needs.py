@@ -24,6 +24,10 @@ class Need(NamedTuple):
         """With one device chosen."""
         return Need(self.demand, self.missing - 1, self.mask & ~(1 << position))
 
+    def within(self, mask: int) -> Need:
+        """With these devices left of those that it may have."""
+        return Need(self.demand, self.missing, self.mask & mask)
+
     def without(self, mask: int) -> Need:
         """With these devices given up."""
         return Need(self.demand, self.missing, self.mask & ~mask)

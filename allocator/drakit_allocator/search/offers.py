@@ -7,7 +7,7 @@ more than all best offers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from drakit_allocator.search.needs import Need
 from drakit_allocator.search.parts import Part
@@ -53,10 +53,10 @@ class Offers:
 
     def suffice(self, needs: Sequence[Need]) -> bool:
         """Whether the best offers weigh as much as the needs, by all weights."""
-        wanted = [need for need in needs if not need.mask & ~self._mask]
-        if not wanted:
+        inside = [need for need in needs if not need.mask & ~self._mask]
+        if not inside:
             return True
-        looks = [[look for look, mask in self._masks.items() if need.mask & mask] for need in wanted]
+        looks = [frozenset([look for look, mask in self._masks.items() if need.mask & mask]) for need in inside]
         union = 0
         for need in needs:
             union |= need.mask
@@ -67,25 +67,27 @@ class Offers:
                 if offer is None:
                     return True
                 offers.append((part, offer))
-        sets = {frozenset(one) for one in looks}
-        sets |= {one | other for one in sets for other in sets}
+        wanted: dict[frozenset[Look], int] = {}
+        for need, ones in zip(inside, looks, strict=True):
+            wanted[ones] = wanted.get(ones, 0) + need.missing
+        sets = {*wanted, *(one | other for one in wanted for other in wanted)}
         weights = self._drawn + [dict.fromkeys(one, 1) for one in sets]
-        return all(self._suffice(one, wanted, looks, offers) for one in weights)
+        return all(self._suffice(one, wanted, offers) for one in weights)
 
     def _suffice(
-        self,
-        weights: dict[Look, int],
-        wanted: Sequence[Need],
-        looks: Sequence[Sequence[Look]],
-        offers: Sequence[tuple[Part, Offer]],
+        self, weights: Mapping[Look, int], wanted: Mapping[frozenset[Look], int], offers: Sequence[tuple[Part, Offer]]
     ) -> bool:
-        heavy = sum(
-            need.missing * min(weights.get(look, 0) for look in ones) for need, ones in zip(wanted, looks, strict=True)
-        )
+        heavy = sum(count * min(weights.get(look, 0) for look in looks) for looks, count in wanted.items())
+        if not heavy:
+            return True
         key = tuple(sorted(weights.items()))
-        return heavy <= sum(self._greatest(key, weights, part, offer) for part, offer in offers)
+        for part, offer in offers:
+            heavy -= self._greatest(key, weights, part, offer)
+            if heavy <= 0:
+                return True
+        return False
 
-    def _greatest(self, key: Weights, weights: dict[Look, int], part: Part, offer: Offer) -> int:
+    def _greatest(self, key: Weights, weights: Mapping[Look, int], part: Part, offer: Offer) -> int:
         """The weight of the best offer of a part."""
         found = self._best.get((key, part.look_ids, offer))
         if found is None:
