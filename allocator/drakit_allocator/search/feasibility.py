@@ -31,6 +31,14 @@ class _Device(NamedTuple):
     need: Need
 
 
+class _Cell(NamedTuple):
+    """Choose for one place of a need a part and a class of devices there, or decide against all that are alike."""
+
+    need: Need
+    mask: int
+    alike: int
+
+
 class _Alternative(NamedTuple):
     """Choose one of the alternatives of a list."""
 
@@ -80,6 +88,12 @@ class Feasibility:
             if (yield self._each_alone(rest)) is not Outcome.SOLVED:
                 break
             choice = self._tightest(rest, state)
+            if isinstance(choice, _Cell):
+                if (yield self.question(rest.confined(choice.need, choice.mask))) is Outcome.SOLVED:
+                    return Outcome.SOLVED
+                board.back_to(mark)
+                rest = rest.instead(choice.need, choice.need.without(choice.alike))
+                continue
             if not isinstance(choice, _Device):
                 if (yield self._options(rest, choice)) is Outcome.SOLVED:
                     return Outcome.SOLVED
@@ -87,10 +101,6 @@ class Feasibility:
             position = self._pick(rest, choice.need)
             if (yield self._with(rest, choice.need, position)) is Outcome.SOLVED:
                 return Outcome.SOLVED
-            if state.goes_by_offers(position):
-                if (yield self._others(rest, state, choice.need, position)) is Outcome.SOLVED:
-                    return Outcome.SOLVED
-                break
             alike = state.alike(position)
             rest = rest.instead(choice.need, choice.need.without(alike))
         board.back_to(mark)
@@ -127,7 +137,7 @@ class Feasibility:
         mark = self.board.mark
         for part in self.structure.joint:
             inside = [need for need in rest.needs if not need.mask & ~part.mask]
-            if len(inside) < 2 or len(inside) == len(rest.needs) + len(rest.lists):
+            if self.structure.has_offers(part) or len(inside) < 2 or len(inside) == len(rest.needs) + len(rest.lists):
                 continue
             alone = Rest(inside, [])
             key = State(self.structure, alone).key()
@@ -147,20 +157,6 @@ class Feasibility:
             self.board.back_to(mark)
         return outcome
 
-    def _others(self, rest: Rest, state: State, need: Need, position: int) -> Level:
-        """All devices but this one for one place of a need, which keeps those that failed.
-
-        Giving them up would tell apart what looks alike; what was seen before is recognized by what is left.
-        """
-        left = need.mask
-        while True:
-            left &= ~state.alike(position)
-            if not left:
-                return Outcome.FAILED
-            position = self._pick(rest, Need(need.demand, need.missing, left))
-            if (yield self._with(rest, need, position)) is Outcome.SOLVED:
-                return Outcome.SOLVED
-
     def _options(self, rest: Rest, choice: _Alternative | _Value) -> Level:
         mark = self.board.mark
         for option in choice.viable if isinstance(choice, _Alternative) else choice.values:
@@ -177,9 +173,9 @@ class Feasibility:
             self.board.back_to(mark)
         return Outcome.FAILED
 
-    def _tightest(self, rest: Rest, state: State) -> _Device | _Alternative | _Value:
-        """The choice with the fewest possibilities."""
-        choices: list[tuple[int, int, _Device | _Alternative | _Value]] = []
+    def _tightest(self, rest: Rest, state: State) -> _Device | _Cell | _Alternative | _Value:
+        """The choice with the fewest possibilities. Single devices of parts that offer numbers come last."""
+        choices: list[tuple[int, int, _Device | _Cell | _Alternative | _Value]] = []
         for number, ties in ties_of(rest.needs).items():
             values = self.propagation.values(number, ties)
             if values:
@@ -189,7 +185,19 @@ class Feasibility:
         for item in rest.lists:
             viable = self.propagation.viable(item, rest.needs, rest.lists)
             choices.append((len(viable), 1, _Alternative(item, viable)))
-        choices += [(need.mask.bit_count() - need.missing + 1, 2, _Device(need)) for need in rest.needs]
+        settled = []
+        for need in rest.needs:
+            cells = state.cells(need)
+            if not cells:
+                choices.append((need.mask.bit_count() - need.missing + 1, 2, _Device(need)))
+            elif len(cells) == 1:
+                settled.append(need)
+            else:
+                mask, alike = cells[0]
+                kinds = len({one for _, one in cells})
+                choices.append((kinds, 3, _Cell(need, mask, alike)))
+        if not choices:
+            return _Device(min(settled, key=lambda need: need.mask.bit_count() - need.missing))
         return min(choices, key=lambda choice: choice[:2])[2]
 
     def _pick(self, rest: Rest, need: Need) -> int:

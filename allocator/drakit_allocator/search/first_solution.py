@@ -110,6 +110,8 @@ class _Questions:
     def _ask(self, rest: Rest) -> Level:
         """Whether there is a solution, which is then known; the board stays as it was."""
         board, mark = self._board, self._board.mark
+        if not self._asked.propagation.has_room(rest):
+            return Outcome.FAILED
         before = list(board.held)
         merged, crowds = self._asked.merged(rest)
         outcome = yield self._asked.question(merged)

@@ -46,3 +46,14 @@ class Rest(NamedTuple):
     def instead(self, old: Need, new: Need) -> Rest:
         """With one need changed."""
         return Rest([new if need is old else need for need in self.needs], self.lists)
+
+    def confined(self, need: Need, mask: int) -> Rest:
+        """With one device of a need decided to be one of these."""
+        rest = self.instead(need, Need(need.demand, need.missing - 1, need.mask))
+        needs, placed = [], 1
+        for other in rest.needs:
+            if other.demand is need.demand and other.mask == mask:
+                placed += other.missing
+            else:
+                needs.append(other)
+        return Rest([*needs, Need(need.demand, placed, mask)], self.lists)

@@ -38,14 +38,26 @@ class State:
             self._union |= mask
         self._exact: dict[int, Key] = {}  # by the first device of the part
         self._offered: dict[int, Key | None] = {}
+        self._grouped: dict[int, Key] = {}  # by the devices of the group
 
     def key(self) -> Hashable:
         """Equal for states in which the same is left to do and open, up to exchanging what is alike."""
         kinds = self._kinds.of_demand
         rigid = self._structure.rigid
         names: dict[int, int] = {}
+        claims = self._lists  # what a claim has room for matters only as long as there are lists
         return (
-            tuple([(kinds[need.demand.number], need.missing, self._undecided(need, names)) for need in self._needs]),
+            tuple(
+                [
+                    (
+                        kinds[need.demand.number],
+                        need.missing,
+                        need.demand.claim if claims else 0,
+                        self._undecided(need, names),
+                    )
+                    for need in self._needs
+                ]
+            ),
             tuple([self._list_key(item, names) for item in self._lists]),
             self._group_key(self._structure.root, self._part_key),
             tuple([mask & rigid for mask in self._masks]) if self._union & rigid else (),
@@ -140,10 +152,43 @@ class State:
         offer = self._structure.service.offer(part, union)
         return None if offer is None else (-1, part.look_ids, tuple(sorted(offer)), tuple(patterns))
 
-    def goes_by_offers(self, position: int) -> bool:
-        """Whether it does not matter which of the devices that look like this one is taken, but for what is left."""
-        part = next((part for part in self._structure.joint if part.mask >> position & 1), None)
-        return part is not None and self._offer_key(part) is not None
+    def cells(self, need: Need) -> list[tuple[int, int]]:
+        """The classes of devices, part by part, that the need may have, and with each all that are alike.
+
+        The part with the least left comes first, so that others are kept whole. Empty if it may have devices of parts
+        that do not go by numbers.
+        """
+        found: list[tuple[int, int, Key]] = []
+        left = need.mask
+        for part in self._structure.joint:
+            if need.mask & part.mask:
+                key = self._offer_key(part)
+                if key is None:
+                    return []
+                left &= ~part.mask
+                rest = (self._union & part.mask).bit_count()
+                path = self._path(self._structure.root, part)
+                found += [
+                    (rest, need.mask & devices, (path, key, look))
+                    for look, devices in enumerate(part.look_masks)
+                    if need.mask & devices
+                ]
+        if left:
+            return []
+        alike: dict[Key, int] = {}
+        for _, mask, key in found:
+            alike[key] = alike.get(key, 0) | mask
+        return [(mask, alike[key]) for _, mask, key in sorted(found, key=lambda cell: cell[0])]
+
+    def _path(self, group: Group, part: Part) -> Key:
+        """The groups that the part is in, the largest first."""
+        inner = next((one for one in group.groups if one.mask & part.mask), None)
+        if inner is None:
+            return ()
+        key = self._grouped.get(inner.mask)
+        if key is None:
+            key = self._grouped[inner.mask] = self._group_key(inner, self._part_key)
+        return (key, *self._path(inner, part))
 
     def alike(self, position: int) -> int:
         """The devices that can be exchanged with this one as things are, itself included."""
