@@ -100,6 +100,11 @@ class Board:
             mask &= self.states[number].allowed(column)
         return mask
 
+    @property
+    def untaken(self) -> int:
+        """The devices that are not given as a whole and for which counters are enough."""
+        return ~(self.taken | self.short)
+
     def is_taken(self, demand: Demand, position: int) -> bool:
         """Whether the device is given as a whole to somebody whom the demand minds."""
         taken = self._taken_from(demand) if self.has_admin else self.taken

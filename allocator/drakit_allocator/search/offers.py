@@ -64,7 +64,8 @@ class Offers:
         offers = []
         for part in self._parts:
             if part.mask & union:
-                offer = self._structure.service.offer(part, part.mask & union)
+                looks = tuple([look for look, devices in enumerate(part.look_masks) if devices & union])
+                offer = self._structure.service.offer(part, looks)
                 if offer is None:
                     return True
                 if part.positions[0] in reserved:

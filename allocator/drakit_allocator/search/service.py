@@ -15,7 +15,7 @@ from drakit_allocator.search.parts import Part
 Vector = tuple[int, ...]  # devices of each class of a part
 Offer = frozenset[Vector]  # those to which nothing can be added
 
-_STATES = 1_000  # of one part; whoever has more is looked at device by device
+_STATES = 4_000  # of one part; whoever has more is looked at device by device
 _REMEMBERED = 50_000
 
 
@@ -25,16 +25,34 @@ class Service:
     def __init__(self, board: Board) -> None:
         self.board = board
         self._known: dict[Hashable, Offer] = {}
+        self._some: dict[tuple[Offer, tuple[int, ...]], Offer] = {}
         self._too_many: set[int] = set()  # kinds of parts
         self._work = 0
 
-    def offer(self, part: Part, mask: int) -> Offer | None:
-        """The greatest vectors over ``part.looks`` out of these open devices; None if there are too many states."""
+    def offer(self, part: Part, looks: tuple[int, ...]) -> Offer | None:
+        """The greatest vectors over these classes of ``part.looks``, and 0 for the others.
+
+        None if there are too many states. What a part can give depends on what is taken of it, not on who asks, so it
+        is worked out for all classes at once.
+        """
+        whole = self._whole(part)
+        if whole is None or len(looks) == part.look_count:
+            return whole
+        key = whole, looks
+        found = self._some.get(key)
+        if found is None:
+            found = greatest({tuple([n if look in looks else 0 for look, n in enumerate(one)]) for one in whole})
+            if len(self._some) >= _REMEMBERED:
+                self._some.clear()
+            self._some[key] = found
+        return found
+
+    def _whole(self, part: Part) -> Offer | None:
         if part.kind in self._too_many:
             return None
         self._work = 0
         free = [self.board.partitions.free[counter] for counter in part.counters]
-        found = self._offer(part, part.local(mask), free)
+        found = self._offer(part, part.local(self.board.untaken), free)
         if found is None:
             self._too_many.add(part.kind)
         return found

@@ -18,7 +18,8 @@ from drakit_allocator.search.structure import Group, Structure
 from drakit_allocator.search.values import Match
 
 Key = tuple[Any, ...]
-PartKey = Callable[[Part], Key]
+Number = int  # of a key
+PartNumber = Callable[[Part], Number]
 
 
 class State:
@@ -36,9 +37,10 @@ class State:
         self._union = 0
         for mask in self._masks:
             self._union |= mask
-        self._exact: dict[int, Key] = {}  # by the first device of the part
-        self._offered: dict[int, Key | None] = {}
-        self._grouped: dict[int, Key] = {}  # by the devices of the group
+        self._exact: dict[Part, Number] = {}
+        self._offered: dict[Part, Number | None] = {}
+        self._grouped: dict[Group, Number] = {}
+        self._cells: dict[int, list[tuple[int, int]]] = {}  # by the mask of the need
 
     def key(self) -> Hashable:
         """Equal for states in which the same is left to do and open, up to exchanging what is alike."""
@@ -59,7 +61,7 @@ class State:
                 ]
             ),
             tuple([self._list_key(item, names) for item in self._lists]),
-            self._group_key(self._structure.root, self._part_key),
+            self._group_key(self._structure.root, self._part_number),
             tuple([mask & rigid for mask in self._masks]) if self._union & rigid else (),
             self._board.groups_summary() if self._board.has_groups else (),
         )
@@ -83,7 +85,7 @@ class State:
                 found.append((common, names.setdefault(number, len(names))))
         return tuple(found)
 
-    def _group_key(self, group: Group, part_key: PartKey) -> Key:
+    def _group_key(self, group: Group, number_of: PartNumber) -> Key:
         lone = [
             (
                 kind,
@@ -94,21 +96,28 @@ class State:
         ]
         return (
             tuple(sorted(lone)),
-            tuple(sorted([part_key(part) for part in group.parts if part.mask & self._union])),
-            tuple(sorted([self._group_key(one, part_key) for one in group.groups if one.mask & self._union])),
+            tuple(sorted([number_of(part) for part in group.parts if part.mask & self._union])),
+            tuple(sorted([self._group_key(one, number_of) for one in group.groups if one.mask & self._union])),
         )
 
-    def _part_key(self, part: Part) -> Key:
-        """Equal for parts of which the same can be had, though not by the same places."""
-        return self._offer_key(part) or self._exact_key(part)
+    def _group_number(self, group: Group) -> Number:
+        found = self._grouped.get(group)
+        if found is None:
+            found = self._grouped[group] = self._structure.number(self._group_key(group, self._part_number))
+        return found
 
-    def _exact_key(self, part: Part) -> Key:
+    def _part_number(self, part: Part) -> Number:
+        """Equal for parts of which the same can be had, though not by the same places."""
+        return self._offer_number(part) or self._exact_number(part)
+
+    def _exact_number(self, part: Part) -> Number:
         """Equal for parts in which every place is in the same state."""
-        found = self._exact.get(part.positions[0])
+        found = self._exact.get(part)
         if found is None:
             free = self._board.partitions.free
             counters = tuple([free[counter] for counter in part.counters])
-            found = self._exact[part.positions[0]] = (part.kind, counters, *self._places_key(part))
+            found = self._structure.number((part.kind, counters, *self._places_key(part)))
+            self._exact[part] = found
         return found
 
     def _places_key(self, part: Part) -> Key:
@@ -130,15 +139,15 @@ class State:
         consumed = tuple(sorted(board.consumed.get(position, {}).items()))
         return board.charged >> position & 1, consumed, tuple([mask >> position & 1 for mask in masks])
 
-    def _offer_key(self, part: Part) -> Key | None:
+    def _offer_number(self, part: Part) -> Number | None:
         """What the part can give to whom, if each need may have either all or none of the devices that look alike."""
-        first = part.positions[0]
-        if first not in self._offered:
-            self._offered[first] = self._offer(part) if self._structure.has_offers(part) else None
-        return self._offered[first]
+        if part not in self._offered:
+            key = self._offer(part) if self._structure.has_offers(part) else None
+            self._offered[part] = None if key is None else self._structure.number(key)
+        return self._offered[part]
 
     def _offer(self, part: Part) -> Key | None:
-        union = self._union & part.mask
+        untaken = self._board.untaken
         patterns = [0] * part.look_count
         for number, mask in enumerate(self._masks):
             inside = mask & part.mask
@@ -146,10 +155,11 @@ class State:
                 continue
             for look, devices in enumerate(part.look_masks):
                 if inside & devices:
-                    if inside & devices != union & devices:
+                    if inside & devices != untaken & devices:
                         return None
                     patterns[look] |= 1 << number
-        offer = self._structure.service.offer(part, union)
+        looks = tuple([look for look, pattern in enumerate(patterns) if pattern])
+        offer = self._structure.service.offer(part, looks)
         return None if offer is None else (-1, part.look_ids, tuple(sorted(offer)), tuple(patterns))
 
     def cells(self, need: Need) -> list[tuple[int, int]]:
@@ -158,37 +168,37 @@ class State:
         The part with the least left comes first, so that others are kept whole. Empty if it may have devices of parts
         that do not go by numbers.
         """
+        found = self._cells.get(need.mask)
+        if found is None:
+            found = self._cells[need.mask] = self._cells_of(need.mask)
+        return found
+
+    def _cells_of(self, wanted: int) -> list[tuple[int, int]]:
         found: list[tuple[int, int, Key]] = []
-        left = need.mask
+        left = wanted
         for part in self._structure.joint:
-            if need.mask & part.mask:
-                key = self._offer_key(part)
-                if key is None:
+            if wanted & part.mask:
+                number = self._offer_number(part)
+                if number is None:
                     return []
                 left &= ~part.mask
                 rest = (self._union & part.mask).bit_count()
                 path = self._path(self._structure.root, part)
-                found += [
-                    (rest, need.mask & devices, (path, key, look))
-                    for look, devices in enumerate(part.look_masks)
-                    if need.mask & devices
-                ]
+                for look, devices in enumerate(part.look_masks):
+                    if wanted & devices:
+                        found.append((rest, wanted & devices, (number, look, *path)))
         if left:
             return []
         alike: dict[Key, int] = {}
         for _, mask, key in found:
             alike[key] = alike.get(key, 0) | mask
-        return [(mask, alike[key]) for _, mask, key in sorted(found, key=lambda cell: cell[0])]
+        found.sort(key=lambda cell: cell[0])
+        return [(mask, alike[key]) for _, mask, key in found]
 
-    def _path(self, group: Group, part: Part) -> Key:
+    def _path(self, group: Group, part: Part) -> tuple[Number, ...]:
         """The groups that the part is in, the largest first."""
         inner = next((one for one in group.groups if one.mask & part.mask), None)
-        if inner is None:
-            return ()
-        key = self._grouped.get(inner.mask)
-        if key is None:
-            key = self._grouped[inner.mask] = self._group_key(inner, self._part_key)
-        return (key, *self._path(inner, part))
+        return () if inner is None else (self._group_number(inner), *self._path(inner, part))
 
     def alike(self, position: int) -> int:
         """The devices that can be exchanged with this one as things are, itself included."""
@@ -205,18 +215,18 @@ class State:
             kind = next(kind for kind, mask in own.lone.items() if mask >> position & 1)
             return self._same_membership(group.lone.get(kind, 0), position)
         part = next(part for part in own.parts if part.mask >> position & 1)
-        state, places = self._exact_key(part), self._places(part, position)
+        state, places = self._exact_number(part), self._places(part, position)
         found = 0
         for other in group.parts:
-            if other.kind == part.kind and (other is part or self._exact_key(other) == state):
+            if other.kind == part.kind and (other is part or self._exact_number(other) == state):
                 found |= sum(1 << other.positions[place] for place in places)
         return found
 
     def _alike_in_groups(self, group: Group, inner: Group, position: int) -> int:
-        state = self._group_key(inner, self._exact_key)
+        state = self._group_key(inner, self._exact_number)
         found = 0
         for other in group.groups:
-            is_like = other.lone.keys() == inner.lone.keys() and self._group_key(other, self._exact_key) == state
+            is_like = other.lone.keys() == inner.lone.keys() and self._group_key(other, self._exact_number) == state
             if other is inner or is_like:
                 found |= self._alike_in(other, inner, position)
         return found
@@ -248,13 +258,13 @@ class State:
     def _place_of(self, group: Group, family: Family, value: Value, holders: int) -> Hashable:
         inner = next((one for one in group.groups if not holders & ~one.mask), None)
         if inner is not None:
-            state = self._group_key(inner, self._part_key)
+            state = self._group_number(inner)
             if inner.value == (family, value):
                 return "group", state
             return state, self._place_of(inner, family, value, holders)
         part = next((one for one in group.parts if not holders & ~one.mask), None)
         if part is not None and holders & (holders - 1):
-            return self._part_key(part), part.local(holders)
+            return self._part_number(part), part.local(holders)
         if not holders & (holders - 1) and holders & self._structure.lone & ~self._structure.rigid:
             kind = next(kind for kind, mask in group.lone.items() if mask & holders)
             return kind, tuple([bool(mask & holders) for mask in self._masks])

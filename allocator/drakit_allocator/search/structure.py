@@ -18,6 +18,9 @@ from drakit_allocator.search.parts import Part, parts_of
 from drakit_allocator.search.service import Service
 
 
+_REMEMBERED = 100_000
+
+
 class Group:
     """Parts, lone devices by kind, and smaller groups, that have a value in common; the whole node is one, too."""
 
@@ -52,6 +55,8 @@ class Structure:
         self.joint = [part for part in parts if not part.mask & self.lone]
         self.root = Group(None, self._grouped(parts))
         self._ids: dict[Hashable, int] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._last_number = 0
         self._describe(self.root, {})
         # Lone devices like no other one are told apart by their bits.
         self.rigid = sum(mask for mask in self.root.lone.values() if mask.bit_count() == 1)
@@ -128,6 +133,16 @@ class Structure:
 
     def _id(self, token: Hashable) -> int:
         return self._ids.setdefault(token, len(self._ids))
+
+    def number(self, key: Hashable) -> int:
+        """A number that stands for a key, so that it is compared but once."""
+        found = self._numbers.get(key)
+        if found is None:
+            if len(self._numbers) >= _REMEMBERED:
+                self._numbers.clear()  # the same key gets another number then, and is not recognized: no more than that
+            self._last_number += 1
+            found = self._numbers[key] = self._last_number
+        return found
 
     def has_offers(self, part: Part) -> bool:
         """Whether it pays, and is right, to look at the numbers that a part can give instead of at its devices."""
