@@ -15,7 +15,7 @@ from rich.console import Console
 from bench.report import Progress, Report, Step
 
 _NAMES = ("startup", "latency", "apiserver", "scheduler", "allocator", "cel")
-_WIDTH = 110  # of tables that go to a file or pipe
+_WIDTH = 120  # of tables that go to a file or pipe
 # From here on, somebody else's work is on the cores as much as ours.
 _HIGH_LOAD = 0.5
 

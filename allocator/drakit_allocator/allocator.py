@@ -23,7 +23,7 @@ from drakit_allocator.snapshot import Snapshot
 from drakit_allocator.views import PoolView
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # frozen, making one would take as long as finding it among known answers
 class Solution:
     """What was decided for all claims of a pod on one node; ``steps`` it took, none if a node like it was asked."""
 

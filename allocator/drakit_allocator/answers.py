@@ -1,7 +1,7 @@
 """Answers that hold for all nodes that are alike: one of them is searched, the others get what was found there.
 
-A thousand empty nodes of one kind are one question, and so are all nodes on which the same devices of equal pools are in
-use, for this pod and for every later one that asks for the same.
+A thousand empty nodes of one kind are one question, and so are all nodes on which the same devices of equal pools are
+in use, for this pod and for every later one that asks for the same.
 """
 
 from __future__ import annotations

@@ -6,13 +6,16 @@ alike in it; a pool is its slices one after the other, so that a slice that chan
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from drakit_allocator.columns import AttributeValue, Column, bits, remember
 from drakit_allocator.devices import PublishedSlice, Spoiled
 from drakit_allocator.readings import SelectorReading, selector
 from drakit_allocator.traits import Capacity, capacities_of
+
+_REMEMBERED = 64  # expressions of which each pool keeps the selection
 
 
 class Fault(NamedTuple):
@@ -110,37 +113,102 @@ class Selection:
         return True
 
 
-def selection_of(published: PublishedSlice, expressions: tuple[str, ...], among: int) -> Selection:
+class _Part(NamedTuple):
+    """What expressions read of a slice: their readings, and the attributes that any of these looks at."""
+
+    readings: tuple[SelectorReading, ...]
+    names: tuple[str, ...]
+    reads_capacity: bool
+    spoiled: Spoiled
+
+
+class _Plan:
+    """What expressions read of pools with one schema, worked out once for all of them."""
+
+    def __init__(self, parts: Sequence[_Part]) -> None:
+        self.parts = parts
+        self.reads = tuple([(number, name) for number, part in enumerate(parts) for name in part.names])
+        self.reads_capacity = any(part.reads_capacity for part in parts)
+        # By what is read: numbers of columns, which are never used twice. Pools hold them, not their numbers.
+        self.found: weakref.WeakValueDictionary[Hashable, PoolSelection] = weakref.WeakValueDictionary()
+
+
+# Driver, attributes, what is spoiled, and the number of devices of each slice.
+_SliceSchemas = tuple[tuple[str, tuple[str, ...], Spoiled, int], ...]
+
+
+Reads = tuple[tuple[int, str], ...]  # numbers of slices, and names of attributes
+
+
+class Schema:
+    """What slices publish as far as names go: where it is equal, expressions read the same. Made by ``schema_of``."""
+
+    __slots__ = ("__weakref__", "_plans", "_slices")
+
+    def __init__(self, slices: _SliceSchemas) -> None:
+        self._slices = slices
+        self._plans: dict[tuple[str, ...], _Plan] = {}
+
+    def plan(self, expressions: tuple[str, ...]) -> _Plan:
+        """What these expressions read."""
+        found = self._plans.get(expressions)
+        if found is None:
+            parts = [_part(driver, names, spoiled, expressions) for driver, names, spoiled, _ in self._slices]
+            found = remember(self._plans, expressions, _Plan(parts))
+        return found
+
+
+_SCHEMAS: weakref.WeakValueDictionary[_SliceSchemas, Schema] = weakref.WeakValueDictionary()
+
+
+def schema_of(slices: Iterable[PublishedSlice]) -> Schema:
+    """The schema of slices with devices, one after the other."""
+    parts = tuple([(one.pool[0], one.attribute_names, _spoiled(one), len(one)) for one in slices])
+    found = _SCHEMAS.get(parts)
+    if found is None:
+        found = _SCHEMAS[parts] = Schema(parts)
+    return found
+
+
+def _spoiled(published: PublishedSlice) -> Spoiled:
+    return Spoiled(published.spoiled, capacities_of(published.traits).has_problem)
+
+
+def _part(driver: str, names: tuple[str, ...], spoiled: Spoiled, expressions: tuple[str, ...]) -> _Part:
+    readings = tuple([selector(driver, one, names, spoiled) for one in expressions])
+    read = tuple(dict.fromkeys(name for one in readings for name in one.names))
+    return _Part(readings, read, any(one.reads_capacity for one in readings), spoiled)
+
+
+def _selection(published: PublishedSlice, expressions: tuple[str, ...], part: _Part, among: int) -> Selection:
     """The devices of a slice that satisfy the expressions; shared with all slices that are alike in what is read."""
-    driver, capacities = published.pool[0], capacities_of(published.traits)
-    spoiled = Spoiled(published.spoiled, capacities.has_problem)
-    readings = [selector(driver, one, published.attribute_names, spoiled) for one in expressions]
-    columns = {name: published.attributes[name] for one in readings for name in one.names}
-    reads_capacity = any(one.reads_capacity for one in readings)
+    columns = {name: published.attributes[name] for name in part.names}
+    capacities = capacities_of(published.traits)
     # On the youngest of the columns: it does not outlive the others, and a column that only this slice has does not
     # crowd the memory of those that many have.
-    read: list[Column[Any]] = [*columns.values(), *([capacities] if reads_capacity else [])]
+    read: list[Column[Any]] = [*columns.values(), *([capacities] if part.reads_capacity else [])]
     host = max(read, key=lambda column: column.number, default=capacities)
     names = tuple([(name, column.number) for name, column in columns.items()])
-    key = (expressions, driver, names, spoiled, reads_capacity and capacities.number, among)
+    key = (expressions, published.pool[0], names, part.spoiled, part.reads_capacity and capacities.number, among)
     found: Selection | None = host.memory.get(key)
-    return found or remember(
-        host.memory, key, Selection(readings, columns, capacities if reads_capacity else None, among)
-    )
+    if found is None:
+        found = Selection(part.readings, columns, capacities if part.reads_capacity else None, among)
+        remember(host.memory, key, found)
+    return found
 
 
 class PoolSelection:
     """The selections of some slices, one after the other."""
 
-    __slots__ = ("_parts", "mask")
+    __slots__ = ("__weakref__", "_parts", "mask")
 
-    def __init__(self, slices: Iterable[PublishedSlice], expressions: tuple[str, ...], among: int) -> None:
+    def __init__(self, slices: Iterable[PublishedSlice], expressions: tuple[str, ...], plan: _Plan, among: int) -> None:
         self.mask = 0  # once it is clean
         self._parts: list[tuple[int, Selection]] = []
         start = 0
-        for one in slices:
+        for one, part in zip(slices, plan.parts, strict=True):
             of_slice = among >> start & (1 << len(one)) - 1
-            self._parts.append((start, selection_of(one, expressions, of_slice)))
+            self._parts.append((start, _selection(one, expressions, part, of_slice)))
             start += len(one)
 
     def is_clean(self) -> bool:
@@ -156,3 +224,36 @@ class PoolSelection:
     def visit(self) -> Iterator[tuple[int, Fault | None]]:
         """The devices that match or fail, in order; decided as the caller goes on."""
         return ((start + position, fault) for start, part in self._parts for position, fault in part.visit())
+
+
+class PoolSelections:
+    """The selections of one pool. Others that are alike in what is read have the same objects."""
+
+    __slots__ = ("_among", "_capacities", "_known", "_numbers", "_schema", "_slices")
+
+    def __init__(self, slices: Sequence[PublishedSlice], capacities: Column[Capacity], among: int) -> None:
+        self._slices = slices
+        self._capacities = capacities
+        self._among = among
+        self._schema = schema_of(slices)
+        self._known: dict[tuple[str, ...], PoolSelection] = {}
+        self._numbers: tuple[Reads, tuple[int, ...]] = ((), ())  # of the columns that were read last
+
+    def of(self, expressions: tuple[str, ...]) -> PoolSelection:
+        """The devices that satisfy all expressions."""
+        found = self._known.get(expressions)
+        if found is None:
+            found = remember(self._known, expressions, self._shared(expressions), _REMEMBERED)
+        return found
+
+    def _shared(self, expressions: tuple[str, ...]) -> PoolSelection:
+        plan = self._schema.plan(expressions)
+        reads, numbers = self._numbers
+        if reads is not plan.reads and reads != plan.reads:
+            numbers = tuple([self._slices[number].attributes[name].number for number, name in plan.reads])
+            self._numbers = plan.reads, numbers
+        key = (numbers, self._capacities.number if plan.reads_capacity else 0, self._among)
+        found = plan.found.get(key)
+        if found is None:
+            found = plan.found[key] = PoolSelection(self._slices, expressions, plan, self._among)
+        return found

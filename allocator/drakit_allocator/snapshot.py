@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.answers import Answers
 from drakit_allocator.devices import PublishedSlice
 from drakit_allocator.features import Features
+from drakit_allocator.nodes import Node
 from drakit_allocator.pools import SliceIndex
+from drakit_allocator.selectors import expressions_of
 from drakit_allocator.taints import ruled_positions
 
 Object = Mapping[str, Any]
@@ -71,6 +74,19 @@ class Snapshot:
         if rule is not None:
             self._taint_again([rule])
 
+    def warm_up(self, nodes: Iterable[Node], allocated: AllocatedState) -> None:
+        """Look ahead at nodes of which something has changed; whoever comes first would do it otherwise.
+
+        It gathers what the nodes see of the pools, counts what is allocated in them, and lets the selectors of classes
+        decide on their devices. Raises ``AllocationError`` for a broken node selector.
+        """
+        expressions = [_expressions(device_class) for device_class in self.classes.values()]
+        for node in nodes:
+            for pool in self.slices.pools(node):
+                pool.occupation(allocated)
+                for one in expressions:
+                    pool.selection(one).is_clean()
+
     def _taint_again(self, rules: list[Object]) -> None:
         for published in self.slices.slices():
             if any(any(True for _ in ruled_positions(rule, published)) for rule in rules):
@@ -83,3 +99,7 @@ class Snapshot:
             for position in ruled_positions(rule, published):
                 taints[position] = (*taints.get(position, ()), rule["spec"]["taint"])
         published.rule_taints = taints
+
+
+def _expressions(device_class: Object) -> tuple[str, ...]:
+    return tuple([one for one in expressions_of(device_class["spec"].get("selectors")) if one is not None])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, overload
 
@@ -23,6 +23,8 @@ class Table:
         self.names: Column[str] = joined([one.names for one in slices]) if slices else _EMPTY
         self.traits: Column[Traits] = joined([one.traits for one in slices]) if slices else _EMPTY
         self.devices: Sequence[Device] = _Devices(slices)
+        # The taints that DeviceTaintRules give to devices; where these change, the pool gets another table.
+        self.rule_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = _rule_taints(slices)
         self._columns: dict[str, Column[AttributeValue | None]] = {}
 
     @cached_property
@@ -47,15 +49,15 @@ class Table:
             start += len(one)
         return mask
 
-    @cached_property
-    def rule_taints(self) -> dict[int, tuple[Mapping[str, Any], ...]]:
-        """The taints that DeviceTaintRules give to devices."""
-        starts = itertools.accumulate(map(len, self.slices), initial=0)
-        return {
-            start + position: taints
-            for one, start in zip(self.slices, starts, strict=False)
-            for position, taints in one.rule_taints.items()
-        }
+
+def _rule_taints(slices: Iterable[PublishedSlice]) -> dict[int, tuple[Mapping[str, Any], ...]]:
+    found: dict[int, tuple[Mapping[str, Any], ...]] = {}
+    start = 0
+    for one in slices:
+        for position, taints in one.rule_taints.items():
+            found[start + position] = taints
+        start += len(one)
+    return found
 
 
 class _Devices(Sequence[Device]):

@@ -20,7 +20,7 @@ from drakit_allocator.kinds import RequestKind
 from drakit_allocator.nodes import Node
 from drakit_allocator.occupation import Drawing, Occupation
 from drakit_allocator.reach import Reach
-from drakit_allocator.selections import PoolSelection
+from drakit_allocator.selections import PoolSelection, PoolSelections
 from drakit_allocator.shapes import Shape, shape_of
 from drakit_allocator.tables import Table
 from drakit_allocator.taints import untolerated
@@ -72,6 +72,11 @@ class PoolView:
         self.counters = self.shape.counters
         self.has_binding_conditions = self.shape.has_binding_conditions
         self.is_selected_per_device = any(one.is_selected_per_device for one in slices)
+        self._skipping = self.table.of_slices(
+            lambda one: skips_operations(one, features)
+        )  # who want operations left out
+        # Whether nodes with this view may differ in which of the devices they can have.
+        self.depends_on_node = self.is_selected_per_device or bool(self._skipping)
         self._others = others
         self.has_others = any(map(len, others))
         self._drawing = Drawing(
@@ -83,7 +88,7 @@ class PoolView:
             self.shape.draws,
             _draws_by_name(others, counters) if others else {},
         )
-        self._selections: dict[tuple[str, ...], PoolSelection] = {}
+        self._selections = PoolSelections(slices, self.shape.capacities, self.selectable_mask)
         self._answers: dict[RequestKind, _Answer] = {}
         self.number = next(_numbers)  # stands for the view where a reference would keep it alive
         self.findings: dict[Hashable, Any] = {}  # what others have found out about it; to be filled with ``remember``
@@ -118,11 +123,7 @@ class PoolView:
 
     def selection(self, expressions: tuple[str, ...]) -> PoolSelection:
         """The selectable devices that satisfy all expressions."""
-        found = self._selections.get(expressions)
-        if found is None:
-            found = PoolSelection(self.table.slices, expressions, self.selectable_mask)
-            remember(self._selections, expressions, found, _REMEMBERED)
-        return found
+        return self._selections.of(expressions)
 
     def occupation(self, allocated: AllocatedState) -> Occupation:
         """What the allocated devices leave of the pool."""
@@ -214,7 +215,9 @@ class PoolView:
         """The devices that nobody can get, or nobody with these tolerations, whatever is allocated."""
         mask = 0 if self.features.partitionable_devices else self.shape.consumers.mask
         if self.features.device_taints:
-            mask |= self.shape.untolerated(kind) | self._untolerated_of_rules(kind)
+            mask |= self.shape.untolerated(kind)
+            if self.table.rule_taints:
+                mask |= self._untolerated_of_rules(kind)
         return mask
 
     def _untolerated_of_rules(self, kind: RequestKind) -> int:
@@ -223,16 +226,6 @@ class PoolView:
             for position, taints in self.table.rule_taints.items()
             if untolerated(taints, kind.tolerations) is not None
         )
-
-    @cached_property
-    def depends_on_node(self) -> bool:
-        """Whether nodes with this view may differ in which of the devices they can have."""
-        return self.is_selected_per_device or bool(self._skipping)
-
-    @cached_property
-    def _skipping(self) -> int:
-        """The devices of slices that want operations left out."""
-        return self.table.of_slices(lambda one: skips_operations(one, self.features))
 
     def unoffered(self, node: Node) -> int:
         """The devices that need node operations which the node does not offer."""

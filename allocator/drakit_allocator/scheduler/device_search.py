@@ -34,7 +34,6 @@ from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES, Rejection
 from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.pod_claims import PodClaims
 from drakit_allocator.search import Limits
-from drakit_allocator.selectors import expressions_of, verdict
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.cel import CelCompileError, compile_selector
 from drakit_api.features import FeatureGates
@@ -141,20 +140,8 @@ class DeviceSearches:
         node = cluster.get(name)
         if node is not None:
             with contextlib.suppress(AllocationError):
-                self._evaluate_classes(self.snapshot.slices.pools(self.node(node)))
+                self.snapshot.warm_up([self.node(node)], self.taken)
         return True
-
-    def _evaluate_classes(self, pools: list[PoolView]) -> None:
-        expressions = [
-            expression
-            for device_class in self.classes.values()
-            for expression in expressions_of(device_class["spec"].get("selectors"))
-            if expression is not None
-        ]
-        for pool in pools:
-            for device in pool.devices:
-                for expression in expressions:
-                    verdict(device.content, expression)
 
     def allocated(self, claim: Object) -> None:
         """The devices of a claim are taken."""
