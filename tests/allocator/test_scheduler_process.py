@@ -643,22 +643,24 @@ async def test_a_device_given_back_during_a_search_that_fails_is_not_missed(
     api: Connection, obstruction: Obstruction
 ) -> None:
     await add_class(api)
-    await add_node(api, "n1", devices=1)
-    await add_node(api, "n2")
-    await add_claim(api)
+    await add_node(api, "n1", devices=2)
+    await add_node(api, "n2", devices=1)
+    for claim in ("one", "other", "third", "fourth"):
+        await add_claim(api, claim)
     obstruction.is_open = True
     async with scheduling(api):
-        await add_pod(api, "first", "claim")
+        await add_pod(api, "first", "one", "other")
         await bound(api, "first")
         obstruction.is_open = False
         obstruction.begun.clear()
-        await add_claim(api, "second")
-        # Its devices are searched on n2 while n1 has been rejected already.
-        await add_pod(api, "second", "second")
+        # There is nothing left on n1, which needs no search. On n2 each claim has a device, but both need one each.
+        await add_pod(api, "second", "third", "fourth")
         await obstruction.begun.wait()
         await api.delete(PODS, "first", NAMESPACE)
-        status = {"metadata": {"name": "claim"}, "status": {"allocation": None, "reservedFor": None}}
-        await api.patch(RESOURCE_CLAIMS, "claim", status, NAMESPACE, subresource="status")
+        status = {"status": {"allocation": None, "reservedFor": None}}
+        for claim in ("one", "other"):
+            freed = {"metadata": {"name": claim}, **status}
+            await api.patch(RESOURCE_CLAIMS, claim, freed, NAMESPACE, subresource="status")
         obstruction.is_open = True
         await bound(api, "second")
 

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from drakit_allocator.attributes import Value
 from drakit_allocator.columns import bits
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import Demand
+from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.offers import Offers
 from drakit_allocator.search.parts import Part, blocks
@@ -37,7 +37,7 @@ class Bounds:
         """Whether counting leaves hope for all that is to be filled."""
         if self.board.has_admin:
             return True
-        needs = [*rest.needs, *(need for need in map(self._least, rest.lists) if need.missing)]
+        needs = self._crowds([*rest.needs, *(need for need in map(self._least, rest.lists) if need.missing)])
         return (
             self._totals.suffice(needs)
             and self._shares.suffice(rest)
@@ -46,9 +46,22 @@ class Bounds:
             and self._values_suffice(rest.needs)
         )
 
-    def _least(self, item: object) -> Need:
+    def _crowds(self, needs: Sequence[Need]) -> list[Need]:
+        """Needs for the same devices as one, unless they may share a device."""
+        crowds: dict[int, Need] = {}
+        shareable = self.board.shareable
+        apart = []
+        for need in needs:
+            if need.mask & shareable:
+                apart.append(need)
+                continue
+            known = crowds.get(need.mask)
+            crowds[need.mask] = need if known is None else Need(need.demand, known.missing + need.missing, need.mask)
+        return [*crowds.values(), *apart]
+
+    def _least(self, item: Item) -> Need:
         """A need that every alternative of a list implies."""
-        demands = item.alternatives  # type: ignore[attr-defined]
+        demands = item.alternatives
         mask = 0
         for demand in demands:
             mask |= self.board.open_to(demand)

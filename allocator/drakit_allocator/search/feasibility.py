@@ -19,6 +19,7 @@ from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.propagation import Propagation, ties_of
+from drakit_allocator.search.state import State
 from drakit_allocator.search.structure import Structure
 
 _REMEMBERED_STATES = 200_000
@@ -28,6 +29,14 @@ class _Device(NamedTuple):
     """Choose a device for a need, or decide against it."""
 
     need: Need
+
+
+class _Cell(NamedTuple):
+    """Choose for one place of a need a part and a class of devices there, or decide against all that are alike."""
+
+    need: Need
+    mask: int
+    alike: int
 
 
 class _Alternative(NamedTuple):
@@ -71,13 +80,20 @@ class Feasibility:
                 if (yield self._all(parts)) is Outcome.SOLVED:
                     return Outcome.SOLVED
                 break
-            key = self.structure.key(rest)
+            state = State(self.structure, rest)
+            key = state.key()
             if key in self._dead:
                 break
             keys.append(key)
             if (yield self._each_alone(rest)) is not Outcome.SOLVED:
                 break
-            choice = self._tightest(rest)
+            choice = self._tightest(rest, state)
+            if isinstance(choice, _Cell):
+                if (yield self.question(rest.confined(choice.need, choice.mask))) is Outcome.SOLVED:
+                    return Outcome.SOLVED
+                board.back_to(mark)
+                rest = rest.instead(choice.need, choice.need.without(choice.alike))
+                continue
             if not isinstance(choice, _Device):
                 if (yield self._options(rest, choice)) is Outcome.SOLVED:
                     return Outcome.SOLVED
@@ -85,11 +101,7 @@ class Feasibility:
             position = self._pick(rest, choice.need)
             if (yield self._with(rest, choice.need, position)) is Outcome.SOLVED:
                 return Outcome.SOLVED
-            if self.structure.goes_by_offers(position, rest):
-                if (yield self._others(rest, choice.need, position)) is Outcome.SOLVED:
-                    return Outcome.SOLVED
-                break
-            alike = self.structure.alike(position, rest)
+            alike = state.alike(position)
             rest = rest.instead(choice.need, choice.need.without(alike))
         board.back_to(mark)
         if len(self._dead) < _REMEMBERED_STATES:
@@ -125,10 +137,10 @@ class Feasibility:
         mark = self.board.mark
         for part in self.structure.joint:
             inside = [need for need in rest.needs if not need.mask & ~part.mask]
-            if len(inside) < 2 or len(inside) == len(rest.needs) + len(rest.lists):
+            if self.structure.has_offers(part) or len(inside) < 2 or len(inside) == len(rest.needs) + len(rest.lists):
                 continue
             alone = Rest(inside, [])
-            key = self.structure.key(alone)
+            key = State(self.structure, alone).key()
             if key in self._sound:
                 continue
             if (yield self.question(alone)) is not Outcome.SOLVED:
@@ -144,20 +156,6 @@ class Feasibility:
         if outcome is not Outcome.SOLVED:
             self.board.back_to(mark)
         return outcome
-
-    def _others(self, rest: Rest, need: Need, position: int) -> Level:
-        """All devices but this one for one place of a need, which keeps those that failed.
-
-        Giving them up would tell apart what looks alike; what was seen before is recognized by what is left.
-        """
-        left = need.mask
-        while True:
-            left &= ~self.structure.alike(position, rest)
-            if not left:
-                return Outcome.FAILED
-            position = self._pick(rest, Need(need.demand, need.missing, left))
-            if (yield self._with(rest, need, position)) is Outcome.SOLVED:
-                return Outcome.SOLVED
 
     def _options(self, rest: Rest, choice: _Alternative | _Value) -> Level:
         mark = self.board.mark
@@ -175,20 +173,31 @@ class Feasibility:
             self.board.back_to(mark)
         return Outcome.FAILED
 
-    def _tightest(self, rest: Rest) -> _Device | _Alternative | _Value:
-        """The choice with the fewest possibilities."""
-        choices: list[tuple[int, int, _Device | _Alternative | _Value]] = []
+    def _tightest(self, rest: Rest, state: State) -> _Device | _Cell | _Alternative | _Value:
+        """The choice with the fewest possibilities. Single devices of parts that offer numbers come last."""
+        choices: list[tuple[int, int, _Device | _Cell | _Alternative | _Value]] = []
         for number, ties in ties_of(rest.needs).items():
             values = self.propagation.values(number, ties)
             if values:
                 families = {self.structure.kinds.family(column) for _, column in ties}
-                values = self.structure.different(families.pop(), values, rest)
+                values = state.different(families.pop(), values)
                 choices.append((len(values), 0, _Value(number, values)))
         for item in rest.lists:
             viable = self.propagation.viable(item, rest.needs, rest.lists)
             choices.append((len(viable), 1, _Alternative(item, viable)))
+        settled = []
         for need in rest.needs:
-            choices.append((need.mask.bit_count() - need.missing + 1, 2, _Device(need)))
+            cells = state.cells(need)
+            if not cells:
+                choices.append((need.mask.bit_count() - need.missing + 1, 2, _Device(need)))
+            elif len(cells) == 1:
+                settled.append(need)
+            else:
+                mask, alike = cells[0]
+                kinds = len({one for _, one in cells})
+                choices.append((kinds, 3, _Cell(need, mask, alike)))
+        if not choices:
+            return _Device(min(settled, key=lambda need: need.mask.bit_count() - need.missing))
         return min(choices, key=lambda choice: choice[:2])[2]
 
     def _pick(self, rest: Rest, need: Need) -> int:

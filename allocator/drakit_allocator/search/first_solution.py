@@ -16,6 +16,7 @@ from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.feasibility import Feasibility
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
+from drakit_allocator.search.state import State
 
 
 class FirstSolution:
@@ -109,6 +110,8 @@ class _Questions:
     def _ask(self, rest: Rest) -> Level:
         """Whether there is a solution, which is then known; the board stays as it was."""
         board, mark = self._board, self._board.mark
+        if not self._asked.propagation.has_room(rest):
+            return Outcome.FAILED
         before = list(board.held)
         merged, crowds = self._asked.merged(rest)
         outcome = yield self._asked.question(merged)
@@ -142,32 +145,31 @@ class _Questions:
         return Outcome.SOLVED
 
     def _fill(self, number: int, demand: Demand) -> Level:
-        """Find the first devices with which there is a solution."""
-        board, missing = self._board, demand.count
-        left = demand.domain
-        while missing:
-            left &= board.open_to(demand)
-            known = self._known[demand.number] & left
-            first_known = known & -known
-            before = Rest(
-                [Need(demand, missing, left), *self._first.rest(number + 1).needs], self._first.rest(number + 1).lists
-            )
-            hopeless = 0
-            for position in bits(left & (first_known - 1)):
-                bit = 1 << position
-                if hopeless & bit:
-                    continue
-                mark = board.mark
-                board.put(demand, position)
-                after = left & -(bit << 1)
-                rest = Rest([Need(demand, missing - 1, after), *before.needs[1:]], before.lists)
-                if (yield self._ask(rest)) is Outcome.SOLVED:
-                    first_known = bit
-                    break
-                board.back_to(mark)
-                hopeless |= self._asked.structure.alike(position, before)
-            else:
-                board.put(demand, first_known.bit_length() - 1)
-            left &= -(first_known << 1)
-            missing -= 1
+        """Put the first devices with which there is a solution."""
+        need = Need.whole(demand)
+        while need.missing:
+            need = need.within(self._board.open_to(demand))
+            yield self._first_device(need, self._first.rest(number + 1))
+            last = self._board.held[demand.number].bit_length()
+            need = Need(demand, need.missing - 1, need.mask & (-1 << last))
+        return Outcome.SOLVED
+
+    def _first_device(self, need: Need, later: Rest) -> Level:
+        """Put the first device with which there is a solution: that of the known one, unless one before it will do."""
+        board = self._board
+        known = self._known[need.demand.number] & need.mask
+        known &= -known
+        state = State(self._asked.structure, later.plus(need))
+        hopeless = 0
+        for position in bits(need.mask & (known - 1)):
+            if hopeless >> position & 1:
+                continue
+            mark = board.mark
+            board.put(need.demand, position)
+            after = Need(need.demand, need.missing - 1, need.mask & (-1 << position + 1))
+            if (yield self._ask(later.plus(after))) is Outcome.SOLVED:
+                return Outcome.SOLVED
+            board.back_to(mark)
+            hopeless |= state.alike(position)
+        board.put(need.demand, known.bit_length() - 1)
         return Outcome.SOLVED

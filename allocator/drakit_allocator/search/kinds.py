@@ -60,7 +60,14 @@ class Kinds:
                 for _, column in demand.ties:
                     if id(column) not in values:
                         values[id(column)] = self._named(column, position, names)
-        return members, draws, tuple(values.items()), self._share(position)
+        return members, draws, tuple(values.items()), self._share(position), self._groups(position)
+
+    def _groups(self, position: int) -> Hashable:
+        """Its compatibility groups, where these count."""
+        if not self.board.has_groups:
+            return None
+        consumption = self.board.device(position).content.consumption
+        return tuple([(entry.counter_set, entry.compatibility_groups) for entry in consumption])
 
     def _named(self, column: Column, position: int, names: Mapping[tuple[Family, Value], Hashable]) -> Hashable:
         elements = column.elements.get(position)

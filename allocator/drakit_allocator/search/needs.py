@@ -24,6 +24,10 @@ class Need(NamedTuple):
         """With one device chosen."""
         return Need(self.demand, self.missing - 1, self.mask & ~(1 << position))
 
+    def within(self, mask: int) -> Need:
+        """With these devices left of those that it may have."""
+        return Need(self.demand, self.missing, self.mask & mask)
+
     def without(self, mask: int) -> Need:
         """With these devices given up."""
         return Need(self.demand, self.missing, self.mask & ~mask)
@@ -42,3 +46,14 @@ class Rest(NamedTuple):
     def instead(self, old: Need, new: Need) -> Rest:
         """With one need changed."""
         return Rest([new if need is old else need for need in self.needs], self.lists)
+
+    def confined(self, need: Need, mask: int) -> Rest:
+        """With one device of a need decided to be one of these."""
+        rest = self.instead(need, Need(need.demand, need.missing - 1, need.mask))
+        needs, placed = [], 1
+        for other in rest.needs:
+            if other.demand is need.demand and other.mask == mask:
+                placed += other.missing
+            else:
+                needs.append(other)
+        return Rest([*needs, Need(need.demand, placed, mask)], self.lists)

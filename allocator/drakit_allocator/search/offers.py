@@ -7,11 +7,11 @@ more than all best offers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 from drakit_allocator.search.needs import Need
 from drakit_allocator.search.parts import Part
-from drakit_allocator.search.service import Offer
+from drakit_allocator.search.service import Offer, Vector, greatest
 from drakit_allocator.search.structure import Structure
 
 Look = int
@@ -34,6 +34,7 @@ class Offers:
                 self._masks[look] = self._masks.get(look, 0) | mask
         self._drawn = [dict(weights) for weights in {tuple(sorted(one.items())) for one in self._draws()}]
         self._best: dict[Hashable, int] = {}
+        self._rests: dict[tuple[Offer, Vector], Offer] = {}
 
     def _draws(self) -> list[dict[Look, int]]:
         """For each name of a counter, what a device of each class draws at least."""
@@ -53,39 +54,78 @@ class Offers:
 
     def suffice(self, needs: Sequence[Need]) -> bool:
         """Whether the best offers weigh as much as the needs, by all weights."""
-        wanted = [need for need in needs if not need.mask & ~self._mask]
-        if not wanted:
+        inside = [need for need in needs if not need.mask & ~self._mask]
+        if not inside:
             return True
-        looks = [[look for look, mask in self._masks.items() if need.mask & mask] for need in wanted]
         union = 0
         for need in needs:
             union |= need.mask
+        reserved, free = self._reserved(inside)
         offers = []
         for part in self._parts:
             if part.mask & union:
                 offer = self._structure.service.offer(part, part.mask & union)
                 if offer is None:
                     return True
+                if part.positions[0] in reserved:
+                    offer = self._left(offer, tuple(reserved[part.positions[0]]))
+                    if not offer:
+                        return False
                 offers.append((part, offer))
-        sets = {frozenset(one) for one in looks}
-        sets |= {one | other for one in sets for other in sets}
+        wanted: dict[frozenset[Look], int] = {}
+        for need in free:
+            ones = frozenset([look for look, mask in self._masks.items() if need.mask & mask])
+            wanted[ones] = wanted.get(ones, 0) + need.missing
+        sets = {*wanted, *(one | other for one in wanted for other in wanted)}
         weights = self._drawn + [dict.fromkeys(one, 1) for one in sets]
-        return all(self._suffice(one, wanted, looks, offers) for one in weights)
+        return all(self._suffice(one, wanted, offers) for one in weights)
+
+    def _reserved(self, needs: Sequence[Need]) -> tuple[dict[int, list[int]], list[Need]]:
+        """What is decided to be of one part and class, by the part's first device; and the needs that are not."""
+        reserved: dict[int, list[int]] = {}
+        free = []
+        for need in needs:
+            part = next((part for part in self._parts if not need.mask & ~part.mask), None)
+            look = None
+            if part is not None:
+                look = next((n for n, devices in enumerate(part.look_masks) if not need.mask & ~devices), None)
+            if part is None or look is None:
+                free.append(need)
+            else:
+                vector = reserved.setdefault(part.positions[0], [0] * part.look_count)
+                vector[look] += need.missing
+        return reserved, free
+
+    def _left(self, offer: Offer, reserved: Vector) -> Offer:
+        """What an offer leaves next to what is reserved; nothing if it does not go with it."""
+        key = offer, reserved
+        found = self._rests.get(key)
+        if found is None:
+            rests = {
+                tuple([has - takes for has, takes in zip(vector, reserved, strict=True)])
+                for vector in offer
+                if all(has >= takes for has, takes in zip(vector, reserved, strict=True))
+            }
+            found = greatest(rests)
+            if len(self._rests) >= _REMEMBERED:
+                self._rests.clear()
+            self._rests[key] = found
+        return found
 
     def _suffice(
-        self,
-        weights: dict[Look, int],
-        wanted: Sequence[Need],
-        looks: Sequence[Sequence[Look]],
-        offers: Sequence[tuple[Part, Offer]],
+        self, weights: Mapping[Look, int], wanted: Mapping[frozenset[Look], int], offers: Sequence[tuple[Part, Offer]]
     ) -> bool:
-        heavy = sum(
-            need.missing * min(weights.get(look, 0) for look in ones) for need, ones in zip(wanted, looks, strict=True)
-        )
+        heavy = sum(count * min(weights.get(look, 0) for look in looks) for looks, count in wanted.items())
+        if not heavy:
+            return True
         key = tuple(sorted(weights.items()))
-        return heavy <= sum(self._greatest(key, weights, part, offer) for part, offer in offers)
+        for part, offer in offers:
+            heavy -= self._greatest(key, weights, part, offer)
+            if heavy <= 0:
+                return True
+        return False
 
-    def _greatest(self, key: Weights, weights: dict[Look, int], part: Part, offer: Offer) -> int:
+    def _greatest(self, key: Weights, weights: Mapping[Look, int], part: Part, offer: Offer) -> int:
         """The weight of the best offer of a part."""
         found = self._best.get((key, part.look_ids, offer))
         if found is None:

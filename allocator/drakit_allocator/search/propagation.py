@@ -27,8 +27,6 @@ class Propagation:
     def narrow(self, rest: Rest) -> Rest | None:
         """What remains to be filled, None if that is impossible. What follows is put on the board either way."""
         needs, lists = list(rest.needs), list(rest.lists)
-        if any(self._room(claim, needs, lists) < 0 for claim in {item.claim for item in self.board.items}):
-            return None
         while True:
             before = self.board.mark
             narrowed = self._fill(needs)
@@ -92,6 +90,12 @@ class Propagation:
             and not demand.is_impossible
             and self.board.open_to(demand).bit_count() >= demand.count
         ]
+
+    def has_room(self, rest: Rest) -> bool:
+        """Whether no claim becomes too large, if all lists are filled by as few devices as possible."""
+        return all(
+            self._room(claim, rest.needs, rest.lists) >= 0 for claim in {item.claim for item in self.board.items}
+        )
 
     def _room(self, claim: int, needs: Sequence[Need], lists: Sequence[Item]) -> int:
         """How many more devices a claim may get when all this is filled by as few as possible."""
