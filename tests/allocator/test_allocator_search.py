@@ -201,6 +201,10 @@ def test_more_devices_than_stack_frames() -> None:
     assert [len(one["devices"]["results"]) for one in results] == [32] * 40
 
 
+def _below(number: int) -> Json:
+    return {"cel": {"expression": f'device.attributes["d.example.com"].uuid < {number}'}}
+
+
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
@@ -209,7 +213,8 @@ def test_more_devices_than_stack_frames() -> None:
     ],
 )
 def test_a_search_can_be_bounded(limits: Limits, message: str) -> None:
-    claims = [_claim("claim", [{"name": f"r{n}", "exactly": _exactly(1)} for n in range(8)], [])]
-    pod = PodAllocation(claims, _identical(8), AllocatedState(_FEATURES))
+    # The last request fits the first device only, the one before it the first two, and so on: all move up.
+    requests = [{"name": f"r{n}", "exactly": {**_exactly(1), "selectors": [_below(8 - n)]}} for n in range(8)]
+    pod = PodAllocation([_claim("claim", requests, [])], _identical(8), AllocatedState(_FEATURES))
     with pytest.raises(AllocationAborted, match=message):
         pod.on(Node.of(_NODE), limits)
