@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .errors import CelRuntimeError
-from .values import LISTS, MAPS, go_type, map_key, map_keys, no_such_overload
+from .keys import map_key, map_keys
+from .values import LISTS, MAPS, go_type, no_such_overload
 
 Closure = Callable[[list[Any]], Any]
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from drakit_api.quantity import Quantity, QuantityError
 
 from .library import semver
-from .values import Domains, Semver
+from .values import Domains, Named, Semver
 
 # Where the fields of ``device`` lie in a frame; device as a whole, the cost so far and local variables follow.
 FIELDS: Final = ("driver", "allowMultipleAllocations", "attributes", "capacity")
@@ -50,15 +50,15 @@ def device_view(driver: str, device: Mapping[str, Any]) -> DeviceView:
         except QuantityError as error:
             problem = problem or f"capacity {name}: {error}"
     fields = [driver, bool(device.get("allowMultipleAllocations")), attributes, capacity]
-    return DeviceView([*fields, dict(zip(FIELDS, fields, strict=True))], problem)
+    return DeviceView([*fields, Named(zip(FIELDS, fields, strict=True))], problem)
 
 
 def _put(domains: Domains, name: str, driver: str, value: Any) -> None:
     domain, slash, identifier = name.partition("/")
     if slash:
-        domains.setdefault(domain, {}).setdefault(identifier, value)
+        domains.setdefault(domain, Named()).setdefault(identifier, value)
     else:
-        domains.setdefault(driver, {})[name] = value
+        domains.setdefault(driver, Named())[name] = value
 
 
 def _attribute(attribute: Mapping[str, Any]) -> Any:
