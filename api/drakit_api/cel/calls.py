@@ -10,7 +10,7 @@ from .comprehensions import Closure
 from .declarations import Implementation, Overload, classes
 from .syntax import Call, Ident, Literal, Node, Select
 from .types import Type
-from .values import no_such_overload
+from .values import LISTS, NUMBERS, Duration, Timestamp, Uint, no_such_overload
 
 
 def call(implementation: Implementation, operands: list[Closure]) -> Closure:
@@ -102,10 +102,22 @@ def _looks_inside(t: Type) -> bool:
     return t.kind in ("list", "map") and any(classes(p) is not None for p in t.parameters)
 
 
+# Upstream names an operator that the left value's type does not have at all. These it asks about any operator.
+_ASKED = frozenset({str, Timestamp, Duration})
+_TAKES: dict[str, frozenset[type]] = {
+    "_+_": _ASKED | NUMBERS | {bytes, *LISTS},
+    "_-_": _ASKED | NUMBERS,
+    "_*_": _ASKED | NUMBERS,
+    "_/_": _ASKED | NUMBERS,
+    "_%_": _ASKED | {int, Uint},
+}
+
+
 def _failure(overload: Overload, arguments: tuple[Any, ...]) -> Exception:
     match overload.style:
         case "plain":
-            return no_such_overload()
+            takes = _TAKES.get(overload.function)
+            return no_such_overload("" if takes is None or type(arguments[0]) in takes else overload.function)
         case "name":
             return no_such_overload(overload.function)
     return no_such_overload(overload.function, *arguments)

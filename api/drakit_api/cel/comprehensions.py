@@ -155,7 +155,7 @@ def _transform_map(walk: Walk, source: Closure, slots: list[int], condition: Clo
                 raise no_such_overload()
             for key, value in added.items():
                 if key in result:
-                    raise CelRuntimeError(f"insert failed: key {next(iter(map_keys([key])))} already exists")
+                    raise CelRuntimeError(f"insert failed: key {next(map_keys([key]))} already exists")
                 result[key] = value
         return result
 

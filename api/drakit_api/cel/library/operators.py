@@ -109,11 +109,11 @@ def is_ordered(value: Any) -> bool:
     return type(value) in NUMBERS or type(value) in _ORDERED
 
 
-def compare(left: Any, right: Any) -> int:
-    """-1, 0 or 1. Numbers of different types compare by value."""
+def compare(left: Any, right: Any, function: str = "") -> int:
+    """-1, 0 or 1. Numbers of different types compare by value. A function is named when it is not for the left."""
     kind, other = type(left), type(right)
     if not (kind in NUMBERS and other in NUMBERS) and not (kind is other and kind in _ORDERED):
-        raise no_such_overload()
+        raise no_such_overload("" if is_ordered(left) else function)
     if kind is not other:
         left, right = same_kind(left, right)
     if left != left or right != right:
@@ -123,22 +123,22 @@ def compare(left: Any, right: Any) -> int:
 
 def less(left: Any, right: Any) -> bool:
     """``<``."""
-    return compare(left, right) < 0
+    return compare(left, right, "_<_") < 0
 
 
 def less_or_equal(left: Any, right: Any) -> bool:
     """``<=``."""
-    return compare(left, right) <= 0
+    return compare(left, right, "_<=_") <= 0
 
 
 def greater(left: Any, right: Any) -> bool:
     """``>``."""
-    return compare(left, right) > 0
+    return compare(left, right, "_>_") > 0
 
 
 def greater_or_equal(left: Any, right: Any) -> bool:
     """``>=``."""
-    return compare(left, right) >= 0
+    return compare(left, right, "_>=_") >= 0
 
 
 def check_key(key: Any) -> None:
