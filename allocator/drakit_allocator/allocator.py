@@ -51,7 +51,7 @@ class PodAllocation:
     """The unallocated claims of one pod, expanded once and then tried on any number of nodes."""
 
     def __init__(self, claims: Sequence[Mapping[str, Any]], snapshot: Snapshot, allocated: AllocatedState) -> None:
-        """Raises ``AllocationError`` for claims that no node can satisfy."""
+        """Claims that no node can satisfy are refused on the first one."""
         self.snapshot = snapshot
         self.allocated = allocated
         self.claims = expand(claims, snapshot.classes, snapshot.features)

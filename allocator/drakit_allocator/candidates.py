@@ -74,6 +74,11 @@ class Situation:
                         f"{MAX_RESULTS}, with {total} already accounted for"
                     )
                 total += smallest
+            if claim.fault is not None:
+                for request in claim.unfinished:
+                    if request.wants_all:
+                        self._everything(request)
+                raise claim.fault
         return found
 
     def _choice(self, request: Request, rivals: int) -> Candidates:
@@ -115,15 +120,14 @@ class Situation:
 
     def _everything(self, request: Request) -> Candidates:
         """The devices of mode All."""
+        devices: list[Device] = []
+        unusable: set[Device] = set()
         for pool in self.pools:
             if pool.problem is not None:
                 state = "currently being updated" if pool.problem == "incomplete" else "currently invalid"
                 raise AllocationError(
                     f"{request.label}: asks for all devices, but resource pool {pool.name} is {state}"
                 )
-        devices: list[Device] = []
-        unusable: set[Device] = set()
-        for pool in self.pools:
             for device, fault in self._selected(request, pool, skips_allocated=False):
                 if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
                     raise fault

@@ -64,5 +64,4 @@ def test_refusals_use_the_words_of_upstream() -> None:
         recorded = problem["answer"].get("error", "")
         if recorded and "CEL" not in recorded and answer(problem).get("error") != recorded:
             differing.append(problem["name"])
-    # A broken claim and an incomplete pool: our claims are checked once, before any node is looked at.
-    assert differing == ["r1-01488"]
+    assert not differing

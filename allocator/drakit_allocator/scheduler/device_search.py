@@ -173,7 +173,7 @@ class DeviceSearches:
         return _is_same(basis, self.basis(node))
 
     def search(self, pod_claims: PodClaims, pace: Pace) -> DeviceSearch:
-        """A search for one pod. Raises ``SchedulingFailed`` for claims that no node can satisfy."""
+        """A search for one pod."""
         return DeviceSearch(self, pod_claims, pace)
 
     def failures_of(self, to_allocate: list[Object]) -> dict[str, _Failure]:
@@ -202,10 +202,7 @@ class DeviceSearch:
         self._failures: dict[str, _Failure] = {}
         if pod_claims.to_allocate:
             self._failures = shared.failures_of(pod_claims.to_allocate)
-            try:
-                self._pod = PodAllocation(pod_claims.to_allocate, shared.snapshot, shared.taken)
-            except AllocationError as error:
-                raise SchedulingFailed(error.message) from error
+            self._pod = PodAllocation(pod_claims.to_allocate, shared.snapshot, shared.taken)
         self.best_score = _BEST_ALTERNATIVE * sum(
             "firstAvailable" in request
             for claim in pod_claims.to_allocate
