@@ -1,25 +1,108 @@
-"""``drakit allocate``: answers to allocation problems from files, without a cluster."""
+"""``drakit allocate``: who would get which devices, from files and without a cluster."""
 
 from __future__ import annotations
 
-from typing import BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from drakit_allocator.explanation import Explanation, Inventory
+    from drakit_allocator.manifest_files import Manifests
+    from drakit_allocator.placement import Placed, Placement, Workload
+    from drakit_api.features import FeatureGates
+
+    Object = dict[str, Any]
+
+
+class UnusableFiles(click.ClickException):
+    """What is in the files cannot be used; nothing was allocated."""
+
+    exit_code = 2
 
 
 @click.command()
 @click.option(
+    "-f",
+    "--filename",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="YAML or JSON file, directory of such, or '-' for standard input; repeat for more.",
+)
+@click.option("--explain", is_flag=True, help="Say why, where something does not fit, and what would help.")
+@click.option("--node", "nodes", multiple=True, metavar="NAME", help="Only on this node; repeat for more.")
+@click.option("--pod", "pods", multiple=True, metavar="[NAMESPACE/]NAME", help="Only for this pod; repeat for more.")
+@click.option("--claim", "claims", multiple=True, metavar="[NAMESPACE/]NAME", help="Only this claim; repeat for more.")
+@click.option("--feature-gates", default="", metavar="A=true,B=false", help="Gates that differ from their defaults.")
+@click.option(
+    "--emulated-version", default="1.37", metavar="V", show_default=True, help="Kubernetes version to behave like."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["text", "json", "yaml"]),
+    default="text",
+    show_default=True,
+    help="A table, or a List of the claims with their status, which can be given to -f again.",
+)
+@click.option(
     "--problems",
     type=click.File("rb"),
-    required=True,
-    help="JSON lines, one problem each: features, node, classes, slices, claims, allocated. '-' reads standard input.",
+    help="Instead of -f, JSON lines, one problem each: features, node, classes, slices, claims, allocated.",
 )
-@click.option("--timeout", type=click.FloatRange(min=0), default=10.0, show_default=True, help="Seconds per problem.")
-def allocate(problems: BinaryIO, timeout: float) -> None:
-    """Answer allocation problems: a JSON line for each, with the allocation, null if it does not fit, or the error.
+@click.option(
+    "--timeout", type=click.FloatRange(min=0), default=10.0, show_default=True, help="Seconds for claims on a node."
+)
+def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, **options: Any) -> None:
+    """Allocate devices to the pods and claims of files, as a scheduler would, without a cluster.
 
-    The form of both is that in which answers of Kubernetes' own allocator were recorded, so that they can be compared.
+    \b
+    Files may hold Nodes, ResourceSlices, DeviceClasses, ResourceClaims,
+    ResourceClaimTemplates, Pods and DeviceTaintRules, of any version of
+    resource.k8s.io. Claims that are allocated already keep their devices; the
+    others are allocated in the order of the files, each result counting for the
+    next, on the first node that has devices. Exit status 0: all fit; 1: something
+    does not; 2: files or options cannot be used.
+
+    \b
+    drakit driver slices dgx-a100 > slices.yaml
+    drakit driver classes dgx-a100 > classes.yaml
+    drakit allocate -f slices.yaml -f classes.yaml -f my-claims.yaml --explain
+    kubectl get nodes,resourceslices,deviceclasses,resourceclaims,pods -A -o yaml |
+        drakit allocate -f - -f one-more-pod.yaml -o json
+
+    \b
+    With --problems, answers allocation problems: a JSON line for each, with the
+    allocation, null if it does not fit, or the error, in the form in which
+    answers of Kubernetes' own allocator were recorded.
     """
+    if problems is not None and files:
+        raise click.UsageError("-f and --problems exclude each other: objects of files, or recorded problems")
+    if problems is not None:
+        _only_with_files(options)
+        _answer(problems, timeout)
+    elif files:
+        _allocate(files, timeout=timeout, **options)
+    else:
+        raise click.UsageError("name files with -f, e.g. drakit allocate -f slices.yaml -f claims.yaml; or --problems")
+
+
+def _only_with_files(options: dict[str, Any]) -> None:
+    context = click.get_current_context()
+    given = [
+        option.opts[-1]
+        for option in context.command.params
+        if option.name in options
+        and context.get_parameter_source(option.name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        raise click.UsageError(f"{', '.join(given)}: only with -f; a problem says for itself what it is about")
+
+
+def _answer(problems: BinaryIO, timeout: float) -> None:
     import sys
     import time
 
@@ -41,3 +124,98 @@ def allocate(problems: BinaryIO, timeout: float) -> None:
             raise click.ClickException(f"{source}, line {number}: not an allocation problem: {reason}") from None
         output.write(msgspec.json.encode(answered) + b"\n")
         output.flush()
+
+
+def _allocate(
+    files: Sequence[str],
+    *,
+    timeout: float,
+    explain: bool,
+    nodes: Sequence[str],
+    pods: Sequence[str],
+    claims: Sequence[str],
+    feature_gates: str,
+    emulated_version: str,
+    output: str,
+) -> None:
+    from drakit_allocator import file_nodes, placement, placement_report
+    from drakit_allocator.explanation import explanation_text
+    from drakit_allocator.manifest_documents import ManifestError
+    from drakit_allocator.manifest_files import read_manifests
+
+    gates = gates_of(emulated_version, feature_gates)
+    try:
+        manifests = read_manifests(files, gates)
+        workloads = placement.chosen(placement.workloads(manifests), pods, claims)
+        objects, is_assumed = file_nodes.nodes_of(manifests, nodes)
+    except ManifestError as error:
+        raise UnusableFiles(str(error)) from None
+    _tell(manifests, objects if is_assumed else [])
+    placing = placement.Placement(_inventory(manifests, gates), objects, timeout=timeout)
+    placed = _place(workloads, placing)
+    explained = [_explained(one, manifests, gates, objects) for one in placed if not one.node] if explain else []
+    if output == "text":
+        table = placement_report.table(placed, tells_why=not explain)
+        click.echo("\n".join(filter(None, [table, *map(explanation_text, explained)])), nl=False)
+    else:
+        form: placement_report.Form = "json" if output == "json" else "yaml"
+        click.echo(placement_report.listed(manifests, explained, form, explains=explain), nl=False)
+    if any(not one.node for one in placed):
+        raise SystemExit(1)
+
+
+def gates_of(emulated_version: str, feature_gates: str) -> FeatureGates:
+    """The gates that options name. Raises ``click.UsageError``."""
+    from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
+
+    try:
+        return FeatureGates(emulated_version, parse_gates(feature_gates))
+    except FeatureGateError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _tell(manifests: Manifests, assumed: Sequence[Object]) -> None:
+    """What somebody who wonders about the result should know."""
+    for name in manifests.replaced:
+        click.echo(f"{name} replaces the one before it", err=True)
+    if manifests.ignored:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(manifests.ignored.items()))
+        click.echo(f"ignored: {kinds}", err=True)
+    if assumed:
+        names = ", ".join(node["metadata"]["name"] for node in assumed[:5]) + (" ..." if len(assumed) > 5 else "")
+        click.echo(f"there is no Node in the files; assumed without labels: {names}", err=True)
+
+
+def _inventory(manifests: Manifests, gates: FeatureGates) -> Inventory:
+    from drakit_allocator.explanation import Inventory
+    from drakit_allocator.features import Features
+
+    return Inventory.of(
+        Features.from_gates(gates),
+        slices=manifests.of("ResourceSlice"),
+        classes=manifests.of("DeviceClass"),
+        taint_rules=manifests.of("DeviceTaintRule"),
+        claims=manifests.of("ResourceClaim"),
+    )
+
+
+def _place(workloads: Sequence[Workload], placing: Placement) -> list[Placed]:
+    from drakit_allocator.waiting import Waiting
+
+    waiting, placed = Waiting("allocated"), []
+    for number, workload in enumerate(workloads):
+        placed.append(placing.place(workload))
+        waiting(number + 1, len(workloads))
+    return placed
+
+
+def _explained(one: Placed, manifests: Manifests, gates: FeatureGates, nodes: Sequence[Object]) -> Explanation:
+    """Beside what is allocated in the end, which may be more than when it was this workload's turn."""
+    from drakit_allocator.explanation import explain
+    from drakit_allocator.placement import split_nodes
+    from drakit_allocator.waiting import Waiting
+
+    candidates, excluded = split_nodes(one.workload, nodes)
+    progress = Waiting(f"nodes for {one.workload.name}")
+    inventory = _inventory(manifests, gates)
+    return explain(one.workload.to_allocate, candidates, inventory, excluded=excluded, progress=progress)

@@ -7,7 +7,10 @@ kube-scheduler's dynamicresources plugin and ``IsDeviceAllocated`` of ``structur
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from drakit_allocator.devices import DeviceID, PoolID
@@ -15,6 +18,39 @@ from drakit_allocator.features import Features
 from drakit_api.quantity import Quantity
 
 _EMPTY: Mapping[str, int] = {}
+_NOBODY: tuple[DeviceID, ...] = ()
+# Changes of a pool that are kept for those who know an earlier state. Who is further behind starts afresh.
+_RECENT = 32
+
+
+class _Token:
+    """One state of a pool."""
+
+    __slots__ = ("number", "pool")
+
+    def __init__(self, pool: _Pool, number: int) -> None:
+        self.pool = pool
+        self.number = number
+
+
+class _Pool:
+    """The allocated devices of one pool, in the order in which they came, and what changed lately."""
+
+    __slots__ = ("devices", "recent", "token")
+
+    def __init__(self) -> None:
+        self.devices: dict[DeviceID, None] = {}
+        self.recent: deque[DeviceID] = deque(maxlen=_RECENT)
+        self.token = _Token(self, 0)
+
+    def touch(self, device_id: DeviceID, is_allocated: bool) -> None:
+        """Something about the device has changed."""
+        if is_allocated:
+            self.devices[device_id] = None
+        else:
+            self.devices.pop(device_id, None)
+        self.recent.append(device_id)
+        self.token = _Token(self, self.token.number + 1)
 
 
 class AllocatedState:
@@ -26,8 +62,7 @@ class AllocatedState:
         self.holders: dict[DeviceID, list[str]] = {}  # devices allocated as a whole, and the claims that hold them
         self.shares: dict[DeviceID, dict[str, str]] = {}  # share id -> claim
         self.capacity: dict[DeviceID, dict[str, int]] = {}
-        self._by_pool: dict[PoolID, dict[DeviceID, None]] = {}
-        self._tokens: dict[PoolID, object] = {}
+        self._pools: dict[PoolID, _Pool] = {}
         self._untouched = object()
 
     @staticmethod
@@ -91,11 +126,22 @@ class AllocatedState:
 
     def in_pool(self, pool_id: PoolID) -> Iterable[DeviceID]:
         """The allocated devices of a pool, whole or shared, once each."""
-        return self._by_pool.get(pool_id, ())
+        pool = self._pools.get(pool_id)
+        return _NOBODY if pool is None else pool.devices
 
     def token(self, pool_id: PoolID) -> object:
         """An object that is another one after each change in the pool."""
-        return self._tokens.get(pool_id, self._untouched)
+        pool = self._pools.get(pool_id)
+        return self._untouched if pool is None else pool.token
+
+    def changes(self, pool_id: PoolID, since: object) -> Iterable[DeviceID] | None:
+        """The devices of a pool that have changed since it had this token; None if that is not known any more."""
+        pool = self._pools.get(pool_id)
+        if pool is None or not isinstance(since, _Token) or since.pool is not pool:
+            return None
+        behind = pool.token.number - since.number
+        count = len(pool.recent)
+        return None if behind > count else islice(pool.recent, count - behind, None)
 
     def _hold(self, device_id: DeviceID, claim: str) -> None:
         self.holders.setdefault(device_id, []).append(claim)
@@ -119,14 +165,12 @@ class AllocatedState:
 
     def _touch(self, device_id: DeviceID) -> None:
         pool_id = device_id[:2]
-        in_pool = self._by_pool.setdefault(pool_id, {})
-        if device_id in self.holders or device_id in self.shares or device_id in self.capacity:
-            in_pool[device_id] = None
-        else:
-            in_pool.pop(device_id, None)
-        self._tokens[pool_id] = object()
-        if not in_pool:
-            del self._by_pool[pool_id], self._tokens[pool_id]
+        pool = self._pools.get(pool_id)
+        if pool is None:
+            pool = self._pools[pool_id] = _Pool()
+        pool.touch(device_id, device_id in self.holders or self.is_shared(device_id))
+        if not pool.devices:
+            del self._pools[pool_id]
 
 
 def _results(claim: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
@@ -142,4 +186,5 @@ def _claim_name(claim: Mapping[str, Any]) -> str:
 
 
 def _device_id(entry: Mapping[str, Any]) -> DeviceID:
-    return entry["driver"], entry["pool"], entry["device"]
+    # Interned, so that the text of a claim is not kept for the sake of three words that others know as well.
+    return sys.intern(entry["driver"]), sys.intern(entry["pool"]), sys.intern(entry["device"])

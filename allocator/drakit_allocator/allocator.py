@@ -1,48 +1,53 @@
-"""The entry point: a pod's claims, a node and the state of the cluster in; an allocation per claim, or why not, out."""
+"""The entry point: a pod's claims, nodes and the state of the cluster in; an allocation per claim, or why not, out."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
+from drakit_allocator.answers import UNKNOWN, Unknown, signature_of
 from drakit_allocator.candidates import Situation
 from drakit_allocator.errors import AllocationError
+from drakit_allocator.features import Features
+from drakit_allocator.kinds import RequestKind
+from drakit_allocator.likeness import interest_of, likeness
 from drakit_allocator.nodes import Node
-from drakit_allocator.requests import ClaimRequests, expand
+from drakit_allocator.placements import placements
+from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, expand
 from drakit_allocator.results import Json, allocation_result
-from drakit_allocator.search import NO_LIMITS, Limits, Search
+from drakit_allocator.search import NO_LIMITS, Choice, Limits, Search
 from drakit_allocator.snapshot import Snapshot
+from drakit_allocator.views import PoolView
 
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What was decided for all claims of a pod on one node."""
+    """What was decided for all claims of a pod on one node; ``steps`` it took, none if a node like it was asked."""
 
     node: Node
-    claims: list[ClaimRequests]
-    search: Search
+    pools: Sequence[PoolView]
+    claims: Sequence[ClaimRequests]
+    features: Features
+    choice: Choice
+    steps: int = 0
 
     def results(self) -> list[Json]:
         """One v1 AllocationResult per claim, with fresh share ids. Raises ``AllocationError``."""
-        features = self.search.situation.features
-        results = []
-        for number, claim in enumerate(self.claims):
-            chosen = [
-                alternatives[self.search.alternative(number, position)]
-                for position, alternatives in enumerate(claim.requests)
-            ]
-            results.append(allocation_result(claim, chosen, self.search.placements(number), self.node, features))
+        chosen, results = iter(self.choice), []
+        for claim, placed in zip(self.claims, placements(self.claims, self.choice, self.pools), strict=True):
+            requests = [alternatives[next(chosen)[0]] for alternatives in claim.requests]
+            results.append(allocation_result(claim, requests, placed, self.node, self.features))
         return results
 
     def score(self) -> int:
         """How good kube-scheduler finds the node: 8 minus the index of the subrequest taken, over all requests."""
+        requests = (alternatives for claim in self.claims for alternatives in claim.requests)
         return sum(
-            8 - self.search.alternative(number, position)
-            for number, claim in enumerate(self.claims)
-            for position, alternatives in enumerate(claim.requests)
+            8 - number
+            for alternatives, (number, _) in zip(requests, self.choice, strict=True)
             if alternatives[0].parent is not None
         )
 
@@ -51,14 +56,43 @@ class PodAllocation:
     """The unallocated claims of one pod, expanded once and then tried on any number of nodes."""
 
     def __init__(self, claims: Sequence[Mapping[str, Any]], snapshot: Snapshot, allocated: AllocatedState) -> None:
-        """Claims that no node can satisfy are refused on the first one."""
+        """Raises ``AllocationError`` for claims that no node can satisfy, though some only where a node is tried."""
         self.snapshot = snapshot
         self.allocated = allocated
         self.claims = expand(claims, snapshot.classes, snapshot.features)
+        self._asked = signature_of(self.claims)
+        self._interest = interest_of(self.claims)
+        self._least = least_needs(self.claims)
+        self._is_faulty = any(claim.fault is not None for claim in self.claims)
 
     def situation(self, node: Node) -> Situation:
         """The node as the search will see it. Raises ``AllocationError``."""
         return Situation(node, self.snapshot.slices.pools(node), self.allocated, self.snapshot.features)
+
+    def glance(self, node: Node) -> Solution | Unknown | None:
+        """The answer if it needs no search: too few devices, or a node like one that was searched. Raises as ``on``."""
+        if self._is_faulty:
+            return UNKNOWN
+        pools = self.snapshot.slices.pools(node)
+        if self._least is not None and self._lacks(self._least, pools, node):
+            return self._concluded(node, pools, None)
+        alike = likeness(pools, self._interest, self.allocated, node)
+        if alike is None:
+            return UNKNOWN
+        choice = self.snapshot.answers.get(self._asked, alike)
+        return UNKNOWN if isinstance(choice, Unknown) else self._concluded(node, pools, choice)
+
+    def _lacks(self, least: LeastNeeds, pools: Sequence[PoolView], node: Node) -> bool:
+        """Whether some request has too few devices, and no device may be fatal to those who visit it."""
+        lacks = False
+        for kind, count in least:
+            for pool in pools:
+                fitting = pool.fitting(kind, self.allocated, node)
+                if fitting is None:
+                    return False
+                count -= fitting.bit_count()
+            lacks = lacks or count > 0
+        return lacks
 
     def search(self, node: Node, limits: Limits = NO_LIMITS) -> Search:
         """A search on the node, to be walked in pieces; ``conclude`` makes a solution of it. Raises as ``on``."""
@@ -66,10 +100,23 @@ class PodAllocation:
         return Search(situation, self.claims, situation.candidates(self.claims), limits)
 
     def conclude(self, search: Search, found: bool) -> Solution | None:
-        """What a search that has ended means. Raises as ``on``."""
-        if found:
-            return Solution(search.situation.node, self.claims, search)
-        if any(pool.problem == "invalid" for pool in search.situation.pools):
+        """What a search that has ended means; other nodes will profit from it. Raises as ``on``.
+
+        For the same state of the cluster in which the search was begun.
+        """
+        choice = search.choice() if found else None
+        node, pools = search.situation.node, search.situation.pools
+        alike = likeness(pools, self._interest, self.allocated, node)
+        if alike is not None:
+            self.snapshot.answers.put(self._asked, alike, choice)
+        return self._concluded(node, pools, choice, search.steps)
+
+    def _concluded(
+        self, node: Node, pools: Sequence[PoolView], choice: Choice | None, steps: int = 0
+    ) -> Solution | None:
+        if choice is not None:
+            return Solution(node, pools, self.claims, self.snapshot.features, choice, steps)
+        if any(pool.problem == "invalid" for pool in pools):
             raise AllocationError("invalid resource pools were encountered", on_node=True)
         return None
 
@@ -79,8 +126,52 @@ class PodAllocation:
         Raises ``AllocationError``; with its ``on_node`` other nodes may still be tried. ``AllocationAborted`` when the
         limits are reached.
         """
+        known = self.glance(node)
+        if not isinstance(known, Unknown):
+            return known
         search = self.search(node, limits)
         return self.conclude(search, search.run())
+
+    def on_each(self, nodes: Iterable[Node], limits: Limits = NO_LIMITS) -> Iterator[Solution]:
+        """The solutions on all nodes that have one, in their order; nodes in error are left out.
+
+        Raises ``AllocationError`` for an error that ends the attempt of the pod, on whichever node it comes up.
+        """
+        for node in nodes:
+            try:
+                solution = self.on(node, limits)
+            except AllocationError as error:
+                if not error.on_node:
+                    raise
+                continue
+            if solution is not None:
+                yield solution
+
+
+LeastNeeds = Sequence[tuple[RequestKind, int]]
+
+
+def least_needs(claims: Sequence[ClaimRequests]) -> LeastNeeds | None:
+    """For kinds of requests the devices without which the claims cannot be satisfied.
+
+    None for claims for which having too few devices is not all that counts: with mode All, too many devices for a
+    claim, or attributes that may fail to be derived, some error may come first.
+    """
+    least: dict[RequestKind, int] = {}
+    for claim in claims:
+        requests = [one for alternatives in claim.requests for one in alternatives]
+        if any(one.wants_all or one.derived for one in requests):
+            return None
+        if sum(min(one.count for one in alternatives) for alternatives in claim.requests) > MAX_RESULTS:
+            return None
+        for alternatives in claim.requests:
+            if alternatives[0].parent is None:
+                (request,) = alternatives
+                least[request.kind] = max(least.get(request.kind, 0), request.count)
+            else:  # whether one of their devices is fatal is to be known all the same
+                for one in alternatives:
+                    least.setdefault(one.kind, 0)
+    return list(least.items())
 
 
 def allocate(

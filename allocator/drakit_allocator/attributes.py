@@ -5,13 +5,16 @@ Semantics: ``lookupAttribute`` and ``attributeAsSet`` of ``structured/internal/e
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from drakit_allocator.devices import Device, DeviceContent, remember
+from drakit_allocator.columns import AttributeValue, remember
+from drakit_allocator.devices import Device
 from drakit_allocator.errors import AllocationError
-from drakit_api.cel import CelCompileError, CelError, compile_derived_attribute
+from drakit_allocator.readings import derived
+from drakit_allocator.views import PoolView
+from drakit_api.cel import CelCompileError, CelError
 
 _SCALARS = ("string", "int", "bool", "version")
 _LISTS = ("ints", "bools", "strings", "versions")
@@ -23,13 +26,6 @@ class Value(NamedTuple):
 
     type: str
     content: Any
-
-
-class _Missing:
-    """Marks "no such attribute" where None means "not looked up yet"."""
-
-
-_MISSING = _Missing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,25 +41,53 @@ class Attribute:
 
     def of(self, device: Device) -> Value | None:
         """The device's value; None when it has none. Raises ``AllocationError`` when the expression fails."""
-        memory = device.content.attribute_values
-        found = memory.get(self)
-        if found is None:
-            found = remember(memory, self, self._find(device.content))
+        content = device.content
+        if self.expression is None:
+            published = (content.attribute(name) for name in self.names(content.driver))
+            return self.of_value(next((value for value in published if value is not None), None))
+        found = derived(content.driver, self.expression, content.names, content.spoiled).of_device(content)
         if isinstance(found, CelError):
             raise self._fault(device, found)
-        return None if found is _MISSING else found
+        return self._compared(found)
 
-    def _find(self, content: DeviceContent) -> Value | CelError | _Missing:
-        published: Mapping[str, Any] | None
-        try:
-            if self.expression is None:
-                published = _published(content, self.name)
-            else:
-                published = compile_derived_attribute(self.expression).attribute(content.view)
-        except CelError as error:
-            return error.with_traceback(None)
+    def values(self, pool: PoolView) -> Sequence[Value | None]:
+        """The values of all devices of a pool. Raises ``AllocationError`` when the expression fails on one of them."""
+        known: Sequence[Value | None] | None = pool.findings.get(self)
+        if known is None:
+            known = remember(pool.findings, self, self._values(pool))
+        return known
+
+    def _values(self, pool: PoolView) -> list[Value | None]:
+        if self.expression is not None:
+            return [self.of(device) for device in pool.devices]
+        table = pool.table
+        columns = [table.column(name).values for name in self.names(pool.id[0]) if name in table.attribute_names]
+        if not columns:
+            return [None] * len(pool.devices)
+        published = columns[0]
+        for other in columns[1:]:
+            published = tuple([two if one is None else one for one, two in zip(published, other, strict=True)])
+        compared = {one: self.of_value(one) for one in set(published)}  # far fewer than devices
+        return [compared[one] for one in published]
+
+    def names(self, driver: str) -> tuple[str, ...]:
+        """The names under which it may be published, the preferred one first.
+
+        That is the qualified one; in the driver's own domain, one may be published unqualified.
+        """
+        domain, slash, identifier = self.name.partition("/")
+        return (self.name, identifier) if slash and domain == driver else (self.name,)
+
+    def of_value(self, published: AttributeValue | None) -> Value | None:
+        """What a published value is compared as."""
         if published is None:
-            return _MISSING
+            return None
+        known: Value | None = published.compared[self.as_set]
+        if known is None:
+            known = published.compared[self.as_set] = self._compared(published.published)
+        return known
+
+    def _compared(self, published: Mapping[str, Any]) -> Value:
         return (_as_set(published) if self.as_set else _as_scalar(published)) or _UNKNOWN
 
     def _fault(self, device: Device, error: CelError) -> AllocationError:
@@ -78,15 +102,6 @@ _UNKNOWN = Value("unknown", None)
 def is_unknown(value: Value) -> bool:
     """Whether the attribute is there, but of no type that can be compared."""
     return value is _UNKNOWN
-
-
-def _published(content: DeviceContent, name: str) -> Mapping[str, Any] | None:
-    """The qualified name is preferred; without it, a name in the driver's own domain may be published unqualified."""
-    attributes: Mapping[str, Mapping[str, Any]] = content.spec.get("attributes") or {}
-    if name in attributes:
-        return attributes[name]
-    domain, slash, identifier = name.partition("/")
-    return attributes.get(identifier) if slash and domain == content.driver else None
 
 
 def _as_scalar(published: Mapping[str, Any]) -> Value | None:

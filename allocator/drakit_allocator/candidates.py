@@ -10,18 +10,18 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.capacity import CapacityError, fits
+from drakit_allocator.columns import bits
 from drakit_allocator.devices import Device, PoolID
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
-from drakit_allocator.pools import PoolView
 from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
 from drakit_allocator.taints import first_untolerated
-
-_OPTIONAL_NODE_OPERATIONS = "DRAOptionalNodeOperations"
+from drakit_allocator.views import PoolView, skips_operations
 
 
 class Obstacle(enum.Enum):
@@ -33,18 +33,37 @@ class Obstacle(enum.Enum):
     TAINTS = "have taints that are not tolerated"
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Candidates:
     """The devices for one request on one node, in the order in which they are tried.
 
     With mode All, ``devices`` are those that it must get, and ``unusable`` are devices among them that nobody can get.
+    Both are there as bits as well: bit i stands for device i of the node, counted through its pools.
     """
 
     request: Request
-    devices: list[Device]
+    pools: Sequence[PoolView]
+    mask: int
     faults: dict[Device, AllocationError]
-    unusable: frozenset[Device]
+    unusable_mask: int
     count: int
+
+    @cached_property
+    def devices(self) -> list[Device]:
+        """The devices of ``mask``."""
+        return list(_devices_of(self.pools, self.mask))
+
+    @cached_property
+    def unusable(self) -> frozenset[Device]:
+        """The devices of ``unusable_mask``."""
+        return frozenset(_devices_of(self.pools, self.unusable_mask))
+
+
+def _devices_of(pools: Iterable[PoolView], mask: int) -> Iterator[Device]:
+    for pool in pools:
+        for position in bits(mask & pool.shape.everything):
+            yield pool.devices[position]
+        mask >>= pool.shape.size
 
 
 @dataclass(slots=True)
@@ -87,77 +106,79 @@ class Situation:
         The search gets past a device with a fault only if a rival took it, so with more faults than rivals it never
         gets to see the devices behind them.
         """
-        devices: list[Device] = []
         faults: dict[Device, AllocationError] = {}
+        mask = offset = 0
         for pool in self.pools:
-            devices += self._fitting(request, pool, faults, rivals)
+            mask |= self._fitting(request, pool, faults, rivals) << offset
+            offset += pool.shape.size
             if len(faults) > rivals:
                 break
-        return Candidates(request, devices, faults, frozenset(), request.count)
+        return Candidates(request, self.pools, mask, faults, 0, request.count)
 
-    def _fitting(
-        self, request: Request, pool: PoolView, faults: dict[Device, AllocationError], rivals: int
-    ) -> Sequence[Device]:
-        """The pool's candidates for a request, remembered until an allocation in the pool changes."""
-        key, token = (request.signature, self.node.declared_features), self.allocated.token(pool.id)
-        known = pool.fitting.get(key)
-        if known is not None and known[0] is token:
-            return known[1]
-        devices: list[Device] = []
-        is_faultless = True
-        for device, fault in self._selected(request, pool, skips_allocated=not request.has_admin_access):
+    def _fitting(self, request: Request, pool: PoolView, faults: dict[Device, AllocationError], rivals: int) -> int:
+        """The pool's candidates for a request, and into ``faults`` those that make the allocation fail."""
+        known = pool.fitting(request.kind, self.allocated, self.node)
+        if known is not None:
+            return known
+        mask = 0
+        for position, device, fault in self._selected(request, pool, skips_allocated=not request.has_admin_access):
             if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
                 faults[device] = fault
-                is_faultless = False
                 if len(faults) > rivals:
-                    return [*devices, device]
+                    return mask | 1 << position
             elif not self.has_capacity(request, device) or self.obstacle(request, device, pool) is not None:
                 continue
-            devices.append(device)
-        if is_faultless and not pool.is_selected_per_device:
-            pool.remember_fitting(key, token, devices)
-        return devices
+            mask |= 1 << position
+        return mask
 
     def _everything(self, request: Request) -> Candidates:
         """The devices of mode All."""
-        devices: list[Device] = []
-        unusable: set[Device] = set()
+        mask = unusable = offset = 0
         for pool in self.pools:
             if pool.problem is not None:
                 state = "currently being updated" if pool.problem == "incomplete" else "currently invalid"
                 raise AllocationError(
                     f"{request.label}: asks for all devices, but resource pool {pool.name} is {state}"
                 )
-            for device, fault in self._selected(request, pool, skips_allocated=False):
-                if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
-                    raise fault
-                if self.has_capacity(request, device, counts_consumed=False):
-                    devices.append(device)
-                    in_use = not request.has_admin_access and device.id in self.allocated.holders
-                    if in_use or self.obstacle(request, device, pool) is not None:
-                        unusable.add(device)
-        return Candidates(request, devices, {}, frozenset(unusable), len(devices))
+            known = pool.every(request.kind, self.allocated, self.node) or self._every(request, pool)
+            mask |= known[0] << offset
+            unusable |= known[1] << offset
+            offset += pool.shape.size
+        return Candidates(request, self.pools, mask, {}, unusable, mask.bit_count())
+
+    def _every(self, request: Request, pool: PoolView) -> tuple[int, int]:
+        """The devices of a pool that the request must get and those among them that it cannot get."""
+        mask = unusable = 0
+        for position, device, fault in self._selected(request, pool, skips_allocated=False):
+            if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
+                raise fault
+            if self.has_capacity(request, device, counts_consumed=False):
+                mask |= 1 << position
+                in_use = not request.has_admin_access and device.id in self.allocated.holders
+                if in_use or self.obstacle(request, device, pool) is not None:
+                    unusable |= 1 << position
+        return mask, unusable
 
     def _selected(
         self, request: Request, pool: PoolView, *, skips_allocated: bool
-    ) -> Iterator[tuple[Device, AllocationError | None]]:
+    ) -> Iterator[tuple[int, Device, AllocationError | None]]:
         """Devices that the selectors and the node selection of single devices let through, or fail on."""
         holders = self.allocated.holders
-        matches = pool.matches(request.selectors.expressions)
-        for device in matches:
+        for position, failed in pool.selection(request.selectors.expressions).visit():
+            device = pool.devices[position]
             if skips_allocated and device.id in holders:
                 continue
-            if matches.faulty and device in matches.faulty:
-                yield device, request.selectors.fault(device, *matches.faulty[device])
-            elif not pool.is_selected_per_device or not device.slice.is_selected_per_device:
-                yield device, None
+            if failed is not None:
+                yield position, device, request.selectors.fault(device, failed.position, failed.error)
+            elif not device.slice.is_selected_per_device:
+                yield position, device, None
             else:
                 try:
                     name, all_nodes, selector = device.node_selection()
                     if is_reachable(self.node, name or "", all_nodes, selector):
-                        yield device, None
+                        yield position, device, None
                 except AllocationError as error:
-                    yield device, error
+                    yield position, device, error
 
     def _capacity_fault(self, request: Request, device: Device) -> AllocationError | None:
         if not self.features.consumable_capacity:
@@ -180,11 +201,8 @@ class Situation:
 
     def obstacle(self, request: Request, device: Device, pool: PoolView) -> Obstacle | None:
         """Why the request cannot get the selected device whatever else is chosen, or None."""
-        if device.slice.skip_node_operations and self.features.variant == "experimental":
-            if not self.features.optional_node_operations:
-                return Obstacle.NODE_OPERATIONS
-            if _OPTIONAL_NODE_OPERATIONS not in self.node.declared_features:
-                return Obstacle.NODE_OPERATIONS
+        if pool.unoffered(self.node) and skips_operations(device.slice, self.features):
+            return Obstacle.NODE_OPERATIONS
         if device.content.consumption:
             if not self.features.partitionable_devices:
                 return Obstacle.PARTITIONS

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 
 from drakit_allocator.allocated import AllocatedState
+from drakit_allocator.columns import bits
 from drakit_allocator.counters import Consumption
-from drakit_allocator.pools import PoolView
+from drakit_allocator.views import PoolView
 
 Groups = frozenset[str]
 
@@ -25,9 +26,12 @@ class PoolGroups:
 
     def __init__(self, pool: PoolView, allocated: AllocatedState) -> None:
         self._common: dict[str, Groups] = {}
-        in_use = frozenset(allocated.in_pool(pool.id))
-        for device in (*pool.devices, *pool.others):
-            if device.id in in_use:
+        occupation = pool.occupation(allocated)
+        for position in bits(occupation.in_use | occupation.shared):
+            for entry in pool.shape.traits.values[position].consumption:
+                self._join(entry)
+        for device in pool.others:
+            if device.id[2] in occupation.charged_others:
                 for entry in device.content.consumption:
                     self._join(entry)
 

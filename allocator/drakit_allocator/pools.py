@@ -7,87 +7,22 @@ which generation counts, when a pool is complete or invalid, and in which order 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
 
-from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.counters import Availability, DuplicateCounterSet, PoolCounters
-from drakit_allocator.devices import Device, DeviceID, PoolID, PublishedSlice
+from drakit_allocator.columns import remember
+from drakit_allocator.counters import DuplicateCounterSet, PoolCounters
+from drakit_allocator.devices import PoolID, PublishedSlice
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
-from drakit_allocator.selectors import Matches
+from drakit_allocator.traits import Traits
+from drakit_allocator.views import PoolView as PoolView
 
-_REMEMBERED_SELECTIONS = 64  # distinct selector lists whose matches are kept per pool
-_NO_COUNTERS = PoolCounters.of(())
+_Key = TypeVar("_Key", PoolID, str)
 
-
-class PoolView:
-    """A pool as one or more nodes see it. Compared by identity: a change of the pool makes a new view."""
-
-    def __init__(self, pool_id: PoolID, devices: Iterable[Device] = (), others: Iterable[Device] = ()) -> None:
-        self.id = pool_id
-        self.problem: Literal["incomplete", "invalid"] | None = None
-        self.reason = ""
-        self.devices = tuple(devices)
-        self.others = tuple(others)  # of slices that do not target the node, but draw from the same counters
-        self.selectable = self.devices
-        self.counters = _NO_COUNTERS
-        self.has_binding_conditions = any(d.content.spec.get("bindingConditions") is not None for d in self.devices)
-        self.is_selected_per_device = any(d.slice.is_selected_per_device for d in self.devices)
-        self.fitting: dict[Hashable, tuple[object, Sequence[Device]]] = {}
-        self._matches: dict[tuple[str, ...], Matches] = {}
-        self._consumers: dict[DeviceID, list[Device]] | None = None
-        self._availability: tuple[object, Availability] | None = None
-
-    def defective(self, problem: Literal["incomplete", "invalid"], reason: str) -> PoolView:
-        """The same pool with nothing to allocate from."""
-        view = PoolView(self.id)
-        view.problem, view.reason = problem, reason
-        return view
-
-    @property
-    def name(self) -> str:
-        """driver/pool, as messages print it."""
-        return "/".join(self.id)
-
-    def matches(self, expressions: tuple[str, ...]) -> Matches:
-        """The selectable devices that satisfy all expressions; remembered as long as the pool does not change."""
-        found = self._matches.get(expressions)
-        if found is None:
-            if len(self._matches) >= _REMEMBERED_SELECTIONS:
-                self._matches.pop(next(iter(self._matches)), None)
-            found = self._matches[expressions] = Matches(self.selectable, expressions)
-        return found
-
-    def remember_fitting(self, key: Hashable, token: object, devices: Sequence[Device]) -> None:
-        """Keep what was found out about a kind of request, for as long as the allocations have this token."""
-        if len(self.fitting) >= _REMEMBERED_SELECTIONS:
-            self.fitting.pop(next(iter(self.fitting)), None)
-        self.fitting[key] = (token, devices)
-
-    def availability(self, allocated: AllocatedState) -> Availability:
-        """What the allocated devices leave of the counters; computed anew only when they changed in this pool."""
-        token = allocated.token(self.id)
-        known = self._availability
-        if known is None or known[0] is not token:
-            consumers, layout = self._counter_consumers(), self.counters.layout
-            drawn = (
-                device.content.needs(layout)
-                for device_id in allocated.in_pool(self.id)
-                for device in consumers.get(device_id, ())
-            )
-            known = self._availability = (token, Availability(self.counters, drawn))
-        return known[1]
-
-    def _counter_consumers(self) -> dict[DeviceID, list[Device]]:
-        if self._consumers is None:
-            consumers: dict[DeviceID, list[Device]] = {}
-            for device in (*self.devices, *self.others):
-                if device.content.consumption:
-                    consumers.setdefault(device.id, []).append(device)
-            self._consumers = consumers
-        return self._consumers
+# Nodes, known by name, of which it is remembered what they see. Names of nodes that have gone make room some day.
+_REMEMBERED_NODES = 16384
 
 
 class _Pool:
@@ -97,12 +32,18 @@ class _Pool:
         self.id = pool_id
         self.features = features
         self.slices: dict[str, PublishedSlice] = {}
+        self.nodes: dict[str, int] = {}  # those that slices name, with the number of their slices
         self._views: dict[tuple[PublishedSlice, ...], PoolView | None] = {}
+        self._replaced: object = (
+            None  # earlier views: what they have in common with the next must not vanish in between
+        )
         self._by_node: dict[str, tuple[Mapping[str, str], PoolView | None]] = {}
 
     def changed(self) -> None:
         """Forget the views; some slice changed."""
-        self._views.clear()
+        if self._views:
+            self._replaced = self._views
+        self._views = {}
         self._by_node.clear()
 
     def view(self, node: Node) -> PoolView | None:
@@ -113,8 +54,9 @@ class _Pool:
         visible = tuple(self._visible(node))
         if visible not in self._views:
             self._views[visible] = self._build(visible) if visible else None
+            self._replaced = None
         view = self._views[visible]
-        self._by_node[node.name] = (node.labels, view)
+        remember(self._by_node, node.name, (node.labels, view), _REMEMBERED_NODES)
         return view
 
     def _visible(self, node: Node) -> Iterable[PublishedSlice]:
@@ -124,11 +66,11 @@ class _Pool:
 
     def _is_for_all(self, one: PublishedSlice) -> bool:
         """The stable variant takes counter sets from everywhere."""
-        return self.features.variant == "stable" and bool(one.spec.get("sharedCounters"))
+        return self.features.variant == "stable" and bool(one.counters.sets)
 
     def _is_known(self, one: PublishedSlice) -> bool:
         """Whether the enabled features understand the slice; others are as if they did not exist."""
-        partitioned = one.spec.get("perDeviceNodeSelection") is not None or one.spec.get("sharedCounters")
+        partitioned = one.spec.get("perDeviceNodeSelection") is not None or one.counters.sets
         if partitioned and not self.features.partitionable_devices:
             return False
         return self.features.compatibility_groups or not one.uses_compatibility_groups
@@ -141,7 +83,7 @@ class _Pool:
             if one.node_name or all_nodes or selector is not None:
                 return is_reachable(node, one.node_name, all_nodes, selector)
             if one.is_selected_per_device:
-                return any(_is_device_reachable(device, node) for device in one.devices)
+                return any(_is_traits_reachable(traits, node) for traits in one.traits.values)
         except AllocationError as error:
             where = f"gather pool information: failed to perform node selection for slice {one.name}"
             raise AllocationError(f"{where}: {error.message}") from None
@@ -160,40 +102,37 @@ class _Pool:
                 everywhere = [one for one in everywhere if not one.uses_compatibility_groups]
             if len(everywhere) != current[0].slice_count:
                 seen = f"{len(everywhere)} of {current[0].slice_count} slices of generation {generation}"
-                return PoolView(self.id).defective("incomplete", seen)
+                return PoolView(self.id, self.features).defective("incomplete", seen)
             others = [one for one in everywhere if one not in current]
         return self._assemble(sorted(current, key=lambda one: one.name), others)
 
     def _assemble(self, current: list[PublishedSlice], others: list[PublishedSlice]) -> PoolView:
-        def is_counter_slice(one: PublishedSlice) -> bool:
-            return self.features.partitionable_devices and bool(one.spec.get("sharedCounters"))
+        slices, elsewhere = self._with_devices(current), self._with_devices(others)
+        if duplicate := _first_duplicate([name for one in slices for name in one.names.values]):
+            return PoolView(self.id, self.features).defective("invalid", f"duplicate device name {duplicate}")
+        try:
+            counters = None
+            if self.features.partitionable_devices:
+                counters = PoolCounters.joined(one.counters for one in (*current, *others))
+            return PoolView(self.id, self.features, slices, elsewhere, counters)
+        except (DuplicateCounterSet, KeyError) as error:
+            return PoolView(self.id, self.features).defective("invalid", error.args[0])
 
-        view = PoolView(
-            self.id,
-            (device for one in current if not is_counter_slice(one) for device in one.devices),
-            (device for one in others if not is_counter_slice(one) for device in one.devices),
-        )
-        if duplicate := _first_duplicate(device.id[2] for device in view.devices):
-            return view.defective("invalid", f"duplicate device name {duplicate}")
-        if not self.features.device_binding_and_status:
-            view.selectable = tuple(d for d in view.devices if not d.content.spec.get("bindingConditions"))
-        if self.features.partitionable_devices:
-            sets = [counters for one in (*current, *others) for counters in one.spec.get("sharedCounters") or ()]
-            try:
-                view.counters = PoolCounters.of(sets)
-                for device in (*view.devices, *view.others):
-                    device.content.needs(view.counters.layout)
-            except (DuplicateCounterSet, KeyError) as error:
-                return view.defective("invalid", error.args[0])
-        return view
+    def _with_devices(self, slices: list[PublishedSlice]) -> list[PublishedSlice]:
+        """Those that are there for their devices; one with counter sets has none, whatever it says."""
+        if not self.features.partitionable_devices:
+            return slices
+        return [one for one in slices if not one.counters.sets]
 
 
-def _is_device_reachable(device: Device, node: Node) -> bool:
-    name, all_nodes, selector = device.node_selection()
-    return is_reachable(node, name or "", all_nodes, selector)
+def _is_traits_reachable(traits: Traits, node: Node) -> bool:
+    spec = traits.spec
+    return is_reachable(node, spec.get("nodeName") or "", bool(spec.get("allNodes")), spec.get("nodeSelector"))
 
 
-def _first_duplicate(names: Iterable[str]) -> str | None:
+def _first_duplicate(names: list[str]) -> str | None:
+    if len(set(names)) == len(names):
+        return None
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -211,14 +150,15 @@ class SliceIndex:
         self._known: dict[str, tuple[PublishedSlice, str | None]] = {}  # by slice name, with its resourceVersion
         self._on_node: dict[str, dict[PoolID, int]] = {}  # node -> pools, with the number of their slices for it
         self._shared: dict[PoolID, int] = {}  # pools with slices that are not for a single node
+        self._seen: dict[str, tuple[Mapping[str, str], list[PoolView]]] = {}  # by node name, with the node's labels
 
-    def put(self, resource_slice: Mapping[str, Any]) -> list[Device]:
-        """Add or replace a slice; its devices, or none if this resourceVersion is known already."""
+    def put(self, resource_slice: Mapping[str, Any]) -> PublishedSlice | None:
+        """Add or replace a slice; None if this resourceVersion is known already."""
         metadata = resource_slice["metadata"]
         name, version = metadata.get("name", ""), metadata.get("resourceVersion")
         if name in self._known:
             if version is not None and self._known[name][1] == version:
-                return []
+                return None
             old = self._known[name][0]
         else:
             old = None
@@ -228,12 +168,12 @@ class SliceIndex:
             old = None
         pool = self._pools.setdefault(new.pool, _Pool(new.pool, self._features))
         if old is not None:
-            self._count(old, -1)
+            self._count(pool, old, -1)
         pool.slices[name] = new
         self._known[name] = (new, version)
-        self._count(new, 1)
-        pool.changed()
-        return list(new.devices)
+        self._count(pool, new, 1)
+        self._changed(pool)
+        return new
 
     def remove(self, name: str) -> None:
         """Forget a slice; one that is not known is ignored."""
@@ -242,35 +182,58 @@ class SliceIndex:
             return
         pool = self._pools[old.pool]
         del pool.slices[name]
-        self._count(old, -1)
-        pool.changed()
+        self._count(pool, old, -1)
+        self._changed(pool)
         if not pool.slices:
             del self._pools[old.pool]
 
-    def _count(self, one: PublishedSlice, change: int) -> None:
-        by_pool = self._shared
-        if one.node_name and not (self._features.variant == "stable" and one.spec.get("sharedCounters")):
-            by_pool = self._on_node.setdefault(one.node_name, {})
-        by_pool[one.pool] = by_pool.get(one.pool, 0) + change
-        if not by_pool[one.pool]:
-            del by_pool[one.pool]
-            if by_pool is not self._shared and not by_pool:
-                del self._on_node[one.node_name]
+    def _count(self, pool: _Pool, one: PublishedSlice, change: int) -> None:
+        """Keep account of who sees the pool because of this slice; those who do are to look again."""
+        if not one.node_name or (self._features.variant == "stable" and one.counters.sets):
+            self._seen.clear()
+            _add(self._shared, pool.id, change)
+            return
+        self._seen.pop(one.node_name, None)
+        _add(pool.nodes, one.node_name, change)
+        on_node = self._on_node.setdefault(one.node_name, {})
+        _add(on_node, pool.id, change)
+        if not on_node:
+            del self._on_node[one.node_name]
 
-    def devices(self) -> Iterable[Device]:
-        """Every device of every slice, of any generation."""
-        return (device for one, _ in self._known.values() for device in one.devices)
+    def _changed(self, pool: _Pool) -> None:
+        """All who see the pool are to look again."""
+        pool.changed()
+        if pool.id in self._shared:
+            self._seen.clear()
+        for node_name in pool.nodes:
+            self._seen.pop(node_name, None)
 
-    def retainted(self, devices: Iterable[Device]) -> None:
-        """The taints of these devices changed; what was remembered about their pools no longer holds."""
-        for pool_id in {device.slice.pool for device in devices}:
-            self._pools[pool_id].changed()
+    def slices(self) -> Iterable[PublishedSlice]:
+        """Every slice, of any generation."""
+        return (one for one, _ in self._known.values())
+
+    def retainted(self, published: PublishedSlice) -> None:
+        """The taints of devices of the slice changed; what was remembered about its pool no longer holds."""
+        self._changed(self._pools[published.pool])
 
     def pools(self, node: Node) -> list[PoolView]:
         """The node's pools in the order in which they are tried: by driver and name, binding conditions last.
 
-        Raises ``AllocationError`` for a broken node selector.
+        The same list, which is not to be changed, as long as nothing that the node sees changes. Raises
+        ``AllocationError`` for a broken node selector.
         """
+        seen = self._seen.get(node.name)
+        if seen is not None and (seen[0] is node.labels or seen[0] == node.labels):
+            return seen[1]
         visible = {**self._on_node.get(node.name, {}), **self._shared}
         views = [view for pool_id in visible if (view := self._pools[pool_id].view(node)) is not None]
-        return sorted(views, key=lambda view: (view.has_binding_conditions, view.id))
+        views.sort(key=lambda view: (view.has_binding_conditions, view.id))
+        remember(self._seen, node.name, (node.labels, views), _REMEMBERED_NODES)
+        return views
+
+
+def _add(counts: dict[_Key, int], key: _Key, change: int) -> None:
+    """Count, without keeping what is not there any more."""
+    counts[key] = counts.get(key, 0) + change
+    if not counts[key]:
+        del counts[key]

@@ -46,7 +46,7 @@ def answer(problem: Mapping[str, Any], limits: Limits = NO_LIMITS) -> Json:
         solution = _prepare(problem, features).on(Node.of(problem["node"]), limits)
         if solution is not None:
             result["allocation"] = _with_plain_shares(solution.results())
-            result["steps"] = solution.search.steps
+            result["steps"] = solution.steps
     except AllocationError as error:
         result["error"] = error.message
         if error.on_node:

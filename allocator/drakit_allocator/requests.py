@@ -7,18 +7,17 @@ upstream's.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from drakit_allocator.attributes import Attribute
-from drakit_allocator.capacity import Amounts, CapacityError, consumed, parse_requests
+from drakit_allocator.capacity import Amounts, CapacityError, parse_requests
 from drakit_allocator.constraints import Constraint
 from drakit_allocator.devices import DeviceContent
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
+from drakit_allocator.kinds import RequestKind, kind_of
 from drakit_allocator.selectors import Selectors, expressions_of
 
 MAX_RESULTS = 32  # devices in the allocation of one claim (AllocationResultsMaxSize)
@@ -38,11 +37,9 @@ class Request:
     wants_all: bool
     count: int
     capacity: Amounts
-    fractional: bool
-    signature: Hashable  # equal for requests that may get the same devices, as far as one device is concerned
+    kind: RequestKind  # the same for requests that may get the same devices, as far as one device is concerned
     derived: Mapping[str, str]
     constraints: tuple[tuple[int, Attribute], ...] = ()  # position in the claim, and what it looks at
-    _amounts: dict[DeviceContent, Amounts | CapacityError | None] = field(default_factory=dict)
 
     @property
     def result_name(self) -> str:
@@ -61,20 +58,15 @@ class Request:
 
     def amounts(self, content: DeviceContent) -> Amounts | CapacityError | None:
         """What a device would give of its capacities, None when it cannot, or the error that ends the allocation."""
-        if content not in self._amounts:
-            try:
-                self._amounts[content] = consumed(content.limits, self.capacity, fractional=self.fractional)
-            except CapacityError as error:
-                self._amounts[content] = error
-        return self._amounts[content]
+        return self.kind.amounts(content.traits.capacity)
 
 
 @dataclass(slots=True)
 class ClaimRequests:
     """One claim: for each request its alternatives (one, unless it is a prioritized list), and the constraints.
 
-    ``fault`` is why it cannot be allocated on any node. It ends the claims; ``unfinished`` are the alternatives of the
-    same request before it.
+    ``fault`` is why it cannot be allocated on any node, to be told after what is wrong with requests before it. It ends
+    the claims; ``unfinished`` are the alternatives before it of the same request.
     """
 
     claim: Mapping[str, Any]
@@ -88,16 +80,23 @@ class ClaimRequests:
 def expand(
     claims: Sequence[Mapping[str, Any]], classes: Mapping[str, Mapping[str, Any]], features: Features
 ) -> list[ClaimRequests]:
-    """Check and expand the claims of a pod, up to a fault.
-
-    It is not raised here because upstream sees it only after what All asks of the node for the requests before it.
-    """
+    """Check and expand the claims of a pod. Raises ``AllocationError``, unless another may come first on a node."""
     expanded: list[ClaimRequests] = []
     for number, claim in enumerate(claims):
         expanded.append(_Expansion(number, claim, classes, features).expand())
-        if expanded[-1].fault is not None:
+        fault = expanded[-1].fault
+        if fault is not None:
+            if _is_first(expanded):
+                raise fault
             break
     return expanded
+
+
+def _is_first(expanded: Sequence[ClaimRequests]) -> bool:
+    """Whether no request before the fault at the end can be fatal itself: upstream counts devices as it goes."""
+    requests = [one for claim in expanded for alternatives in claim.requests for one in alternatives]
+    requests += expanded[-1].unfinished
+    return not any(one.wants_all for one in requests) and sum(one.count for one in requests) <= MAX_RESULTS
 
 
 class _Expansion:
@@ -170,7 +169,6 @@ class _Expansion:
         if mode not in ("ExactCount", "All"):
             raise self._error(name, f"unsupported count mode {mode}")
         capacity = parse_requests(spec.get("capacity")) if self.features.consumable_capacity else {}
-        amounts = tuple(sorted(capacity.items()))
         return Request(
             claim=self.number,
             claim_name=self.name,
@@ -182,8 +180,13 @@ class _Expansion:
             wants_all=mode == "All",
             count=spec.get("count") or 0,
             capacity=capacity,
-            fractional=self.features.fractional_capacity_range,
-            signature=(selectors.expressions, bool(spec.get("adminAccess")), amounts, _text(spec.get("tolerations"))),
+            kind=kind_of(
+                selectors.expressions,
+                bool(spec.get("adminAccess")),
+                capacity,
+                spec.get("tolerations") or (),
+                fractional=self.features.fractional_capacity_range,
+            ),
             derived=derived,
         )
 
@@ -212,7 +215,3 @@ class _Expansion:
 
     def _error(self, request: str, why: str, kind: str = "request") -> AllocationError:
         return AllocationError(f"claim {self.name}, {kind} {request}: {why}")
-
-
-def _text(value: Any) -> bytes:
-    return msgspec.json.encode(value) if value else b""

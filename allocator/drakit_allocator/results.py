@@ -12,8 +12,8 @@ from typing import Any
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
+from drakit_allocator.placements import Placement
 from drakit_allocator.requests import ClaimRequests, Request
-from drakit_allocator.search import Placement
 
 Json = dict[str, Any]
 

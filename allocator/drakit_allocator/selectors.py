@@ -1,18 +1,15 @@
-"""CEL selectors of classes and requests against devices, with verdicts that are remembered by content.
-
-A verdict depends on the expression and on the content of the device, not on node, pod or call. Upstream evaluates again
-for every node and pod, which is half of its time.
-"""
+"""CEL selectors of classes and requests, and what is said when one of them fails on a device."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from drakit_allocator.devices import Device, DeviceContent, remember
+from drakit_allocator.devices import Device, DeviceContent
 from drakit_allocator.errors import AllocationError
-from drakit_api.cel import CelCompileError, CelError, compile_selector
+from drakit_allocator.readings import selector
+from drakit_api.cel import CelCompileError
 
 _HINT = (
     "consider using CEL optional chaining (.? followed by orValue()) or guarding the check with has() "
@@ -49,56 +46,4 @@ def expressions_of(selectors: list[Mapping[str, Any]] | None) -> list[str | None
 
 def verdict(content: DeviceContent, expression: str) -> bool | Exception:
     """Whether a device with this content satisfies the expression, or the error of compiling or evaluating it."""
-    found = content.verdicts.get(expression)
-    return found if found is not None else remember(content.verdicts, expression, _evaluate(content, expression))
-
-
-def _evaluate(content: DeviceContent, expression: str) -> bool | Exception:
-    try:
-        return compile_selector(expression).matches(content.view)
-    except CelError as error:
-        return error.with_traceback(None)
-
-
-class Matches:
-    """Devices of a pool that satisfy some selectors, in the pool's order; found out as far as somebody iterates.
-
-    ``faulty`` are devices among them on which an expression failed, with its position: an error for whoever visits one.
-    An expression that fails may be one that runs into the cost limit, and should not do so on every device.
-    """
-
-    __slots__ = ("_devices", "_expressions", "_found", "_position", "faulty")
-
-    def __init__(self, devices: tuple[Device, ...], expressions: tuple[str, ...]) -> None:
-        self.faulty: dict[Device, tuple[int, Exception]] = {}
-        self._devices = devices
-        self._expressions = expressions
-        self._position = 0
-        self._found: list[Device] = []
-
-    def __iter__(self) -> Iterator[Device]:
-        number = 0
-        while number < len(self._found) or self._find():
-            yield self._found[number]
-            number += 1
-
-    def _find(self) -> bool:
-        """Evaluate up to the next device that matches or is faulty."""
-        while self._position < len(self._devices):
-            device = self._devices[self._position]
-            self._position += 1
-            if self._matches(device):
-                self._found.append(device)
-                return True
-        return False
-
-    def _matches(self, device: Device) -> bool:
-        """Up to the first expression that is false or fails."""
-        for number, expression in enumerate(self._expressions):
-            found = verdict(device.content, expression)
-            if found is not True:
-                if found is False:
-                    return False
-                self.faulty[device] = (number, found)
-                return True
-        return True
+    return selector(content.driver, expression, content.names, content.spoiled).of_device(content)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from drakit_allocator.devices import Device
+from drakit_allocator.answers import Answers
+from drakit_allocator.devices import PublishedSlice
 from drakit_allocator.features import Features
 from drakit_allocator.pools import SliceIndex
-from drakit_allocator.taints import rule_applies
+from drakit_allocator.taints import ruled_positions
 
 Object = Mapping[str, Any]
 
@@ -29,6 +30,7 @@ class Snapshot:
     ) -> None:
         self.features = features
         self.slices = SliceIndex(features)
+        self.answers = Answers()
         self.classes: dict[str, Object] = {}
         self._taint_rules: dict[str, Object] = {}
         for rule in taint_rules:
@@ -40,7 +42,9 @@ class Snapshot:
 
     def put_slice(self, resource_slice: Object) -> None:
         """Add or replace a ResourceSlice."""
-        self._taint(self.slices.put(resource_slice))
+        published = self.slices.put(resource_slice)
+        if published is not None:
+            self._taint(published)
 
     def remove_slice(self, name: str) -> None:
         """Forget a ResourceSlice."""
@@ -68,14 +72,14 @@ class Snapshot:
             self._taint_again([rule])
 
     def _taint_again(self, rules: list[Object]) -> None:
-        devices = self.slices.devices()
-        touched = [device for device in devices if any(rule_applies(rule, device) for rule in rules)]
-        self._taint(touched)
-        self.slices.retainted(touched)
+        for published in self.slices.slices():
+            if any(any(True for _ in ruled_positions(rule, published)) for rule in rules):
+                self._taint(published)
+                self.slices.retainted(published)
 
-    def _taint(self, devices: list[Device]) -> None:
-        rules = list(self._taint_rules.values())
-        if not rules or not self.features.device_taints:
-            rules = []
-        for device in devices:
-            device.rule_taints = tuple(rule["spec"]["taint"] for rule in rules if rule_applies(rule, device))
+    def _taint(self, published: PublishedSlice) -> None:
+        taints: dict[int, tuple[Object, ...]] = {}
+        for rule in self._taint_rules.values() if self.features.device_taints else ():
+            for position in ruled_positions(rule, published):
+                taints[position] = (*taints.get(position, ()), rule["spec"]["taint"])
+        published.rule_taints = taints

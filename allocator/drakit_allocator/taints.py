@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from drakit_allocator.devices import Device
+from drakit_allocator.devices import Device, PublishedSlice
 
 Taint = Mapping[str, Any]
 Toleration = Mapping[str, Any]
@@ -19,8 +19,13 @@ _PREVENTING = ("NoExecute", "NoSchedule")  # None, and effects that are not know
 
 def first_untolerated(device: Device, tolerations: Iterable[Toleration]) -> Taint | None:
     """The taint that keeps a request with these tolerations from getting the device."""
+    return untolerated((*device.content.taints, *device.rule_taints), tolerations)
+
+
+def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:
+    """The first of the taints that keeps a request with these tolerations away."""
     tolerations = tuple(tolerations)
-    for taint in (*device.content.taints, *device.rule_taints):
+    for taint in taints:
         if taint.get("effect") in _PREVENTING and not any(_tolerates(one, taint) for one in tolerations):
             return taint
     return None
@@ -37,10 +42,15 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
     return bool(operator == "Exists")
 
 
-def rule_applies(rule: Mapping[str, Any], device: Device) -> bool:
-    """Whether a DeviceTaintRule taints the device. A rule without selector taints none."""
+def ruled_positions(rule: Mapping[str, Any], published: PublishedSlice) -> Iterable[int]:
+    """The devices of a slice that a DeviceTaintRule taints. A rule without selector taints none."""
     selector = rule["spec"].get("deviceSelector")
     if selector is None:
-        return False
-    wanted = (selector.get("driver"), selector.get("pool"), selector.get("device"))
-    return all(want is None or want == have for want, have in zip(wanted, device.id, strict=True))
+        return ()
+    wanted = (selector.get("driver"), selector.get("pool"))
+    if not all(want is None or want == have for want, have in zip(wanted, published.pool, strict=True)):
+        return ()
+    name = selector.get("device")
+    if name is None:
+        return range(len(published))
+    return (position for position, have in enumerate(published.names.values) if have == name)

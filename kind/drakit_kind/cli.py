@@ -26,7 +26,12 @@ _COMMANDS = {
     "demo": ("drakit_kind.demo", "demo", "Run MIG and TPU claims in a cluster and draw who got which device."),
     "driver": ("drakit_driver.cli", "driver", "The fake DRA driver: print its slices, or run it on nodes."),
     "scheduler": ("drakit_allocator.cli", "scheduler", "Run the bundled scheduler against any API server."),
-    "allocate": ("drakit_allocator.allocate_command", "allocate", "Answer allocation problems without a cluster."),
+    "allocate": ("drakit_allocator.allocate_command", "allocate", "Allocate the claims of files, without a cluster."),
+    "explain": (
+        "drakit_allocator.explain_command",
+        "explain",
+        "Say why a claim or pod of a cluster gets no devices, and what would help.",
+    ),
     "apiserver": ("drakit_embedded.cli", "apiserver", "Run the embedded API server and its controllers."),
     "kubelet": (
         "drakit_embedded.kubelet_command",

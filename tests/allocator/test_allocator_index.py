@@ -7,15 +7,13 @@ from typing import Any
 
 import pytest
 
-from drakit_allocator import selectors
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import allocate
-from drakit_allocator.devices import DeviceContent
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.snapshot import Snapshot
-from drakit_api.cel import CelRuntimeError
+from drakit_api.cel import CelRuntimeError, DeviceView, Selector
 
 Json = dict[str, Any]
 
@@ -199,17 +197,20 @@ def test_taint_rules_come_and_go() -> None:
 
 
 def test_a_failing_selector_is_evaluated_only_as_far_as_the_search_can_get(monkeypatch: pytest.MonkeyPatch) -> None:
-    visited: list[str] = []
+    visited: list[DeviceView] = []
 
-    def fails(content: DeviceContent, expression: str) -> Exception:
-        visited.append(expression)
-        return CelRuntimeError("too expensive")
+    def fails(selector: Selector, view: DeviceView) -> bool:
+        visited.append(view)
+        raise CelRuntimeError("too expensive")
 
-    monkeypatch.setattr(selectors, "verdict", fails)
-    claim = _claim(selectors=[{"cel": {"expression": "costly"}}])
+    monkeypatch.setattr(Selector, "matches", fails)
+    published = _slice("a", *(f"d{n}" for n in range(100)))
+    for number, device in enumerate(published["spec"]["devices"]):
+        device["attributes"] = {"uuid": {"int": number}}
+    claim = _claim(selectors=[{"cel": {"expression": 'device.attributes["d.example.com"].uuid == 7'}}])
     with pytest.raises(AllocationError, match=r"selector #0 on device .*/d0: CEL runtime error: too exp"):
-        _devices(_snapshot(_slice("a", *(f"d{n}" for n in range(100)))), claim=claim)
-    assert visited == ["costly"]
+        _devices(_snapshot(published), claim=claim)
+    assert len(visited) == 1
 
 
 _SELECTIONS: list[Json] = [{"nodeName": "node-1"}, {"nodeName": "node-2"}, {"allNodes": True}]

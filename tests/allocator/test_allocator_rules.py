@@ -15,8 +15,8 @@ from drakit_allocator.attributes import Attribute
 from drakit_allocator.capacity import CapacityError, consumed, fits, parse_limits, parse_requests
 from drakit_allocator.constraints import Constraint
 from drakit_allocator.counters import Availability, DuplicateCounterSet, PoolCounters, parse_consumption
-from drakit_allocator.devices import PublishedSlice, content_of
-from drakit_allocator.explain import summary
+from drakit_allocator.devices import PublishedSlice
+from drakit_allocator.explanation.summary import summary
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.snapshot import Snapshot
@@ -183,11 +183,11 @@ def test_the_qualified_attribute_is_preferred() -> None:
     assert Attribute("other.example.com/a", None, False).of(device) is None
 
 
-def test_equal_devices_share_their_content() -> None:
-    device = {"attributes": {"a": {"int": 1}}}
-    one = content_of("d", {"name": "one", **device})
-    assert content_of("d", {"name": "two", **device}) is one
-    assert content_of("e", {"name": "one", **device}) is not one
+def test_equal_devices_share_all_but_their_names() -> None:
+    one, other = (_device({"a": {"int": 1}, "b": {"int": number}}) for number in (1, 2))
+    assert one.content.traits is other.content.traits
+    assert one.slice.attributes["a"] is other.slice.attributes["a"]
+    assert one.slice.attributes["b"] is not other.slice.attributes["b"]
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,8 @@ def _wants(name: str, profile: str, count: int = 1) -> Json:
         pytest.param(
             [_wants("r", "large")],
             ["small-1"],
-            "request r: 4 devices: 3 do not match selectors, 1 lack counters (slice-1 of gpu-0: needs 1, free 0)",
+            "request r: 4 devices: 3 do not match selectors, "
+            "1 lack counters (large: slice-1 of gpu-0: needs 1, free 0, held by ns/holder)",
             id="counters",
         ),
         pytest.param(
@@ -283,7 +284,7 @@ def _wants(name: str, profile: str, count: int = 1) -> Json:
         pytest.param(
             [_wants("r", "large"), _wants("s", "small")],
             [],
-            "each request has enough devices (r, s), but counters or constraints forbid them together",
+            "requests r and s have enough devices each, but not together",
             id="not together",
         ),
     ],

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation, allocate
 from drakit_allocator.errors import AllocationAborted, AllocationError
-from drakit_allocator.explain import summary
+from drakit_allocator.explanation.summary import summary
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
+from drakit_allocator.placements import placements
 from drakit_allocator.search import Limits, Search
 from drakit_allocator.search.first_solution import FirstSolution
 from drakit_allocator.snapshot import Snapshot
@@ -112,9 +113,8 @@ def _search(cluster: Cluster, *, prunes: bool) -> Any:
             return None
     except AllocationError as error:
         return error.message
-    return [
-        [(one.request.result_name, one.device.id) for one in walk.placements(number)] for number in range(len(pod.claims))
-    ]
+    placed = placements(pod.claims, walk.choice(), situation.pools)
+    return [[(one.request.result_name, one.device.id) for one in of_claim] for of_claim in placed]
 
 
 @pytest.mark.parametrize("gets_stuck", [False, True])

@@ -21,8 +21,9 @@ import msgspec
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.answers import Unknown
 from drakit_allocator.errors import AllocationAborted, AllocationError
-from drakit_allocator.explain import summary
+from drakit_allocator.explanation.summary import summary
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.pools import PoolView
@@ -173,7 +174,7 @@ class DeviceSearches:
         return _is_same(basis, self.basis(node))
 
     def search(self, pod_claims: PodClaims, pace: Pace) -> DeviceSearch:
-        """A search for one pod."""
+        """A search for one pod. Raises ``SchedulingFailed`` for claims that no node can satisfy."""
         return DeviceSearch(self, pod_claims, pace)
 
     def failures_of(self, to_allocate: list[Object]) -> dict[str, _Failure]:
@@ -202,7 +203,10 @@ class DeviceSearch:
         self._failures: dict[str, _Failure] = {}
         if pod_claims.to_allocate:
             self._failures = shared.failures_of(pod_claims.to_allocate)
-            self._pod = PodAllocation(pod_claims.to_allocate, shared.snapshot, shared.taken)
+            try:
+                self._pod = PodAllocation(pod_claims.to_allocate, shared.snapshot, shared.taken)
+            except AllocationError as error:
+                raise SchedulingFailed(error.message) from error
         self.best_score = _BEST_ALTERNATIVE * sum(
             "firstAvailable" in request
             for claim in pod_claims.to_allocate
@@ -260,12 +264,14 @@ class DeviceSearch:
     ) -> Allocated | Rejection | None:
         """What the allocator finds; None when the devices changed while it was looking."""
         try:
-            search = pod.search(self._shared.node(node), Limits(deadline=deadline))
-            while (found := search.walk(_STEPS)) is None:
-                await self._pace.step()
-                if self._pace.gave_way and not self._shared.holds(basis, node):
-                    return None
-            solution = pod.conclude(search, found)
+            solution = pod.glance(self._shared.node(node))
+            if isinstance(solution, Unknown):
+                search = pod.search(self._shared.node(node), Limits(deadline=deadline))
+                while (found := search.walk(_STEPS)) is None:
+                    await self._pace.step()
+                    if self._pace.gave_way and not self._shared.holds(basis, node):
+                        return None
+                solution = pod.conclude(search, found)
             if solution is None:
                 return _NO_DEVICES
             return Allocated(solution.score(), [self._stamped(result) for result in solution.results()], basis)

@@ -12,17 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from drakit_allocator.candidates import Candidates, Situation
-from drakit_allocator.capacity import Amounts
-from drakit_allocator.devices import Device
 from drakit_allocator.errors import AllocationAborted, AllocationError
 from drakit_allocator.requests import ClaimRequests, Request
-from drakit_allocator.search.board import Board, amounts_of
-from drakit_allocator.search.demands import bits
+from drakit_allocator.search.board import Board
 from drakit_allocator.search.first_solution import FirstSolution
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.walk import Walk, is_walk_needed
 
 _STEPS_BETWEEN_CLOCKS = 256
+
+# For each request of each claim in turn: the number of the alternative, and its devices as bits.
+Choice = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,6 @@ class Limits:
 
 
 NO_LIMITS = Limits()
-
-
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """A device given to a request; ``amounts`` of its capacity for a share of it."""
-
-    request: Request
-    device: Device
-    amounts: Amounts | None
 
 
 class Search:
@@ -105,20 +96,7 @@ class Search:
         if is_time_to_look and time.monotonic() > (self.limits.deadline or 0.0):
             raise AllocationAborted("filter operation aborted: context deadline exceeded")
 
-    def alternative(self, claim: int, request: int) -> int:
-        """Which alternative of a request the solution takes."""
-        for item, demand in self._way.chosen.items():
-            if (item.claim, item.request) == (claim, request):
-                return item.alternatives.index(demand)
-        raise KeyError((claim, request))
-
-    def placements(self, claim: int) -> list[Placement]:
-        """The devices of a claim in the solution, in the order of its requests."""
-        board = self.board
-        return [
-            Placement(demand.request, board.device(position), amounts_of(board, demand, position))
-            for item in board.items
-            if item.claim == claim
-            for demand in (self._way.chosen[item],)
-            for position in bits(board.held[demand.number])
-        ]
+    def choice(self) -> Choice:
+        """What the solution takes for each request: the number of the alternative, and its devices."""
+        chosen, held = self._way.chosen, self.board.held
+        return tuple([(item.alternatives.index(chosen[item]), held[chosen[item].number]) for item in self.board.items])

@@ -9,17 +9,19 @@ get" is a few operations on integers, however large the node. The checks are tho
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
+from drakit_allocator.attributes import Value
 from drakit_allocator.candidates import Candidates, Situation
-from drakit_allocator.capacity import Amounts, CapacityError, fits
-from drakit_allocator.compatibility import PoolGroups
+from drakit_allocator.columns import bits
+from drakit_allocator.compatibility import Groups, PoolGroups
 from drakit_allocator.devices import Device, PoolID
 from drakit_allocator.requests import ClaimRequests, Request
-from drakit_allocator.search.demands import Demand, Item, Numbering, bits, items_of
+from drakit_allocator.search.demands import Demand, Item, items_of
+from drakit_allocator.search.numbering import Numbering
 from drakit_allocator.search.partitions import Partitions
-from drakit_allocator.search.values import Match, State, Value, initial_states
+from drakit_allocator.search.values import Match, State, initial_states
 
 Consumed = dict[str, int]
 
@@ -36,7 +38,7 @@ class _Move:
     drawn: tuple[tuple[int, int], ...] = ()
     consumed: Mapping[str, int] | None = None
     full: tuple[tuple[int, int], ...] = ()
-    groups: tuple[PoolGroups, object] | None = None
+    groups: tuple[PoolGroups, dict[str, Groups | None]] | None = None
 
 
 class Board:
@@ -46,7 +48,7 @@ class Board:
         self, situation: Situation, claims: list[ClaimRequests], candidates: Mapping[Request, Candidates]
     ) -> None:
         self.situation = situation
-        self.numbering = Numbering(situation)
+        self.numbering = Numbering(situation.pools)
         self.items: list[Item] = items_of(claims, candidates, self.numbering)
         self.demands: list[Demand] = [demand for item in self.items for demand in item.alternatives]
         self.sizes = [0] * len(claims)  # devices in each claim
@@ -62,33 +64,31 @@ class Board:
         self._trail: list[_Move] = []
 
     def _number(self, domain: int) -> None:
-        devices = [(position, self.numbering.devices[position]) for position in bits(domain)]
-        self.partitions = Partitions(self.situation, devices)
+        situation = self.situation
+        self.partitions = Partitions(situation, self.numbering)
         self.shareable = 0
         self.charged = 0  # devices of which shares are given out: their counters are drawn
         self.consumed: dict[int, Consumed] = {}
-        allocated = self.situation.allocated
-        if self.situation.features.consumable_capacity:
-            for position, device in devices:
-                if device.content.is_shareable:
-                    self.shareable |= 1 << position
-                    if allocated.is_shared(device.id):
-                        self.charged |= 1 << position
+        shared = 0
+        if situation.features.consumable_capacity:
+            for pool, offset in zip(situation.pools, self.numbering.offsets, strict=True):
+                self.shareable |= (pool.shape.shareable << offset) & domain
+                shared |= pool.occupation(situation.allocated).shared << offset
+            self.charged = shared & self.shareable
         kinds: dict[Hashable, int] = {}
         # Demands that ask for the same amounts run out of the same devices.
-        self._kind = [kinds.setdefault(_amounts_key(demand.request), len(kinds)) for demand in self.demands]
+        self._kind = [kinds.setdefault(demand.request.kind.asked, len(kinds)) for demand in self.demands]
         self._askers = [next(d for d in self.demands if self._kind[d.number] == kind) for kind in range(len(kinds))]
         self.full = [0] * len(kinds)
-        for position, device in devices:
-            if allocated.consumed(device.id):
-                self._fill_up(position)
+        for position in bits(shared & domain):
+            self._fill_up(position)
         self._groups: dict[PoolID, PoolGroups] = {}
-        if self.situation.features.compatibility_groups:
-            self._start_groups(devices)
+        if situation.features.compatibility_groups and situation.features.partitionable_devices:
+            self._start_groups(domain & self.partitions.consumers)
 
     def device(self, position: int) -> Device:
         """The device with this number."""
-        return self.numbering.devices[position]
+        return self.numbering.device(position)
 
     def open_to(self, demand: Demand) -> int:
         """The devices that the demand can get next to what is on the board."""
@@ -123,11 +123,11 @@ class Board:
         drawn: tuple[tuple[int, int], ...] = ()
         groups = None
         if not (is_share and self.charged & bit):
-            drawn = self.partitions.needs.get(position, ())
+            drawn = self.partitions.needs(position)
             for counter, amount in drawn:
                 self.partitions.free[counter] -= amount
                 self.short |= self.partitions.short_of(counter)
-            if self._groups and self.device(position).content.consumption:
+            if self._groups and self.partitions.consumers & bit:
                 groups = self._join_groups(position)
         consumed: Mapping[str, int] | None = None
         full: tuple[tuple[int, int], ...] = ()
@@ -169,7 +169,7 @@ class Board:
         for counter, amount in move.drawn:
             self.partitions.free[counter] += amount
         if move.groups is not None:
-            move.groups[0].swap(move.groups[1])  # type: ignore[arg-type]
+            move.groups[0].swap(move.groups[1])
         for kind, mask in move.full:
             self.full[kind] = mask
         if move.consumed is not None:
@@ -207,14 +207,12 @@ class Board:
                 self.full[kind] |= 1 << position
 
     def _has_room(self, demand: Demand, position: int) -> bool:
-        if not self.situation.features.consumable_capacity:
-            return True
         device = self.device(position)
-        amounts = demand.request.amounts(device.content)
-        if amounts is None or isinstance(amounts, CapacityError):
-            return False
         taken = self.situation.allocated.consumed(device.id)
-        return fits(device.content.limits, amounts, taken, self.consumed.get(position, {}))
+        now = self.consumed.get(position)
+        if now:
+            taken = {name: taken.get(name, 0) + now.get(name, 0) for name in {*taken, *now}}
+        return demand.request.kind.has_room(device.content.traits.capacity, taken)
 
     def amounts_kind(self, demand: Demand) -> int:
         """Equal for demands that take the same of a capacity."""
@@ -229,27 +227,27 @@ class Board:
         """Equal for equal states of the compatibility groups."""
         return tuple(groups.summary() for groups in self._groups.values())
 
-    def _start_groups(self, devices: Sequence[tuple[int, Device]]) -> None:
-        for position, device in devices:
-            if not device.content.consumption:
-                continue
-            pool_id = device.slice.pool
-            if pool_id not in self._groups:
-                self._groups[pool_id] = PoolGroups(self.situation.pool(pool_id), self.situation.allocated)
-            if self._groups[pool_id].admit(device.content.consumption) is None:
+    def _start_groups(self, consumers: int) -> None:
+        for pool in self.situation.pools:
+            self._groups[pool.id] = PoolGroups(pool, self.situation.allocated)
+        self._grouped = bits(consumers)
+        for position in self._grouped:
+            if self._admitted(position) is None:
                 self.short |= 1 << position
 
-    def _join_groups(self, position: int) -> tuple[PoolGroups, object]:
+    def _admitted(self, position: int) -> dict[str, Groups | None] | None:
         device = self.device(position)
-        groups = self._groups[device.slice.pool]
-        admitted = groups.admit(device.content.consumption)
+        return self._groups[device.slice.pool].admit(device.content.consumption)
+
+    def _join_groups(self, position: int) -> tuple[PoolGroups, dict[str, Groups | None]]:
+        pool_id = self.device(position).slice.pool
+        admitted = self._admitted(position)
         assert admitted is not None
-        before = groups.swap(admitted)
-        for other in self.partitions.needs:
-            rival = self.device(other)
-            if rival.slice.pool == device.slice.pool and groups.admit(rival.content.consumption) is None:
+        before = self._groups[pool_id].swap(admitted)
+        for other in self._grouped:
+            if self.device(other).slice.pool == pool_id and self._admitted(other) is None:
                 self.short |= 1 << other
-        return groups, before
+        return self._groups[pool_id], before
 
 
 def _are_rivals(demand: Demand, other: Demand) -> bool:
@@ -260,16 +258,3 @@ def _are_rivals(demand: Demand, other: Demand) -> bool:
     """
     later = demand if demand.number >= other.number else other
     return not later.is_admin or demand.claim == other.claim
-
-
-def _amounts_key(request: Request) -> Hashable:
-    return tuple(sorted((name, amount.nanos, amount.format) for name, amount in request.capacity.items()))
-
-
-def amounts_of(board: Board, demand: Demand, position: int) -> Amounts | None:
-    """What a share of a device gives of its capacities; None for a device that is given as a whole."""
-    if not board.shareable >> position & 1:
-        return None
-    amounts = demand.request.amounts(board.device(position).content)
-    assert isinstance(amounts, dict)
-    return amounts

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from drakit_allocator.attributes import Value
+from drakit_allocator.columns import bits
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import Demand, bits
+from drakit_allocator.search.demands import Demand
 from drakit_allocator.search.needs import Need, Rest
+from drakit_allocator.search.offers import Offers
+from drakit_allocator.search.parts import Part, blocks
 from drakit_allocator.search.propagation import ties_of
-from drakit_allocator.search.structure import Part, Structure, blocks
-from drakit_allocator.search.values import Match, Value
+from drakit_allocator.search.structure import Structure
+from drakit_allocator.search.values import Match
 
 _UNLIMITED = 1 << 30
 _REMEMBERED = 10_000
@@ -27,13 +31,20 @@ class Bounds:
         self._known: dict[Hashable, int] = {}
         self._totals = _Totals(board)
         self._shares = _Shares(board)
+        self._offers = Offers(structure)
 
     def allow(self, rest: Rest) -> bool:
         """Whether counting leaves hope for all that is to be filled."""
         if self.board.has_admin:
             return True
         needs = [*rest.needs, *(need for need in map(self._least, rest.lists) if need.missing)]
-        return self._totals.suffice(needs) and self._shares.suffice(needs) and self._flow_suffices(needs) and self._values_suffice(rest.needs)
+        return (
+            self._totals.suffice(needs)
+            and self._shares.suffice(rest)
+            and self._offers.suffice(needs)
+            and self._flow_suffices(needs)
+            and self._values_suffice(rest.needs)
+        )
 
     def _least(self, item: object) -> Need:
         """A need that every alternative of a list implies."""
@@ -45,12 +56,35 @@ class Bounds:
 
     def _flow_suffices(self, needs: Sequence[Need]) -> bool:
         """Whether the needs can be distributed over parts and groups of lone devices, by their numbers alone."""
-        units, caps = self._units([need.mask for need in needs])
+        units, caps, free = [], [], []
+        union = 0
+        for need in needs:
+            union |= need.mask
+        for _, block in blocks([need.mask for need in needs], union & self.structure.lone):
+            units.append(block)
+            caps.append(block.bit_count())
+        confined: set[int] = set()
+        for part in self.structure.joint:
+            if not part.mask & union:
+                continue
+            inside = [index for index, need in enumerate(needs) if not need.mask & ~part.mask]
+            capacity = self._capacity(part, union, [needs[index] for index in inside])
+            if capacity < 0:
+                return False
+            if not part.mask & union & self.board.shareable:
+                confined.update(inside)
+            units.append(part.mask)
+            caps.append(capacity)
+        free = [need for index, need in enumerate(needs) if index not in confined]
         edges = [
-            [(unit, min(need.missing, (need.mask & mask).bit_count())) for unit, mask in enumerate(units) if need.mask & mask]
-            for need in needs
+            [
+                (unit, min(need.missing, (need.mask & mask).bit_count()))
+                for unit, mask in enumerate(units)
+                if need.mask & mask
+            ]
+            for need in free
         ]
-        return _Flow(edges, caps).carries([need.missing for need in needs])
+        return _Flow(edges, caps).carries([need.missing for need in free])
 
     def _values_suffice(self, needs: Sequence[Need]) -> bool:
         """Whether the devices of a distinctAttribute constraint can have a value each of their own."""
@@ -70,37 +104,36 @@ class Bounds:
                 return False
         return True
 
-    def _units(self, masks: Sequence[int]) -> tuple[list[int], list[int]]:
-        union = 0
-        for mask in masks:
-            union |= mask
-        units, caps = [], []
-        for _, block in blocks(masks, union & self.structure.lone):
-            units.append(block)
-            caps.append(block.bit_count())
-        for part in self.structure.joint:
-            if part.mask & union:
-                units.append(part.mask)
-                caps.append(self._capacity(part, union & part.mask))
-        return units, caps
+    def _capacity(self, part: Part, union: int, inside: Sequence[Need]) -> int:
+        """How many devices of a part can be given out at most, next to the needs that have no other part.
 
-    def _capacity(self, part: Part, mask: int) -> int:
-        """How many devices of a part can be given out together at most."""
+        Less than nothing if these do not fit; they have their devices then, and only what they must draw counts.
+        """
         board = self.board
-        key = part.positions[0], mask, board.charged & mask, tuple([board.partitions.free[one] for one in part.counters])
+        mask = union & part.mask
         if mask & board.shareable:
             return self._share_capacity(part, mask)
+        state = tuple([board.partitions.free[counter] for counter in part.counters])
+        key = part.positions[0], mask, state, tuple([(need.mask, need.missing) for need in inside])
         known = self._known.get(key)
         if known is None:
-            known = self._openable(part, mask)
+            known = self._openable(part, mask, inside)
             if len(self._known) >= _REMEMBERED:
                 self._known.clear()
             self._known[key] = known
         return known
 
-    def _openable(self, part: Part, mask: int) -> int:
+    def _openable(self, part: Part, mask: int, inside: Sequence[Need] = ()) -> int:
         """How many of these devices the counters are enough for, one counter at a time."""
-        return min([mask.bit_count(), *(self.board.partitions.most(counter, mask) for counter in part.counters)])
+        partitions = self.board.partitions
+        most = mask.bit_count() - sum(need.missing for need in inside)
+        for counter in part.counters:
+            left = max(0, partitions.free[counter])  # devices that draw nothing do not mind an overdrawn counter
+            left -= sum(partitions.least(counter, need.mask, need.missing) for need in inside)
+            if left < 0:
+                return -1
+            most = min(most, partitions.most(counter, mask, left))
+        return most
 
     def _share_capacity(self, part: Part, mask: int) -> int:
         """How many shares and whole devices: of those that are opened already, and of the best that may be opened."""
@@ -149,25 +182,31 @@ class _Shares:
         if not self.board.shareable >> position & 1:
             return 1
         least = self._least[position]
-        return min([_UNLIMITED, *(self.left(position, name) // amount for name, amount in least.items() if amount > 0)])
+        room = (max(0, self.left(position, name)) // amount for name, amount in least.items() if amount > 0)
+        return min([_UNLIMITED, *room])
 
-    def suffice(self, needs: Sequence[Need]) -> bool:
-        """Whether what is left of each capacity, over all devices, is as much as the needs take at least."""
+    def suffice(self, rest: Rest) -> bool:
+        """Whether what is left of each capacity, over all devices, is as much as is taken at least."""
+        board = self.board
+        wanted = [[(need.demand, need.missing, need.mask)] for need in rest.needs]
+        wanted += [[(one, one.count, board.open_to(one)) for one in item.alternatives] for item in rest.lists]
         union = 0
-        for need in needs:
-            union |= need.mask
+        for choices in wanted:
+            for _, _, mask in choices:
+                union |= mask & board.shareable
         for name in self._names:
             taken = sum(
-                need.missing * self._taken(need.demand, need.mask, name)
-                for need in needs
-                if not need.mask & ~self.board.shareable
+                min(missing * self._taken(demand, mask, name) for demand, missing, mask in choices)
+                for choices in wanted
             )
-            if taken and taken > sum(self.left(position, name) for position in bits(union & self.board.shareable)):
+            if taken and taken > sum(max(0, self.left(position, name)) for position in bits(union)):
                 return False
         return True
 
     def _taken(self, demand: Demand, mask: int, name: str) -> int:
-        """What a share of one of these devices takes at least."""
+        """What a share of one of these devices takes at least; nothing if one of them can be given as a whole."""
+        if mask & ~self.board.shareable:
+            return 0
         table = self._tables.get((demand.number, name))
         if table is None:
             masks: dict[int, int] = {}
@@ -184,10 +223,11 @@ class _Totals:
 
     def __init__(self, board: Board) -> None:
         self.board = board
-        names = board.partitions.names
+        partitions = board.partitions
         self._counters: dict[Hashable, list[int]] = {}
-        for counter in board.partitions.levels:
-            self._counters.setdefault(names[counter], []).append(counter)
+        for counter in range(len(partitions.free)):
+            if partitions.levels(counter)[0]:
+                self._counters.setdefault(partitions.name(counter), []).append(counter)
         self._tables = {name: _by_amount(board, counters) for name, counters in self._counters.items()}
 
     def suffice(self, needs: Sequence[Need]) -> bool:
@@ -199,7 +239,7 @@ class _Totals:
                 if mask & board.shareable:
                     continue
                 drawn += _least(table, mask, missing)
-            if drawn > sum(board.partitions.free[counter] for counter in counters):
+            if drawn > sum(max(0, board.partitions.free[counter]) for counter in counters):
                 return False
         return True
 
@@ -224,7 +264,7 @@ def _by_amount(board: Board, counters: Sequence[int]) -> list[tuple[int, int]]:
     for demand in board.demands:
         domain |= demand.domain
     for position in bits(domain):
-        amount = sum(drawn for counter, drawn in board.partitions.needs.get(position, ()) if counter in wanted)
+        amount = sum(drawn for counter, drawn in board.partitions.needs(position) if counter in wanted)
         masks[amount] = masks.get(amount, 0) | 1 << position
     return sorted(masks.items())
 

@@ -5,23 +5,16 @@ The devices of a node are numbered in the order in which upstream tries them, ov
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from drakit_allocator.attributes import Attribute
-from drakit_allocator.candidates import Candidates, Situation
-from drakit_allocator.devices import Device
+from drakit_allocator.candidates import Candidates
+from drakit_allocator.columns import bits
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.requests import ClaimRequests, Request
+from drakit_allocator.search.numbering import Numbering
 from drakit_allocator.search.values import Column
-
-
-def bits(mask: int) -> Iterator[int]:
-    """The positions in a mask, the first device first."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
 
 
 @dataclass(slots=True, eq=False)
@@ -59,24 +52,7 @@ class Item:
     is_list: bool
 
 
-class Numbering:
-    """The devices of a node by number, over all its pools."""
-
-    def __init__(self, situation: Situation) -> None:
-        self.devices: list[Device] = [device for pool in situation.pools for device in pool.devices]
-        self.position = {device: number for number, device in enumerate(self.devices)}
-
-    def mask(self, devices: list[Device] | frozenset[Device]) -> int:
-        """The bits of these devices."""
-        mask = 0
-        for device in devices:
-            mask |= 1 << self.position[device]
-        return mask
-
-
-def items_of(
-    claims: list[ClaimRequests], candidates: Mapping[Request, Candidates], numbering: Numbering
-) -> list[Item]:
+def items_of(claims: list[ClaimRequests], candidates: Mapping[Request, Candidates], numbering: Numbering) -> list[Item]:
     """What is to be filled, in the order of the claims and their requests."""
     return _Items(claims, candidates, numbering).build()
 
@@ -102,30 +78,32 @@ class _Items:
 
     def _demand(self, request: Request, first: int) -> Demand:
         found = self._candidates[request]
-        position = self._numbering.position
         self._count += 1
         return Demand(
             number=self._count - 1,
             request=request,
             claim=request.claim,
             count=found.count,
-            domain=self._numbering.mask(found.devices),
+            domain=found.mask,
             takes_all=request.wants_all,
-            unusable=self._numbering.mask(found.unusable),
-            faults={position[device]: fault for device, fault in found.faults.items()},
+            unusable=found.unusable_mask,
+            faults=self._faults(found),
             ties=tuple((first + number, self._column(attribute)) for number, attribute in request.constraints),
             is_admin=request.has_admin_access,
         )
 
+    def _faults(self, found: Candidates) -> dict[int, AllocationError]:
+        if not found.faults:
+            return {}
+        devices = ((position, self._numbering.device(position)) for position in bits(found.mask))
+        return {position: found.faults[device] for position, device in devices if device in found.faults}
+
     def _column(self, attribute: Attribute) -> Column:
         column = self._columns.get(attribute)
         if column is None:
-            users = [
-                one
-                for one in self._candidates.values()
-                if any(attribute == looked_at for _, looked_at in one.request.constraints)
-            ]
-            devices = {device: self._numbering.position[device] for one in users for device in one.devices}
-            column = Column(attribute, ((position, device) for device, position in devices.items()))
-            self._columns[attribute] = column
+            mask = 0
+            for one in self._candidates.values():
+                if any(attribute == looked_at for _, looked_at in one.request.constraints):
+                    mask |= one.mask
+            column = self._columns[attribute] = Column(attribute, self._numbering, mask)
         return column

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import NamedTuple
 
+from drakit_allocator.attributes import Value
+from drakit_allocator.columns import bits
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.bounds import Bounds
-from drakit_allocator.search.demands import Demand, Item, bits
+from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.propagation import Propagation, ties_of
 from drakit_allocator.search.structure import Structure
-from drakit_allocator.search.values import Value
 
 _REMEMBERED_STATES = 200_000
 
@@ -52,6 +53,7 @@ class Feasibility:
         self.structure = Structure(board)
         self._bounds = Bounds(board, self.structure)
         self._dead: set[Hashable] = set()
+        self._sound: set[Hashable] = set()
 
     def question(self, rest: Rest) -> Level:
         """Ends SOLVED, with a solution on the board, or FAILED, with the board as it was."""
@@ -73,14 +75,20 @@ class Feasibility:
             if key in self._dead:
                 break
             keys.append(key)
+            if (yield self._each_alone(rest)) is not Outcome.SOLVED:
+                break
             choice = self._tightest(rest)
             if not isinstance(choice, _Device):
                 if (yield self._options(rest, choice)) is Outcome.SOLVED:
                     return Outcome.SOLVED
                 break
-            position = self._pick(choice.need)
+            position = self._pick(rest, choice.need)
             if (yield self._with(rest, choice.need, position)) is Outcome.SOLVED:
                 return Outcome.SOLVED
+            if self.structure.goes_by_offers(position, rest):
+                if (yield self._others(rest, choice.need, position)) is Outcome.SOLVED:
+                    return Outcome.SOLVED
+                break
             alike = self.structure.alike(position, rest)
             rest = rest.instead(choice.need, choice.need.without(alike))
         board.back_to(mark)
@@ -96,7 +104,7 @@ class Feasibility:
         crowds: dict[Hashable, list[Need]] = {}
         for need in rest.needs:
             demand = need.demand
-            is_apart = need.mask & self.board.shareable or demand.is_admin or not need.missing
+            is_apart = self.board.has_admin or need.mask & self.board.shareable or not need.missing
             claim = demand.claim if rest.lists else 0
             ties = tuple(number for number, _ in demand.ties)
             kind = self.structure.kinds.of_demand[demand.number]
@@ -112,6 +120,23 @@ class Feasibility:
                 return Outcome.FAILED
         return Outcome.SOLVED
 
+    def _each_alone(self, rest: Rest) -> Level:
+        """Whether the needs that have no other part than the same one can be filled together, leaving out all others."""
+        mark = self.board.mark
+        for part in self.structure.joint:
+            inside = [need for need in rest.needs if not need.mask & ~part.mask]
+            if len(inside) < 2 or len(inside) == len(rest.needs) + len(rest.lists):
+                continue
+            alone = Rest(inside, [])
+            key = self.structure.key(alone)
+            if key in self._sound:
+                continue
+            if (yield self.question(alone)) is not Outcome.SOLVED:
+                return Outcome.FAILED
+            self.board.back_to(mark)
+            self._sound.add(key)
+        return Outcome.SOLVED
+
     def _with(self, rest: Rest, need: Need, position: int) -> Level:
         mark = self.board.mark
         self.board.put(need.demand, position)
@@ -119,6 +144,20 @@ class Feasibility:
         if outcome is not Outcome.SOLVED:
             self.board.back_to(mark)
         return outcome
+
+    def _others(self, rest: Rest, need: Need, position: int) -> Level:
+        """All devices but this one for one place of a need, which keeps those that failed.
+
+        Giving them up would tell apart what looks alike; what was seen before is recognized by what is left.
+        """
+        left = need.mask
+        while True:
+            left &= ~self.structure.alike(position, rest)
+            if not left:
+                return Outcome.FAILED
+            position = self._pick(rest, Need(need.demand, need.missing, left))
+            if (yield self._with(rest, need, position)) is Outcome.SOLVED:
+                return Outcome.SOLVED
 
     def _options(self, rest: Rest, choice: _Alternative | _Value) -> Level:
         mark = self.board.mark
@@ -152,11 +191,17 @@ class Feasibility:
             choices.append((need.mask.bit_count() - need.missing + 1, 2, _Device(need)))
         return min(choices, key=lambda choice: choice[:2])[2]
 
-    def _pick(self, need: Need) -> int:
-        """A device in the part that has the fewest left for the need, so that others are kept whole."""
-        fullest = min(
-            (need.mask & part.mask for part in self.structure.joint if need.mask & part.mask),
-            key=int.bit_count,
-            default=need.mask,
-        )
-        return next(bits(fullest))
+    def _pick(self, rest: Rest, need: Need) -> int:
+        """The device that takes the fewest others away from all needs."""
+        board, mark = self.board, self.board.mark
+        wanted = 0
+        for other in rest.needs:
+            wanted |= other.mask
+        best, least = -1, -1
+        for position in bits(need.mask):
+            board.put(need.demand, position)
+            lost = (wanted & board.short).bit_count()
+            board.back_to(mark)
+            if best < 0 or lost < least:
+                best, least = position, lost
+        return best

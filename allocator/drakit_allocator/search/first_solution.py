@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from itertools import islice
 
+from drakit_allocator.columns import bits
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import Demand, Item, bits
+from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.feasibility import Feasibility
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
@@ -94,7 +95,7 @@ class _Questions:
 
     def start(self) -> Level:
         """The level of the whole problem."""
-        if not (yield self._ask(self._first.rest(0))) is Outcome.SOLVED:
+        if (yield self._ask(self._first.rest(0))) is not Outcome.SOLVED:
             return Outcome.FAILED
         for number, item in enumerate(self._board.items):
             demand = item.alternatives[0]
@@ -148,7 +149,9 @@ class _Questions:
             left &= board.open_to(demand)
             known = self._known[demand.number] & left
             first_known = known & -known
-            before = Rest([Need(demand, missing, left), *self._first.rest(number + 1).needs], self._first.rest(number + 1).lists)
+            before = Rest(
+                [Need(demand, missing, left), *self._first.rest(number + 1).needs], self._first.rest(number + 1).lists
+            )
             hopeless = 0
             for position in bits(left & (first_known - 1)):
                 bit = 1 << position

@@ -38,9 +38,7 @@ def split(board: Board, structure: Structure, rest: Rest) -> list[Rest]:
 
 
 def _members(board: Board, rest: Rest) -> list[tuple[Need | Item, int, Sequence[Demand]]]:
-    members: list[tuple[Need | Item, int, Sequence[Demand]]] = [
-        (need, need.mask, [need.demand]) for need in rest.needs
-    ]
+    members: list[tuple[Need | Item, int, Sequence[Demand]]] = [(need, need.mask, [need.demand]) for need in rest.needs]
     for item in rest.lists:
         mask = 0
         for demand in item.alternatives:

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 
-import msgspec
-
+from drakit_allocator.attributes import Value
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item
-from drakit_allocator.search.values import Column, Match, Value
+from drakit_allocator.search.values import Column, Match
 
 Family = int  # columns that are compared with each other, as some constraint looks at both
 
@@ -38,7 +37,9 @@ class Kinds:
 
     def _description(self, demand: Demand) -> Hashable:
         ties = tuple((id(column), isinstance(self.board.states[number], Match)) for number, column in demand.ties)
-        return demand.domain, demand.is_admin, demand.takes_all, self.board.amounts_kind(demand), ties
+        # With admin access it matters who comes first.
+        place = demand.number if self.board.has_admin else -1
+        return demand.domain, demand.is_admin, demand.takes_all, self.board.amounts_kind(demand), ties, place
 
     def of_item(self, item: Item) -> Hashable:
         """Equal for lists with the same alternatives."""
@@ -48,9 +49,7 @@ class Kinds:
         """The family of a column."""
         return self._columns[column]
 
-    def token(
-        self, position: int, draws: Hashable, names: Mapping[tuple[Family, Value], Hashable]
-    ) -> Hashable:
+    def token(self, position: int, draws: Hashable, names: Mapping[tuple[Family, Value], Hashable]) -> Hashable:
         """What the device is to the demands; ``names`` has the values that do not go by their own."""
         board = self.board
         members = 0
@@ -82,17 +81,21 @@ class Kinds:
             return None
         device = board.device(position)
         used = tuple(sorted(board.situation.allocated.consumed(device.id).items()))
-        return msgspec.json.encode(device.content.spec.get("capacity")), used, board.charged >> position & 1
+        return device.content.traits.capacity.number, used, board.charged >> position & 1
 
 
 def _families(board: Board) -> dict[Column, Family]:
-    family: dict[Column, Family] = {}
-    of_constraint: dict[int, Family] = {}
+    """Columns that some constraint looks at together are of one family."""
+    leaders: dict[Column, Column] = {}
+
+    def leader_of(column: Column) -> Column:
+        while leaders.setdefault(column, column) is not column:
+            column = leaders[column]
+        return column
+
+    first: dict[int, Column] = {}  # by constraint
     for demand in board.demands:
         for number, column in demand.ties:
-            new = of_constraint.setdefault(number, number)
-            old = family.setdefault(column, new)
-            if old != new:
-                for known in (family, of_constraint):
-                    known.update({key: new for key, value in known.items() if value == old})  # type: ignore[attr-defined]
-    return family
+            leaders[leader_of(column)] = leader_of(first.setdefault(number, column))
+    numbers: dict[Column, Family] = {}
+    return {column: numbers.setdefault(leader_of(column), len(numbers)) for column in list(leaders)}

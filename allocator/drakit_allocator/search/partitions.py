@@ -1,55 +1,77 @@
 """Counters of a node as the search sees them: what each device draws, and which devices a low counter rules out.
 
-A device that needs more of a counter than is left is *short*. For each counter the devices are sorted by what they
-need, so that the devices which a new level of the counter rules out are found by one bisection.
+A device that needs more of a counter than is left is *short*. The devices of a shape are sorted by what they need of
+each counter, so that the devices which a new level of the counter rules out are found by one bisection.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 
 from drakit_allocator.candidates import Situation
-from drakit_allocator.devices import Device, PoolID
+from drakit_allocator.search.numbering import Numbering
+
+Levels = tuple[list[int], list[int]]
 
 
 class Partitions:
-    """The counters that the given devices draw from, numbered over all pools, with what is left of each."""
+    """The counters of a node's pools, numbered over all of them, with what is left of each."""
 
-    def __init__(self, situation: Situation, devices: Iterable[tuple[int, Device]]) -> None:
+    def __init__(self, situation: Situation, numbering: Numbering) -> None:
+        self._numbering = numbering
         self.free: list[int] = []
-        self.names: list[str] = []  # of the counters, without the sets
-        self.needs: dict[int, tuple[tuple[int, int], ...]] = {}
-        self._first: dict[PoolID, int] = {}
-        by_counter: dict[int, dict[int, int]] = {}
-        for position, device in devices:
-            if not device.content.consumption or not situation.features.partitionable_devices:
-                continue
-            pool = situation.pool(device.slice.pool)
-            first = self._first.get(pool.id)
-            if first is None:
-                first = self._first[pool.id] = len(self.free)
-                self.free += pool.availability(situation.allocated).free
-                self.names += [counter for _, counter in pool.counters.layout.names]
-            needs = tuple((first + one, amount) for one, amount in device.content.needs(pool.counters.layout) if amount)
-            self.needs[position] = needs
-            for counter, amount in needs:
-                masks = by_counter.setdefault(counter, {})
-                masks[amount] = masks.get(amount, 0) | 1 << position
-        self.levels: dict[int, tuple[list[int], list[int]]] = {
-            counter: _cumulated(masks) for counter, masks in by_counter.items()
-        }
+        self._first: list[int] = []  # by pool: its first counter
+        self._pool_of: list[int] = []  # by counter
+        for number, pool in enumerate(situation.pools):
+            free = pool.availability(situation.allocated).free if situation.features.partitionable_devices else ()
+            self._first.append(len(self.free))
+            self.free += free
+            self._pool_of += [number] * len(free)
+        self.consumers = 0  # all devices that draw from counters
+        if self.free:
+            for pool, offset in zip(situation.pools, numbering.offsets, strict=True):
+                self.consumers |= pool.shape.consumers.mask << offset
+        self._needs: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._levels: dict[int, Levels] = {}
+
+    def name(self, counter: int) -> str:
+        """The name of a counter within its set."""
+        number = self._pool_of[counter]
+        return self._numbering.pools[number].counters.layout.names[counter - self._first[number]][1]
+
+    def needs(self, position: int) -> tuple[tuple[int, int], ...]:
+        """What a device draws: (counter, amount)."""
+        found = self._needs.get(position)
+        if found is None:
+            found = ()
+            if self.consumers >> position & 1:
+                number, place = self._numbering.place(position)
+                first = self._first[number]
+                drawn = self._numbering.pools[number].shape.draws[place].needs
+                found = tuple([(first + counter, amount) for counter, amount in drawn if amount])
+            self._needs[position] = found
+        return found
+
+    def levels(self, counter: int) -> Levels:
+        """Amounts in increasing order; for each the devices that need as much or more, and none for what is above."""
+        found = self._levels.get(counter)
+        if found is None:
+            number = self._pool_of[counter]
+            offset = self._numbering.offsets[number]
+            amounts, masks = self._numbering.pools[number].shape.consumers.levels(counter - self._first[number])
+            start = bisect_right(amounts, 0)  # a device that needs nothing does not mind
+            found = self._levels[counter] = list(amounts[start:]), [mask << offset for mask in masks[start:]]
+        return found
 
     def short_of(self, counter: int) -> int:
         """The devices that need more of the counter than is left."""
-        amounts, masks = self.levels[counter]
+        amounts, masks = self.levels(counter)
         return masks[bisect_right(amounts, self.free[counter])]
 
-
-    def most(self, counter: int, mask: int) -> int:
-        """How many of these devices what is left of a counter is enough for, if they are the least demanding."""
-        amounts, masks = self.levels[counter]
-        count, left = (mask & ~masks[0]).bit_count(), self.free[counter]
+    def most(self, counter: int, mask: int, left: int) -> int:
+        """How many of these devices so much of a counter is enough for, if they are the least demanding."""
+        amounts, masks = self.levels(counter)
+        count = (mask & ~masks[0]).bit_count()
         for level, amount in enumerate(amounts):
             number = (mask & masks[level] & ~masks[level + 1]).bit_count()
             fitting = min(number, left // amount)
@@ -59,11 +81,15 @@ class Partitions:
                 break
         return count
 
-
-def _cumulated(masks: dict[int, int]) -> tuple[list[int], list[int]]:
-    """Amounts in increasing order; for each the devices that need as much or more, and none for whatever is above."""
-    amounts = sorted(masks)
-    above = [0]
-    for amount in reversed(amounts):
-        above.append(above[-1] | masks[amount])
-    return amounts, above[::-1]
+    def least(self, counter: int, mask: int, number: int) -> int:
+        """What so many of these devices draw from a counter at least."""
+        amounts, masks = self.levels(counter)
+        number -= (mask & ~masks[0]).bit_count()
+        drawn = 0
+        for level, amount in enumerate(amounts):
+            if number <= 0:
+                break
+            taken = min(number, (mask & masks[level] & ~masks[level + 1]).bit_count())
+            drawn += taken * amount
+            number -= taken
+        return drawn

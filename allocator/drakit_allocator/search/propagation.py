@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drakit_allocator.attributes import Value
+from drakit_allocator.columns import bits
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import Demand, Item, bits
+from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.needs import Need, Rest
-from drakit_allocator.search.values import Column, Match, Value
+from drakit_allocator.search.values import Column, Match
 
 
 class Propagation:

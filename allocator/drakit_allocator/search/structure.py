@@ -9,42 +9,21 @@ with the first.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+from drakit_allocator.attributes import Value
+from drakit_allocator.columns import bits
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import Item, bits
+from drakit_allocator.search.demands import Item
 from drakit_allocator.search.kinds import Family, Kinds
 from drakit_allocator.search.needs import Need, Rest
-from drakit_allocator.search.values import Match, Value
+from drakit_allocator.search.parts import Part, blocks, parts_of
+from drakit_allocator.search.service import Service
+from drakit_allocator.search.values import Match
 
 Key = tuple[Any, ...]
-
-
-class Part:
-    """Devices that draw from common counters, or a device that is shared; ``kind`` is equal for parts that are alike."""
-
-    __slots__ = ("_local", "classes", "counters", "kind", "mask", "positions", "tokens")
-
-    def __init__(self, positions: list[int], counters: list[int]) -> None:
-        self.positions = positions
-        self.counters = counters
-        self.mask = sum(1 << position for position in positions)
-        self.tokens: list[Hashable] = []
-        self.classes: list[int] = []  # devices that are alike within the part, if any are
-        self.kind = 0
-        self._local: dict[int, int] = {}
-
-    def local(self, mask: int) -> int:
-        """The bits of this part's devices, counted from its own first device."""
-        inside = mask & self.mask
-        if not inside:
-            return 0
-        found = self._local.get(inside)
-        if found is None:
-            found = sum(1 << index for index, position in enumerate(self.positions) if inside >> position & 1)
-            self._local[inside] = found
-        return found
+PartKey = Callable[[Part, Sequence[int]], Key]
 
 
 class Group:
@@ -68,13 +47,14 @@ class Structure:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.kinds = Kinds(board)
+        self.service = Service(board)
         self.domain = 0
         for demand in board.demands:
             self.domain |= demand.domain
-        parts = _parts(board, self.domain)
+        parts = parts_of(board, self.domain)
         self.lone = 0  # devices that are only there or not
         for part in parts:
-            if len(part.positions) == 1 and part.positions[0] not in board.partitions.needs:
+            if len(part.positions) == 1 and not board.partitions.consumers >> part.positions[0] & 1:
                 self.lone |= part.mask
         self.lone &= ~board.shareable
         self.joint = [part for part in parts if not part.mask & self.lone]
@@ -95,7 +75,9 @@ class Structure:
         for family, values in sorted(families.items(), key=lambda one: max(map(int.bit_count, one[1].values()))):
             touched = {value: [one for one in members if one.mask & mask] for value, mask in values.items()}
             several = {value: ones for value, ones in touched.items() if len(ones) > 1}
-            if len(several) < 2 or sum(map(len, several.values())) > len({id(o) for os in several.values() for o in os}):
+            if len(several) < 2 or sum(map(len, several.values())) > len(
+                {id(o) for os in several.values() for o in os}
+            ):
                 continue
             joined = {id(one) for ones in several.values() for one in ones}
             members = [one for one in members if id(one) not in joined]
@@ -119,23 +101,38 @@ class Structure:
 
     def _describe_part(self, part: Part, names: dict[tuple[Family, Value], Hashable]) -> None:
         needs, free = self.board.partitions.needs, self.board.partitions.free
-        inside = [key for key, holders in self.kinds.holders.items() if holders & part.mask and not holders & ~part.mask]
+        inside = [
+            key for key, holders in self.kinds.holders.items() if holders & part.mask and not holders & ~part.mask
+        ]
         inside.sort(key=lambda key: part.local(self.kinds.holders[key]))
         names = {**names, **{key: ("inside", place) for place, key in enumerate(inside) if key not in names}}
         numbers: dict[int, int] = {}
         for position in part.positions:
-            draws = tuple((numbers.setdefault(one, len(numbers)), amount) for one, amount in needs.get(position, ()))
+            draws = tuple((numbers.setdefault(one, len(numbers)), amount) for one, amount in needs(position))
             part.tokens.append(self._id(self.kinds.token(position, draws, names)))
+            part.draws.append(draws)
+        self._describe_looks(part, names)
         part.counters = [*numbers]
         if len(set(part.tokens)) < len(part.tokens):
             part.classes = [
-                sum(1 << position for position, other in zip(part.positions, part.tokens, strict=True) if other == token)
+                sum(
+                    1 << position for position, other in zip(part.positions, part.tokens, strict=True) if other == token
+                )
                 for token in dict.fromkeys(part.tokens)
             ]
         token: Hashable = (tuple(part.tokens), tuple(free[counter] for counter in part.counters))
-        if self.board.has_groups and part.positions[0] in needs:
+        if self.board.has_groups and self.board.partitions.consumers >> part.positions[0] & 1:
             token = (token, part.positions[0])  # what groups in use allow is not part of the description
         part.kind = self._id(token)
+
+    def _describe_looks(self, part: Part, names: dict[tuple[Family, Value], Hashable]) -> None:
+        looks = [self._id(("look", self.kinds.token(position, (), names))) for position in part.positions]
+        numbers = {look: number for number, look in enumerate(sorted(set(looks)))}
+        part.looks = [numbers[look] for look in looks]
+        part.look_ids, part.look_count = tuple(numbers), len(numbers)
+        part.look_masks = [0] * len(numbers)
+        for position, look in zip(part.positions, part.looks, strict=True):
+            part.look_masks[look] |= 1 << position
 
     def _id(self, token: Hashable) -> int:
         return self._ids.setdefault(token, len(self._ids))
@@ -177,7 +174,8 @@ class Structure:
                 found.append((common, names.setdefault(number, len(names))))
         return tuple(found)
 
-    def _group_key(self, group: Group, masks: Sequence[int], union: int) -> Key:
+    def _group_key(self, group: Group, masks: Sequence[int], union: int, part_key: PartKey | None = None) -> Key:
+        key_of = part_key or self._part_key
         lone = [
             (kind, *sorted([(pattern, block.bit_count()) for pattern, block in blocks(masks, mask & union)]))
             for kind, mask in group.lone.items()
@@ -185,25 +183,59 @@ class Structure:
         ]
         return (
             tuple(sorted(lone)),
-            tuple(sorted([self._part_key(part, masks) for part in group.parts if part.mask & union])),
-            tuple(sorted([self._group_key(inner, masks, union) for inner in group.groups if inner.mask & union])),
+            tuple(sorted([key_of(part, masks) for part in group.parts if part.mask & union])),
+            tuple(sorted([self._group_key(one, masks, union, part_key) for one in group.groups if one.mask & union])),
         )
 
     def _part_key(self, part: Part, masks: Sequence[int]) -> Key:
+        """Equal for parts of which the same can be had, though not by the same places."""
+        return self._offer_key(part, masks) or self._exact_key(part, masks)
+
+    def _exact_key(self, part: Part, masks: Sequence[int]) -> Key:
+        """Equal for parts in which every place is in the same state."""
         board, free = self.board, self.board.partitions.free
         counters = tuple([free[counter] for counter in part.counters])
         if not part.classes:
-            state = part.kind, counters, tuple([part.local(mask) for mask in masks])
+            state: Key = part.kind, counters, tuple([part.local(mask) for mask in masks])
             return (*state, *self._shares_key(part)) if part.mask & board.shareable else state
         found = []
         for devices in part.classes:
             if devices & board.shareable:
                 found.append(tuple(sorted([self._device_key(position, masks) for position in bits(devices)])))
             else:
-                found.append(
-                    tuple(sorted([(pattern, block.bit_count()) for pattern, block in blocks(masks, devices)]))
-                )
+                found.append(tuple(sorted([(pattern, block.bit_count()) for pattern, block in blocks(masks, devices)])))
         return part.kind, counters, tuple(found)
+
+    def has_offers(self, part: Part) -> bool:
+        """Whether it pays, and is right, to look at the numbers that a part can give instead of at its devices."""
+        if not part.counters or part.mask & self.board.shareable or self.board.has_groups:
+            return False
+        return 2 * part.look_count <= len(part.positions)
+
+    def goes_by_offers(self, position: int, rest: Rest) -> bool:
+        """Whether it does not matter which of the devices that look like this one is taken, but for what is left."""
+        part = next((part for part in self.joint if part.mask >> position & 1), None)
+        return part is not None and self._offer_key(part, _masks(self.board, rest)) is not None
+
+    def _offer_key(self, part: Part, masks: Sequence[int]) -> Key | None:
+        """What the part can give to whom, if each need may have either all or none of the devices that look alike."""
+        if not self.has_offers(part):
+            return None
+        union = 0
+        for mask in masks:
+            union |= mask & part.mask
+        patterns = []
+        for devices in part.look_masks:
+            pattern, present = 0, devices & union
+            for number, mask in enumerate(masks):
+                inside = mask & devices
+                if inside:
+                    if inside != present:
+                        return None
+                    pattern |= 1 << number
+            patterns.append(pattern)
+        offer = self.service.offer(part, union)
+        return None if offer is None else (-1, part.look_ids, tuple(sorted(offer)), tuple(patterns))
 
     def _shares_key(self, part: Part) -> Key:
         return tuple([self._device_key(position, ()) for position in bits(part.mask & self.board.shareable)])
@@ -232,18 +264,21 @@ class Structure:
         inner = next((one for one in own.groups if one.mask >> position & 1), None)
         found = 0
         if inner is not None:
-            state = self._group_key(inner, masks, -1)
+            state = self._group_key(inner, masks, -1, self._exact_key)
             for other in group.groups:
-                if other is inner or (other.lone.keys() == inner.lone.keys() and self._group_key(other, masks, -1) == state):
+                if other is inner or (
+                    other.lone.keys() == inner.lone.keys()
+                    and self._group_key(other, masks, -1, self._exact_key) == state
+                ):
                     found |= self._alike_in(other, inner, position, masks)
             return found
         if self.lone >> position & 1:
             kind = next(kind for kind, mask in own.lone.items() if mask >> position & 1)
             return _same_membership(group.lone.get(kind, 0), position, masks)
         part = next(part for part in own.parts if part.mask >> position & 1)
-        state, places = self._part_key(part, masks), self._places(part, position, masks)
+        state, places = self._exact_key(part, masks), self._places(part, position, masks)
         for other_part in group.parts:
-            if other_part.kind == part.kind and (other_part is part or self._part_key(other_part, masks) == state):
+            if other_part.kind == part.kind and (other_part is part or self._exact_key(other_part, masks) == state):
                 found |= sum(1 << other_part.positions[place] for place in places)
         return found
 
@@ -254,8 +289,7 @@ class Structure:
         return [
             place
             for place, other in enumerate(part.positions)
-            if place == index
-            or (part.tokens[place] == part.tokens[index] and self._device_key(other, masks) == state)
+            if place == index or (part.tokens[place] == part.tokens[index] and self._device_key(other, masks) == state)
         ]
 
     def different(self, family: Family, values: Sequence[Value], rest: Rest) -> list[Value]:
@@ -292,50 +326,3 @@ def _same_membership(mask: int, position: int, masks: Sequence[int]) -> int:
     for one in masks:
         mask &= one if one >> position & 1 else ~one
     return mask
-
-
-def blocks(masks: Sequence[int], within: int) -> list[tuple[int, int]]:
-    """The devices by the masks that they are in: (bits of the masks, devices)."""
-    found = [(0, within)]
-    for number, mask in enumerate(masks):
-        split = []
-        for pattern, block in found:
-            inside = block & mask
-            if inside:
-                split.append((pattern | 1 << number, inside))
-            if inside != block:
-                split.append((pattern, block & ~mask))
-        found = split
-    return [(pattern, block) for pattern, block in found if pattern]
-
-
-def _parts(board: Board, domain: int) -> list[Part]:
-    """Devices joined by counters, in the order of their first devices."""
-    leader: dict[int, int] = {}  # device -> another one of its part, or itself
-
-    def leader_of(position: int) -> int:
-        while leader[position] != position:
-            leader[position] = position = leader[leader[position]]
-        return position
-
-    owners: dict[Hashable, int] = {}
-    for position in bits(domain):
-        leader[position] = position
-        for bond in _bonds(board, position):
-            first, other = leader_of(owners.setdefault(bond, position)), leader_of(position)
-            leader[max(first, other)] = min(first, other)
-    parts: dict[int, list[int]] = {}
-    for position in leader:
-        parts.setdefault(leader_of(position), []).append(position)
-    needs = board.partitions.needs
-    return [
-        Part(part, sorted({counter for one in part for counter, _ in needs.get(one, ())})) for part in parts.values()
-    ]
-
-
-def _bonds(board: Board, position: int) -> list[Hashable]:
-    """What joins the device with others. Compatibility groups are looked at pool by pool."""
-    bonds: list[Hashable] = [counter for counter, _ in board.partitions.needs.get(position, ())]
-    if board.has_groups and position in board.partitions.needs:
-        bonds.append(board.device(position).slice.pool)
-    return bonds

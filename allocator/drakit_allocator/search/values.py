@@ -14,9 +14,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from drakit_allocator.attributes import Attribute, Value, is_unknown
-from drakit_allocator.devices import Device
+from drakit_allocator.columns import bits
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.requests import ClaimRequests
+from drakit_allocator.search.numbering import Numbering
+from drakit_allocator.views import PoolView
 
 Elements = frozenset[Value]
 
@@ -30,17 +32,29 @@ class Column:
 
     __slots__ = ("elements", "faults", "groups", "having", "unknown")
 
-    def __init__(self, attribute: Attribute, devices: Iterable[tuple[int, Device]]) -> None:
+    def __init__(self, attribute: Attribute, numbering: Numbering, mask: int) -> None:
+        """The values of the devices of ``mask``."""
         self.having = 0
         self.unknown = 0
         self.groups: dict[Value, int] = {}
         self.elements: dict[int, Elements] = {}
         self.faults: dict[int, AllocationError] = {}
-        for position, device in devices:
-            try:
-                self._add(position, attribute.of(device), as_set=attribute.as_set)
-            except AllocationError as error:
-                self.faults[position] = error
+        for pool, offset in zip(numbering.pools, numbering.offsets, strict=True):
+            inside = mask >> offset & pool.shape.everything
+            if inside:
+                self._read(attribute, pool, offset, inside)
+
+    def _read(self, attribute: Attribute, pool: PoolView, offset: int, mask: int) -> None:
+        try:
+            values = attribute.values(pool)
+            for place in bits(mask):
+                self._add(offset + place, values[place], as_set=attribute.as_set)
+        except AllocationError:
+            for place in bits(mask):  # an expression that fails on one device may do for others
+                try:
+                    self._add(offset + place, attribute.of(pool.devices[place]), as_set=attribute.as_set)
+                except AllocationError as error:
+                    self.faults[offset + place] = error
 
     def _add(self, position: int, value: Value | None, *, as_set: bool) -> None:
         if value is None:

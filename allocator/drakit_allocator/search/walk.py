@@ -7,10 +7,11 @@ which devices are visited on the way, so the way itself is part of the answer (`
 
 from __future__ import annotations
 
+from drakit_allocator.columns import bits
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.demands import Demand, Item, bits
+from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.levels import Level, Outcome
 
 

@@ -14,6 +14,7 @@ from .closures import compile_tree
 from .comprehensions import Closure
 from .environment import Environment
 from .estimate import LIMIT, greatest_cost
+from .footprint import footprint as footprint
 from .metered import compile_metered
 from .parser import parse
 from .syntax import Node

@@ -67,7 +67,7 @@ def compile_derived_attribute(expression: str) -> DerivedAttribute:
     from . import compiler
 
     tree = _deriving(compiler.stored(expression), list_attributes=True)
-    return DerivedAttribute(expression, *compiler.planned(tree))
+    return DerivedAttribute(expression, *compiler.planned(tree), compiler.footprint(tree))
 
 
 @functools.lru_cache(maxsize=CACHE_SIZE)

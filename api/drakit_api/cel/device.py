@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from drakit_api.quantity import Quantity, QuantityError
@@ -38,18 +38,36 @@ def device_view(driver: str, device: Mapping[str, Any]) -> DeviceView:
     takes either at random (``k8s.io/dynamic-resource-allocation`` v0.37 ``cel/compile.go`` walks over a Go map); here
     the unqualified one wins, as it does in the recorded answer. (In constraints, the qualified one wins everywhere.)
     """
-    attributes, capacity, problem = Domains(), Domains(), ""
+    attributes: list[tuple[str, Any]] = []
+    capacity: list[tuple[str, Any]] = []
+    problem = ""
     for name, attribute in (device.get("attributes") or {}).items():
         try:
-            _put(attributes, name, driver, _attribute(attribute))
+            attributes.append((name, attribute_value(attribute)))
         except ValueError as error:
             problem = problem or f"attribute {name}: {error}"
     for name, entry in (device.get("capacity") or {}).items():
         try:
-            _put(capacity, name, driver, Quantity.parse(entry.get("value", "0")))
+            capacity.append((name, Quantity.parse(entry.get("value", "0"))))
         except QuantityError as error:
             problem = problem or f"capacity {name}: {error}"
-    fields = [driver, bool(device.get("allowMultipleAllocations")), attributes, capacity]
+    return view_of_values(driver, bool(device.get("allowMultipleAllocations")), attributes, capacity, problem)
+
+
+def view_of_values(
+    driver: str,
+    is_shareable: bool,
+    attributes: Iterable[tuple[str, Any]],
+    capacity: Iterable[tuple[str, Quantity]],
+    problem: str = "",
+) -> DeviceView:
+    """The view of a device whose attributes are known as ``attribute_value`` gives them."""
+    domains, capacities = Domains(), Domains()
+    for name, value in attributes:
+        _put(domains, name, driver, value)
+    for name, quantity in capacity:
+        _put(capacities, name, driver, quantity)
+    fields = [driver, is_shareable, domains, capacities]
     return DeviceView([*fields, Named(zip(FIELDS, fields, strict=True))], problem)
 
 
@@ -61,8 +79,11 @@ def _put(domains: Domains, name: str, driver: str, value: Any) -> None:
         domains.setdefault(driver, Named())[name] = value
 
 
-def _attribute(attribute: Mapping[str, Any]) -> Any:
-    """The one value that is set, lists first. Raises ``ValueError`` if there is none or a version is malformed."""
+def attribute_value(attribute: Mapping[str, Any]) -> Any:
+    """The one value that is set of a v1 ``DeviceAttribute``, lists first.
+
+    Raises ``ValueError`` if there is none or a version is malformed.
+    """
     for kind in ("ints", "bools", "strings"):
         if (values := attribute.get(kind)) is not None:
             return list(values)

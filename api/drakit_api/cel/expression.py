@@ -7,21 +7,28 @@ What upstream does for stored expressions and for those in a request is in ``k8s
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .device import DeviceView
 from .errors import CelRuntimeError, CostExceeded, Panic
+
+if TYPE_CHECKING:
+    from .footprint import Footprint
 
 CACHE_SIZE = 4096
 
 
 class Expression:
-    """A compiled expression. Immutable and safe to use from several threads."""
+    """A compiled expression. Immutable and safe to use from several threads.
 
-    __slots__ = ("_run", "_scratch", "text")
+    ``footprint`` tells what of a device its value depends on.
+    """
 
-    def __init__(self, text: str, run: Callable[[list[Any]], Any], places: int) -> None:
+    __slots__ = ("_run", "_scratch", "footprint", "text")
+
+    def __init__(self, text: str, run: Callable[[list[Any]], Any], places: int, reads: Footprint) -> None:
         self.text = text
+        self.footprint = reads
         self._run = run
         self._scratch: list[Any] = [0] * places  # behind a copy of the device's frame: cost so far, local variables
 

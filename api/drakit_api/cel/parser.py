@@ -7,7 +7,7 @@ needed. The parser is loaded on first use.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from lark import Lark, Token, Transformer
@@ -53,6 +53,11 @@ def parse(source: str) -> Node:
     if not problems or problem.message.startswith("reserved"):
         problems.append(problem)
     raise CelCompileError("compilation failed: " + describe(source, problems))
+
+
+def tokens(source: str) -> Iterator[tuple[str, int]]:
+    """The tokens of a source that parses, each with its offset; no blanks and comments."""
+    return ((str(token), _start(token)) for token in _lark().lex(source))
 
 
 @functools.cache

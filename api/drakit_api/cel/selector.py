@@ -38,7 +38,8 @@ def compile_selector(expression: str) -> Selector:
     """
     from . import compiler
 
-    return Selector(expression, *compiler.planned(_selecting(compiler.stored(expression))))
+    tree = _selecting(compiler.stored(expression))
+    return Selector(expression, *compiler.planned(tree), compiler.footprint(tree))
 
 
 @functools.lru_cache(maxsize=CACHE_SIZE)

@@ -1,0 +1,235 @@
+"""``drakit explain``: why a claim or a pod of a cluster does not get its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from drakit_allocator.explanation import Explanation
+    from drakit_allocator.live_objects import LiveObjects
+    from drakit_allocator.placement import Workload
+    from drakit_api.features import FeatureGates
+    from drakit_client.connection import Connection
+
+F = TypeVar("F", bound=Callable[..., Any])
+# What both commands need to know, by the names of the options.
+Options = dict[str, Any]
+
+_SILENCE = 2.0
+
+
+@click.group()
+def explain() -> None:
+    """Say why a claim or a pod of a cluster does not get its devices, and what would help.
+
+    \b
+    drakit explain claim my-claim
+    drakit explain pod my-pod -n team-a --node gpu-worker-1
+    drakit explain claim my-claim -o json | jq '.nodes[].remedies'
+
+    It reads nodes, ResourceSlices, DeviceClasses, ResourceClaims and DeviceTaintRules and changes nothing. It
+    explains devices: for CPU, memory and the like, look at the events of the pod. Exit status 0: explained, or
+    it fits; 1: there is nothing to explain. For files instead of a cluster: drakit allocate -f FILE --explain.
+    """
+
+
+def _options(command: F) -> F:
+    """Shared by both commands."""
+    options = (
+        click.option("-n", "--namespace", help="Of the claim or pod. [default: that of the context, or default]"),
+        click.option(
+            "--kubeconfig", type=click.Path(dir_okay=False), help="Default: $KUBECONFIG, then ~/.kube/config."
+        ),
+        click.option("--context", help="Context of the kubeconfig to use."),
+        click.option("--node", "nodes", multiple=True, metavar="NAME", help="Only for this node; repeat for more."),
+        click.option("--feature-gates", default="", metavar="A=true,B=false", help="Gates of the cluster."),
+        click.option("--emulated-version", metavar="V", help="Version of its scheduler. [default: the server's]"),
+        click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True),
+        click.option("--timeout", type=click.FloatRange(min=0.1), default=20.0, show_default=True, help="Seconds."),
+    )
+    for decorate in reversed(options):
+        command = decorate(command)
+    return command
+
+
+@explain.command()
+@click.argument("name")
+@_options
+def claim(name: str, **options: Any) -> None:
+    """Why the ResourceClaim NAME is not allocated.
+
+    \b
+    drakit explain claim my-claim -n team-a
+    drakit explain claim my-claim --node gpu-worker-1 -o json
+    """
+    _run(lambda connection, gates: _claim(connection, gates, name, options), options)
+
+
+@explain.command()
+@click.argument("name")
+@_options
+def pod(name: str, **options: Any) -> None:
+    """Why the pod NAME does not get the devices of its claims.
+
+    All claims of the pod that are not allocated must fit on one node, also those made from templates.
+
+    \b
+    drakit explain pod my-pod -n team-a
+    """
+    _run(lambda connection, gates: _pod(connection, gates, name, options), options)
+
+
+_Explaining = Callable[["Connection", "FeatureGates"], Coroutine[Any, Any, "Explanation"]]
+
+
+def _run(explaining: _Explaining, options: Options) -> None:
+    import asyncio
+    import json
+
+    from drakit_allocator.explanation import explanation_json, explanation_text
+    from drakit_allocator.live_objects import ClusterError
+    from drakit_api.features import FeatureGateError
+    from drakit_client.errors import ConfigurationError
+
+    try:
+        explanation = asyncio.run(_connected(explaining, options))
+    except ConfigurationError as error:
+        raise click.ClickException(f"{error}; name a file with --kubeconfig") from error
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+    except FeatureGateError as error:
+        raise click.UsageError(str(error)) from error
+    if options["output"] == "json":
+        click.echo(json.dumps(explanation_json(explanation), indent=2, ensure_ascii=False))
+    else:
+        click.echo(explanation_text(explanation, detailed=len(options["nodes"]) or 3), nl=False)
+        if explanation.fits:
+            click.echo("Its devices are free: if it waits, the events of its pod say for what (kubectl describe pod).")
+
+
+async def _connected(explaining: _Explaining, options: Options) -> Explanation:
+    import asyncio
+
+    from drakit_allocator.live_objects import server_version
+    from drakit_api.features import FeatureGates, parse_gates
+    from drakit_client.connection import Connection
+
+    connection = await Connection.from_kubeconfig(
+        options["kubeconfig"], context=options["context"], user_agent="drakit-explain"
+    )
+    overrides = parse_gates(options["feature_gates"])
+    loop = asyncio.get_running_loop()
+    told = loop.call_later(_SILENCE, lambda: click.echo(f"reading from {connection.server} ...", err=True))
+    async with connection:
+        try:
+            version = options["emulated_version"] or await server_version(connection)
+            return await explaining(connection, FeatureGates(version, overrides))
+        finally:
+            told.cancel()
+
+
+async def _claim(connection: Connection, gates: FeatureGates, name: str, options: Options) -> Explanation:
+    from drakit_allocator.live_objects import read_cluster
+    from drakit_allocator.placement import Workload
+
+    live = await read_cluster(connection, gates)
+    found = live.claim(_namespace(options), name)
+    _refuse_allocated([found])
+    return _explained(Workload(None, [found]), live, gates, options)
+
+
+async def _pod(connection: Connection, gates: FeatureGates, name: str, options: Options) -> Explanation:
+    from drakit_allocator.live_objects import ClusterError, read_cluster, read_pod
+    from drakit_allocator.placement import Workload
+
+    namespace = _namespace(options)
+    found = await read_pod(connection, namespace, name)
+    live = await read_cluster(connection, gates)
+    claims = _claims_of(found, live)
+    if (node := found["spec"].get("nodeName")) and all(_is_allocated(one) for one in claims):
+        raise ClusterError(f"pod {namespace}/{name} is on node {node} already{_holdings(claims)}")
+    _refuse_allocated(claims)
+    return _explained(Workload(found, claims), live, gates, options)
+
+
+def _namespace(options: Options) -> str:
+    from drakit_allocator.context_namespace import namespace_of
+
+    return options["namespace"] or namespace_of(options["kubeconfig"], options["context"])
+
+
+def _claims_of(found: dict[str, Any], live: LiveObjects) -> list[dict[str, Any]]:
+    from drakit_allocator.live_objects import ClusterError
+    from drakit_allocator.scheduler.pod_claims import ClaimsNotReady, names
+    from drakit_allocator.scheduler.pods import PodInfo
+
+    info = PodInfo(found)
+    try:
+        claims = [live.claim(info.namespace, name) for name, _ in names(info)]
+    except ClaimsNotReady as error:
+        raise ClusterError(f"{error}; kube-controller-manager makes it from its template") from None
+    if not claims:
+        raise ClusterError(f"pod {info} has no claims: spec.resourceClaims is empty")
+    return claims
+
+
+def _refuse_allocated(claims: list[dict[str, Any]]) -> None:
+    from drakit_allocator.live_objects import ClusterError
+
+    if all(map(_is_allocated, claims)):
+        metadata = claims[0]["metadata"]
+        what = f"claim {metadata['namespace']}/{metadata['name']} is" if len(claims) == 1 else "all claims are"
+        raise ClusterError(f"{what} allocated already{_holdings(claims)}")
+
+
+def _is_allocated(found: dict[str, Any]) -> bool:
+    return bool((found.get("status") or {}).get("allocation"))
+
+
+def _holdings(claims: list[dict[str, Any]]) -> str:
+    """What the claims have, and who uses it."""
+    lines = []
+    for one in claims:
+        status = one.get("status") or {}
+        lines += [
+            f"  {one['metadata']['name']} {result['request']}: {result['driver']}/{result['pool']}/{result['device']}"
+            for result in (status.get("allocation") or {}).get("devices", {}).get("results") or ()
+        ]
+        users = [f"{user['resource']} {user['name']}" for user in status.get("reservedFor") or ()]
+        lines += [f"  {one['metadata']['name']} is reserved for {', '.join(users)}"] if users else []
+    return "".join(f"\n{line}" for line in lines)
+
+
+def _explained(workload: Workload, live: LiveObjects, gates: FeatureGates, options: Options) -> Explanation:
+    from drakit_allocator.explanation import Inventory
+    from drakit_allocator.explanation import explain as explained
+    from drakit_allocator.features import Features
+    from drakit_allocator.live_objects import ClusterError
+    from drakit_allocator.placement import split_nodes
+    from drakit_allocator.waiting import Waiting
+
+    names, only = [node["metadata"]["name"] for node in live.nodes], options["nodes"]
+    if unknown := [name for name in only if name not in names]:
+        raise ClusterError(f"there is no Node {', '.join(unknown)}; there are {', '.join(names[:10])}")
+    candidates, excluded = split_nodes(
+        workload, [node for node in live.nodes if not only or node["metadata"]["name"] in only]
+    )
+    inventory = Inventory.of(
+        Features.from_gates(gates),
+        slices=live.slices,
+        classes=live.classes,
+        taint_rules=live.taint_rules,
+        claims=live.claims,
+    )
+    progress = Waiting("nodes")
+    return explained(
+        workload.to_allocate,
+        candidates,
+        inventory,
+        excluded=excluded,
+        seconds=options["timeout"],
+        progress=progress,
+    )

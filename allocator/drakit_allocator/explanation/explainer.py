@@ -1,0 +1,253 @@
+"""From claims and an inventory to an explanation, node by node, in a bounded time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from drakit_allocator.allocator import PodAllocation, Solution
+from drakit_allocator.candidates import Situation
+from drakit_allocator.devices import Device
+from drakit_allocator.errors import AllocationAborted, AllocationError
+from drakit_allocator.explanation.conflicts import Conflicts, Member
+from drakit_allocator.explanation.inventory import Inventory
+from drakit_allocator.explanation.pools import pool_reasons
+from drakit_allocator.explanation.reasons import ClaimReason, Failure, MissingClass, ResultLimit, Tainted
+from drakit_allocator.explanation.remedies import remedies
+from drakit_allocator.explanation.report import (
+    ClaimExplanation,
+    Conflict,
+    ExcludedNode,
+    Explanation,
+    GivenClaim,
+    GivenDevice,
+    NodeExplanation,
+    Outcome,
+    ReleaseClaims,
+)
+from drakit_allocator.explanation.requests import RequestStudy, network_devices, unreachable
+from drakit_allocator.explanation.trials import Bench, Clock, Trial
+from drakit_allocator.explanation.verdicts import Verdicts
+from drakit_allocator.nodes import Node
+from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
+from drakit_allocator.snapshot import Snapshot
+
+Object = Mapping[str, Any]
+# Told the number of nodes that are done, and of all.
+Progress = Callable[[int, int], None]
+
+_Attempt = tuple[Node, Outcome, str]  # with the message of an error
+
+DEFAULT_SECONDS = 20.0
+# What ends a scheduler's attempt, so that no node after this one is tried.
+_FATAL = ("error", "timeout")
+_SECONDS_PER_ATTEMPT = 10.0  # kube-scheduler's filter timeout
+# However many nodes there are, the first ones get this much each.
+_LEAST_SECONDS_PER_NODE = 1.0
+
+
+def explain(
+    claims: Sequence[Object],
+    nodes: Sequence[Object],
+    inventory: Inventory,
+    *,
+    excluded: Mapping[str, str] | None = None,
+    seconds: float = DEFAULT_SECONDS,
+    progress: Progress | None = None,
+) -> Explanation:
+    """Why the claims of a pod, v1 objects with defaults, get no devices on any of the nodes; or that they do on one.
+
+    An error on one node ends the attempt, as it does in a scheduler, even if the claims fit on nodes after it.
+
+    Claims that have an allocation must not be among ``claims``; those of ``inventory`` count. ``excluded`` are nodes
+    that are out of the question for other reasons, with the reason. Asking the allocator, and finding the reasons, take
+    about ``seconds`` at most each; what is left out then is said in ``unfinished``. Nothing is changed.
+    """
+    snapshot, names = inventory.snapshot(), tuple(_claim_name(claim) for claim in claims)
+    elsewhere = tuple(ExcludedNode(*item) for item in (excluded or {}).items())
+    try:
+        pod = PodAllocation(claims, snapshot, inventory.allocated())
+    except AllocationError as error:
+        return Explanation(names, False, errors=_hopeless(claims, snapshot, error), excluded=elsewhere)
+    if not nodes:
+        nothing = Failure("there are no nodes" if not excluded else "no node may be used, whatever its devices")
+        return Explanation(names, False, errors=(nothing,), excluded=elsewhere)
+    attempts = _attempts(pod, nodes, Clock(seconds))
+    if isinstance(attempts, Solution):
+        return Explanation(names, True, attempts.node.name, _given(pod.claims, attempts))
+    study = _Study(pod, inventory, Clock(seconds), network_devices(inventory))
+    return _with_best(Explanation(names, False, nodes=study.nodes(attempts, progress), excluded=elsewhere))
+
+
+def _attempts(pod: PodAllocation, nodes: Sequence[Object], clock: Clock) -> Solution | list[_Attempt]:
+    """The first solution, if a scheduler would get to it, or what the allocator says of each node."""
+    attempts: list[_Attempt] = []
+    for node in map(Node.of, nodes):
+        attempt = _attempt(pod, node, clock)
+        if not isinstance(attempt, Solution):
+            attempts.append((node, *attempt))
+        elif not any(outcome in _FATAL for _, outcome, _ in attempts):
+            return attempt
+        else:
+            attempts.append((node, "fits", ""))
+    return attempts
+
+
+def _attempt(pod: PodAllocation, node: Node, clock: Clock) -> Solution | tuple[Outcome, str]:
+    """What the allocator says."""
+    try:
+        solution = pod.on(node, clock.limits(_SECONDS_PER_ATTEMPT))
+    except AllocationAborted as error:
+        return "timeout", error.message
+    except AllocationError as error:
+        return "nodeError" if error.on_node else "error", error.message
+    return ("doesNotFit", "") if solution is None else solution
+
+
+def _with_best(explanation: Explanation) -> Explanation:
+    helpful = [node for node in explanation.nodes if node.remedies]
+    if not helpful:
+        return explanation
+    best = min(helpful, key=lambda node: min(map(_effort, node.remedies)))
+    return msgspec.structs.replace(explanation, best_node=best.node, best=(min(best.remedies, key=_effort),))
+
+
+def _effort(remedy: object) -> int:
+    return len(remedy.claims) if isinstance(remedy, ReleaseClaims) else 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Study:
+    """One pod's claims, to be explained on any number of nodes."""
+
+    pod: PodAllocation
+    inventory: Inventory
+    clock: Clock
+    network: list[Device]
+
+    def nodes(self, attempts: Sequence[_Attempt], progress: Progress | None) -> tuple[NodeExplanation, ...]:
+        """Why it does not fit on each of the nodes."""
+        explained = []
+        for number, attempt in enumerate(attempts):
+            explained.append(self.node(*attempt, len(attempts) - number))
+            if progress is not None:
+                progress(number + 1, len(attempts))
+        return tuple(explained)
+
+    def node(self, node: Node, outcome: Outcome, message: str, left: int) -> NodeExplanation:
+        """Why it does not fit on the node, which is one of ``left`` that share the time."""
+        if outcome == "fits":
+            return NodeExplanation(node.name, outcome)
+        remaining = max(0.0, self.clock.remaining)
+        if not remaining:
+            return NodeExplanation(node.name, outcome, message, unfinished=("everything about this node",))
+        clock = Clock(max(remaining / left, min(remaining, _LEAST_SECONDS_PER_NODE)))
+        try:
+            situation = self.pod.situation(node)
+        except AllocationError as error:
+            return NodeExplanation(node.name, outcome, error.message)
+        studies = self._studies(situation, clock)
+        pools = pool_reasons(situation, self.inventory)
+        bench = Bench.of(node, self.inventory, (pool.id for pool in situation.pools), clock)
+        taints = [reason for study in studies.values() for reason in study.ruled_out if isinstance(reason, Tainted)]
+        conflicts = () if outcome == "timeout" else self._conflicts(studies, bench)
+        helpful = remedies([claim.claim for claim in self.pod.claims], bench, taints, pools)
+        return NodeExplanation(
+            node.name,
+            outcome,
+            message,
+            pools=tuple(pools),
+            claims=tuple(_claim(claim, studies) for claim in self.pod.claims),
+            limits=tuple(limit for claim in self.pod.claims if (limit := _limit(claim, studies)) is not None),
+            conflicts=conflicts,
+            remedies=tuple(helpful),
+            unfinished=_unfinished(studies, clock),
+        )
+
+    def _studies(self, situation: Situation, clock: Clock) -> dict[Request, RequestStudy]:
+        verdicts, elsewhere = Verdicts(situation), unreachable(self.network, situation)
+        return {
+            request: RequestStudy(request, situation, verdicts, elsewhere=elsewhere, clock=clock)
+            for claim in self.pod.claims
+            for alternatives in claim.requests
+            for request in alternatives
+        }
+
+    def _conflicts(self, studies: Mapping[Request, RequestStudy], bench: Bench) -> tuple[Conflict, ...]:
+        trial = Trial(bench.node, self.pod.snapshot, self.pod.allocated, bench.clock)
+        conflicts = Conflicts(self.pod.claims, trial, lambda request: studies[request].usable)
+
+        def has_enough(member: Member) -> bool:
+            alternatives = self.pod.claims[member.claim].requests[member.position] if member.is_request else []
+            return not alternatives or any(studies[request].has_enough for request in alternatives)
+
+        return tuple(
+            # A request that finds too few devices by itself has said what it lacks.
+            conflicts.described(one, bench if all(map(has_enough, one)) else None)
+            for one in conflicts.find()
+        )
+
+
+def _unfinished(studies: Mapping[Request, RequestStudy], clock: Clock) -> tuple[str, ...]:
+    found = ("the other devices",) if any(study.is_cut_short for study in studies.values()) else ()
+    return (*found, "smaller conflicts and other remedies") if clock.ran_out else found
+
+
+def _claim(claim: ClaimRequests, studies: Mapping[Request, RequestStudy]) -> ClaimExplanation:
+    requests = tuple(studies[request].report() for alternatives in claim.requests for request in alternatives)
+    return ClaimExplanation(claim.name, requests)
+
+
+def _limit(claim: ClaimRequests, studies: Mapping[Request, RequestStudy]) -> ResultLimit | None:
+    total = sum(
+        min(len(studies[one].wanted) if one.wants_all else one.count for one in alternatives)
+        for alternatives in claim.requests
+    )
+    return ResultLimit(claim.name, total, MAX_RESULTS) if total > MAX_RESULTS else None
+
+
+def _hopeless(claims: Sequence[Object], snapshot: Snapshot, error: AllocationError) -> tuple[ClaimReason, ...]:
+    """Claims that the allocator refuses before it looks at any node."""
+    missing = [
+        MissingClass(_claim_name(claim), name, wanted, tuple(sorted(snapshot.classes)))
+        for claim in claims
+        for name, wanted in _classes(claim)
+        if wanted and wanted not in snapshot.classes
+    ]
+    return tuple(missing) if missing else (Failure(error.message),)
+
+
+def _classes(claim: Object) -> list[tuple[str, str]]:
+    """(request, class) of a claim's requests and subrequests."""
+    found = []
+    for request in (claim["spec"].get("devices") or {}).get("requests") or ():
+        if (exactly := request.get("exactly")) is not None:
+            found.append((request["name"], exactly.get("deviceClassName") or ""))
+        found += [
+            (f"{request['name']}/{one['name']}", one.get("deviceClassName") or "")
+            for one in request.get("firstAvailable") or ()
+        ]
+    return found
+
+
+def _claim_name(claim: Object) -> str:
+    """As the allocator names the claims that it is asked about."""
+    metadata = claim.get("metadata") or {}
+    namespace, name = metadata.get("namespace"), metadata.get("name", "")
+    return f"{namespace}/{name}" if namespace else str(name)
+
+
+def _given(claims: Sequence[ClaimRequests], solution: Solution) -> tuple[GivenClaim, ...]:
+    return tuple(
+        GivenClaim(
+            claim.name,
+            tuple(
+                GivenDevice(one["request"], f"{one['driver']}/{one['pool']}/{one['device']}")
+                for one in result["devices"].get("results") or ()
+            ),
+        )
+        for claim, result in zip(claims, solution.results(), strict=True)
+    )

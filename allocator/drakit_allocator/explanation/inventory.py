@@ -1,0 +1,114 @@
+"""The objects that decide about allocations, as the API has them.
+
+Explanations vary them (this counter larger, that taint gone) and look up what the allocator has no more use for, such
+as the slices of a pool that is incomplete; so they start from objects and not from the allocator's index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from drakit_allocator.allocated import AllocatedState
+from drakit_allocator.devices import PoolID
+from drakit_allocator.features import Features
+from drakit_allocator.snapshot import Snapshot
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Inventory:
+    """v1 objects: slices (mixins applied), classes, taint rules, claims of which the allocated ones count."""
+
+    features: Features
+    slices: tuple[Object, ...] = ()
+    classes: tuple[Object, ...] = ()
+    taint_rules: tuple[Object, ...] = ()
+    claims: tuple[Object, ...] = ()
+
+    @staticmethod
+    def of(
+        features: Features,
+        *,
+        slices: Iterable[Object] = (),
+        classes: Iterable[Object] = (),
+        taint_rules: Iterable[Object] = (),
+        claims: Iterable[Object] = (),
+    ) -> Inventory:
+        """From any collections; claims without allocation are left out."""
+        held = tuple(claim for claim in claims if results_of(claim))
+        return Inventory(features, tuple(slices), tuple(classes), tuple(taint_rules), held)
+
+    def snapshot(self) -> Snapshot:
+        """What the allocator knows of the devices."""
+        return Snapshot(self.features, slices=self.slices, classes=self.classes, taint_rules=self.taint_rules)
+
+    def allocated(self) -> AllocatedState:
+        """What the allocator knows of the allocations."""
+        return AllocatedState.of(self.claims, self.features)
+
+    @cached_property
+    def slices_by_pool(self) -> Mapping[PoolID, list[Object]]:
+        """All slices of each pool, of any generation."""
+        found: dict[PoolID, list[Object]] = {}
+        for one in self.slices:
+            found.setdefault(pool_of(one), []).append(one)
+        return found
+
+    @cached_property
+    def claims_by_pool(self) -> Mapping[PoolID, list[Object]]:
+        """The claims that hold devices of each pool."""
+        found: dict[PoolID, list[Object]] = {}
+        for claim in self.claims:
+            for pool in dict.fromkeys((result["driver"], result["pool"]) for result in results_of(claim)):
+                found.setdefault(pool, []).append(claim)
+        return found
+
+    @cached_property
+    def _pools_by_node(self) -> Mapping[str, list[PoolID]]:
+        """Under "" those with slices that are not for a single node."""
+        found: dict[str, dict[PoolID, None]] = {}
+        for one in self.slices:
+            found.setdefault(one["spec"].get("nodeName") or "", {})[pool_of(one)] = None
+        return {name: list(pools) for name, pools in found.items()}
+
+    def pools_near(self, node_name: str) -> list[PoolID]:
+        """Pools with slices that may be for the node."""
+        return list(dict.fromkeys([*self._pools_by_node.get(node_name, ()), *self._pools_by_node.get("", ())]))
+
+    def newest(self, pool: PoolID) -> list[Object]:
+        """The slices of a pool's newest generation, by name."""
+        slices = self.slices_by_pool.get(pool, [])
+        newest = max((generation_of(one) for one in slices), default=0)
+        return sorted((one for one in slices if generation_of(one) == newest), key=name_of)
+
+
+def pool_of(resource_slice: Object) -> PoolID:
+    """Driver and pool of a slice."""
+    return resource_slice["spec"]["driver"], resource_slice["spec"]["pool"]["name"]
+
+
+def generation_of(resource_slice: Object) -> int:
+    """The generation of the pool that a slice belongs to."""
+    return int(resource_slice["spec"]["pool"].get("generation") or 0)
+
+
+def name_of(obj: Object) -> str:
+    """metadata.name."""
+    return str(obj["metadata"].get("name", ""))
+
+
+def claim_name(claim: Object) -> str:
+    """``namespace/name``, as the allocator names holders."""
+    metadata = claim.get("metadata") or {}
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+
+
+def results_of(claim: Object) -> list[Object]:
+    """The devices that a claim holds."""
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    results: list[Object] = (allocation.get("devices") or {}).get("results") or []
+    return results

@@ -1,0 +1,243 @@
+"""Reasons in words, for events and for the text form: names and values first, as few words as it takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from drakit_allocator.explanation.reasons import (
+    AttributeMissing,
+    CapacityMissing,
+    CapacityRefused,
+    CapacityShort,
+    ClaimReason,
+    CounterOverdrawn,
+    CountersShort,
+    DerivedFails,
+    DeviceReason,
+    FeatureOff,
+    GroupsDiffer,
+    Holder,
+    InUse,
+    MissingClass,
+    PoolHidden,
+    PoolIncomplete,
+    PoolInvalid,
+    PoolReason,
+    ResultLimit,
+    SelectorFails,
+    SelectorFalse,
+    Tainted,
+    WrongNode,
+)
+from drakit_allocator.explanation.report import (
+    AttributeValues,
+    CompletePool,
+    Conflict,
+    ConstraintName,
+    CounterName,
+    ReleaseClaims,
+    Remedy,
+    RemoveTaint,
+    RepairPool,
+)
+from drakit_api.cel.readings import Reading
+
+UNSELECTED = "do not match selectors"
+
+
+def joined(names: Sequence[str], word: str = "and") -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def some_of(names: Sequence[str], limit: int = 3) -> str:
+    """The first few names, and how many more there are."""
+    shown = list(names[:limit])
+    return ", ".join(shown) + (f" and {len(names) - limit} more" if len(names) > limit else "")
+
+
+def category(reason: DeviceReason) -> str:
+    """What devices with such a reason have in common; completes "2 devices ..."."""
+    match reason:
+        case SelectorFalse():
+            return UNSELECTED
+        case SelectorFails():
+            return "fail a selector"
+        case InUse():
+            return "are in use"
+        case CountersShort() | CounterOverdrawn():
+            return "lack counters"
+        case GroupsDiffer():
+            return "are not compatible with devices in use"
+        case CapacityShort() | CapacityMissing() | CapacityRefused():
+            return "lack capacity"
+        case Tainted():
+            return "have taints that are not tolerated"
+        case WrongNode():
+            return "are not for this node"
+        case AttributeMissing() | DerivedFails():
+            return "lack an attribute of a constraint"
+        case FeatureOff():
+            return "need a feature that is off"
+
+
+def particulars(reason: DeviceReason) -> str:
+    """What is behind a reason, without the device."""
+    match reason:
+        case SelectorFalse():
+            return "; ".join(f"{one.expression}: {readings_text(one.read)}" for one in reason.failed)
+        case SelectorFails():
+            return f"{reason.message.splitlines()[0]}: {readings_text(reason.read)}"
+        case InUse():
+            return f"by {joined(reason.holders)}" if any(reason.holders) else ""
+        case CountersShort():
+            return _short_counters(reason)
+        case CounterOverdrawn():
+            name = f"{reason.counter} of {reason.counter_set}"
+            return f"{name} is overdrawn, which blocks the whole pool{_held(reason.holders)}"
+        case GroupsDiffer():
+            groups = f"groups {joined(reason.groups)}" if reason.groups else "no groups"
+            return f"{groups} on {reason.counter_set}, which {some_of(reason.holders)} uses with others"
+        case CapacityShort():
+            holders = f", held by {joined(reason.holders)}" if any(reason.holders) else ""
+            return f"{reason.capacity}: needs {reason.needed}, free {reason.free}{holders}"
+        case CapacityMissing():
+            return f"no {reason.capacity}"
+        case CapacityRefused():
+            return reason.message or "the request policy does not allow the amount"
+        case Tainted():
+            return taint_text(reason.key, reason.value, reason.effect)
+        case WrongNode():
+            return reason.selection
+        case AttributeMissing():
+            return f"{reason.attribute} of constraint {reason.constraint}"
+        case DerivedFails():
+            return reason.message
+        case FeatureOff():
+            return f"{reason.need}: {joined(reason.gates)}"
+
+
+def taint_text(key: str, value: str, effect: str) -> str:
+    """As kubectl prints taints."""
+    return f"{key}={value}:{effect}"
+
+
+def _short_counters(reason: CountersShort) -> str:
+    """The first one, how many more there are, and who holds what all of them lack."""
+    first, more = reason.short[0], len(reason.short) - 1
+    text = f"{first.counter} of {first.counter_set}: needs {first.needed}, free {first.free}"
+    text += f", and {more} more counter{'' if more == 1 else 's'}" if more else ""
+    return text + _held(holder for short in reason.short for holder in short.holders)
+
+
+def held_counter_sets(reason: CountersShort) -> tuple[str, ...]:
+    """The counter sets that lack something, each with those who hold it."""
+    sets: dict[str, list[Holder]] = {}
+    for one in reason.short:
+        sets.setdefault(one.counter_set, []).extend(one.holders)
+    return tuple(f"{counter_set}{_held(holders)}" for counter_set, holders in sets.items())
+
+
+def short_counters(reason: CountersShort) -> str:
+    """What is needed and what is left of each counter."""
+    needs = [f"{one.counter} {one.needed} (free {one.free} of {one.total})" for one in reason.short]
+    return f"needs {some_of(needs, 4)}"
+
+
+def _held(holders: Iterable[Holder]) -> str:
+    claims = list(dict.fromkeys(holder.claim for holder in holders if holder.claim))
+    return f", held by {some_of(claims)}" if claims else ""
+
+
+def readings_text(read: Iterable[Reading]) -> str:
+    """``profile is "1g.5gb", memory is 5Gi``."""
+    return ", ".join(map(_reading, read)) or "no attribute is read"
+
+
+def _reading(reading: Reading) -> str:
+    name = reading.name or reading.domain or reading.field
+    if reading.value is None:
+        return f"{name} is not set"
+    if reading.field == "capacity" and reading.name:
+        return f"{name} is {reading.value}"
+    if not reading.name and isinstance(reading.value, tuple):
+        return f"{name} has {joined([str(one) for one in reading.value]) or 'nothing'}"
+    return f"{name} is {json.dumps(reading.value)}"
+
+
+def pool_text(reason: PoolReason) -> str:
+    """One clause about a pool."""
+    match reason:
+        case PoolIncomplete():
+            found = len(reason.slices)
+            which = f" ({some_of(reason.slices)})" if reason.slices else ""
+            missing = reason.expected - found
+            lack = f"{missing} missing" if missing >= 0 else f"{-missing} too many"
+            count = f"{found} of {reason.expected} slices of generation {reason.generation}{which}, {lack}"
+            return f"pool {reason.pool} is incomplete: {count}"
+        case PoolInvalid():
+            return f"pool {reason.pool} is invalid: {reason.message}"
+        case PoolHidden():
+            return f"pool {reason.pool} is not seen: {reason.message}"
+
+
+def claim_text(reason: ClaimReason) -> str:
+    """One clause about a claim that no node can satisfy."""
+    match reason:
+        case MissingClass():
+            known = f"; there are {joined(reason.known)}" if reason.known else "; there are none"
+            return f"{reason.claim}, request {reason.request}: there is no DeviceClass {reason.device_class}{known}"
+        case ResultLimit():
+            return f"{reason.claim}: asks for {reason.devices} devices, a claim can have {reason.limit}"
+    return reason.message
+
+
+def conflict_text(conflict: Conflict, *, with_claims: bool) -> str:
+    """Which requests and constraints do not go together, with the values that are compared."""
+    requests = [f"{one.claim} {one.request}" if with_claims else one.request for one in conflict.requests]
+    if len(requests) > 1:
+        text = f"requests {joined(requests)} have enough devices each, but not together"
+    else:
+        text = f"request {requests[0]} has enough devices, but they do not go together"
+    for constraint in conflict.constraints:
+        text += f"; {constraint_text(constraint)}"
+    if conflict.counters:
+        text += f"; too small: {counters_text(conflict.counters)}"
+    return text
+
+
+def counters_text(counters: Iterable[CounterName]) -> str:
+    """Counters by counter set."""
+    by_set: dict[str, list[str]] = {}
+    for one in counters:
+        by_set.setdefault(one.counter_set, []).append(one.counter)
+    return "; ".join(f"{some_of(names, 8)} of {counter_set}" for counter_set, names in by_set.items())
+
+
+def constraint_text(constraint: ConstraintName) -> str:
+    """The values that devices of each request have."""
+    kind = "matchAttribute" if constraint.match else "distinctAttribute"
+    values = "; ".join(map(_values, constraint.requests))
+    return f"constraint {constraint.constraint}, {kind} {constraint.attribute}: {values}"
+
+
+def _values(values: AttributeValues) -> str:
+    wanted = "all" if values.wanted is None else values.wanted
+    counts = [f"{count} with {value}" for value, count in values.values]
+    if values.missing:
+        counts.append(f"{values.missing} without it")
+    return f"{values.request} wants {wanted}, there are {some_of(counts, 8) or 'none'}"
+
+
+def remedy_text(remedy: Remedy) -> str:
+    """What to do."""
+    match remedy:
+        case ReleaseClaims():
+            return f"release {joined(remedy.claims)}"
+        case RemoveTaint():
+            return f"remove or tolerate the taint {taint_text(remedy.key, remedy.value, remedy.effect)}"
+        case CompletePool():
+            return f"complete the pool {remedy.pool}"
+        case RepairPool():
+            return f"repair the pool {remedy.pool}"

@@ -1,0 +1,224 @@
+"""The single statements of an explanation: why one device cannot be had, or a pool, or a claim on any node.
+
+Each kind is a type with its particulars, so that whoever reads the JSON form can check it against the objects. Equal
+reasons of several devices are equal objects. Amounts are quantities as Kubernetes prints them; a claim is named
+``namespace/name``, a pool ``driver/pool``, a device ``driver/pool/device``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from drakit_api.cel.readings import Condition, Reading
+
+Owner = Literal["class", "request"]
+
+
+class Reason(msgspec.Struct, frozen=True, tag_field="kind", rename="camel"):
+    """Base of all reasons; ``kind`` in the JSON form says which one it is."""
+
+
+class Holder(msgspec.Struct, frozen=True, rename="camel"):
+    """A claim that holds a device which draws an amount from a counter or a capacity."""
+
+    claim: str
+    device: str
+    amount: str
+
+
+class SelectorFalse(Reason, frozen=True, tag="selector"):
+    """A selector is false: number ``number`` of the class or request ``owner``; ``failed`` are the parts that are."""
+
+    owner_kind: Owner
+    owner: str
+    number: int
+    expression: str
+    failed: tuple[Condition, ...]
+
+
+class SelectorFails(Reason, frozen=True, tag="selectorError"):
+    """A selector cannot be evaluated, which ends the allocation as soon as it comes to the device."""
+
+    owner_kind: Owner
+    owner: str
+    number: int
+    expression: str
+    message: str
+    read: tuple[Reading, ...]
+
+
+class InUse(Reason, frozen=True, tag="inUse"):
+    """Other claims hold the device."""
+
+    holders: tuple[str, ...]
+
+
+class ShortCounter(msgspec.Struct, frozen=True, rename="camel"):
+    """A counter with less left than a device draws."""
+
+    counter_set: str
+    counter: str
+    needed: str
+    free: str
+    total: str
+    holders: tuple[Holder, ...]
+
+
+class CountersShort(Reason, frozen=True, tag="counters"):
+    """Too little is left of shared counters, because of the devices that others hold."""
+
+    pool: str
+    short: tuple[ShortCounter, ...]
+
+
+class CounterOverdrawn(Reason, frozen=True, tag="overdrawn"):
+    """More is drawn from a counter than there is; Kubernetes then gives out no device of the pool that has counters."""
+
+    pool: str
+    counter_set: str
+    counter: str
+    free: str
+    total: str
+    holders: tuple[Holder, ...]
+
+
+class GroupsDiffer(Reason, frozen=True, tag="compatibilityGroups"):
+    """The allocated devices on a counter set have no compatibility group in common with the device's ``groups``."""
+
+    pool: str
+    counter_set: str
+    groups: tuple[str, ...]
+    holders: tuple[str, ...]
+
+
+class CapacityShort(Reason, frozen=True, tag="capacity"):
+    """Too little is left of a capacity that claims share."""
+
+    capacity: str
+    needed: str
+    free: str
+    total: str
+    holders: tuple[str, ...]
+
+
+class CapacityMissing(Reason, frozen=True, tag="capacityMissing"):
+    """The device has no capacity of a name that the request asks for."""
+
+    capacity: str
+
+
+class CapacityRefused(Reason, frozen=True, tag="capacityPolicy"):
+    """The device's request policy has no amount for what the request asks for; an error if there is a ``message``."""
+
+    requested: tuple[tuple[str, str], ...]
+    message: str = ""
+
+
+class Tainted(Reason, frozen=True, tag="taint"):
+    """A taint that the request does not tolerate, of the slice or from a DeviceTaintRule."""
+
+    key: str
+    value: str
+    effect: str
+    source: Literal["slice", "rule"]
+
+
+class WrongNode(Reason, frozen=True, tag="nodeSelection"):
+    """The device is for other nodes; ``selection`` is its nodeName, or its nodeSelector as JSON."""
+
+    selection: str
+
+
+class AttributeMissing(Reason, frozen=True, tag="attributeMissing"):
+    """The device lacks the attribute that constraint number ``constraint`` of the claim compares."""
+
+    constraint: int
+    attribute: str
+
+
+class DerivedFails(Reason, frozen=True, tag="derivedAttributeError"):
+    """The expression of a derived attribute, which a constraint compares, cannot be evaluated; an error as well."""
+
+    constraint: int
+    attribute: str
+    message: str
+
+
+class FeatureOff(Reason, frozen=True, tag="featureOff"):
+    """The device needs something that this version with these gates, or this node, does not have."""
+
+    gates: tuple[str, ...]
+    need: str
+
+
+DeviceReason = (
+    SelectorFalse
+    | SelectorFails
+    | InUse
+    | CountersShort
+    | CounterOverdrawn
+    | GroupsDiffer
+    | CapacityShort
+    | CapacityMissing
+    | CapacityRefused
+    | Tainted
+    | WrongNode
+    | AttributeMissing
+    | DerivedFails
+    | FeatureOff
+)
+
+
+class PoolIncomplete(Reason, frozen=True, tag="incompletePool"):
+    """A pool says that it has ``expected`` slices of its newest generation, and has others."""
+
+    pool: str
+    generation: int
+    expected: int
+    slices: tuple[str, ...]
+
+
+class PoolInvalid(Reason, frozen=True, tag="invalidPool"):
+    """The slices of a pool contradict each other."""
+
+    pool: str
+    message: str
+
+
+class PoolHidden(Reason, frozen=True, tag="hiddenPool"):
+    """A slice for this node does not count: there is a newer generation elsewhere, or a feature gate is off."""
+
+    pool: str
+    slices: tuple[str, ...]
+    message: str
+
+
+PoolReason = PoolIncomplete | PoolInvalid | PoolHidden
+
+
+class MissingClass(Reason, frozen=True, tag="missingClass"):
+    """A request names a DeviceClass that does not exist."""
+
+    claim: str
+    request: str
+    device_class: str
+    known: tuple[str, ...]
+
+
+class ResultLimit(Reason, frozen=True, tag="resultLimit"):
+    """A claim asks for more devices than one claim can hold."""
+
+    claim: str
+    devices: int
+    limit: int
+
+
+class Failure(Reason, frozen=True, tag="error"):
+    """Anything else that ends the allocation, in the words of Kubernetes' allocator."""
+
+    message: str
+
+
+ClaimReason = MissingClass | ResultLimit | Failure

@@ -1,0 +1,92 @@
+"""What would help: which claims to release, which taint to remove, which pool to complete, so that the claims fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from drakit_allocator.explanation.inventory import Object, claim_name
+from drakit_allocator.explanation.minimal import smallest
+from drakit_allocator.explanation.reasons import PoolIncomplete, PoolInvalid, PoolReason, Tainted
+from drakit_allocator.explanation.report import CompletePool, ReleaseClaims, Remedy, RemoveTaint, RepairPool
+from drakit_allocator.explanation.trials import Bench
+
+# Sets of claims of one size that are tried for want of a better idea; one takes about a millisecond.
+_CHEAP = 1500
+
+
+def remedies(
+    claims: Sequence[Object], bench: Bench, taints: Iterable[Tainted], pools: Iterable[PoolReason]
+) -> list[Remedy]:
+    """Each alone makes the claims fit on the node; the one that changes least comes first."""
+    found: list[Remedy] = []
+    found += [remedy for pool in pools if (remedy := _of_pool(claims, bench, pool)) is not None]
+    found += _of_taints(claims, bench, taints)
+    released = _release(claims, bench)
+    return [*found, released] if released is not None else found
+
+
+def _of_pool(claims: Sequence[Object], bench: Bench, pool: PoolReason) -> Remedy | None:
+    if isinstance(pool, PoolIncomplete):
+        return CompletePool(pool.pool) if bench.trial(lambda spec: _complete(spec, pool)).fits(claims) else None
+    if isinstance(pool, PoolInvalid):
+        others = tuple(one for one in bench.inventory.slices if _pool_name(one["spec"]) != pool.pool)
+        return RepairPool(pool.pool) if bench.trial(slices=others).fits(claims) else None
+    return None
+
+
+def _complete(spec: Object, pool: PoolIncomplete) -> Object:
+    if _pool_name(spec) != pool.pool or spec["pool"].get("generation", 0) != pool.generation:
+        return spec
+    return {**spec, "pool": {**spec["pool"], "resourceSliceCount": len(pool.slices)}}
+
+
+def _pool_name(spec: Object) -> str:
+    return f"{spec['driver']}/{spec['pool']['name']}"
+
+
+def _of_taints(claims: Sequence[Object], bench: Bench, taints: Iterable[Tainted]) -> list[RemoveTaint]:
+    distinct = dict.fromkeys(RemoveTaint(one.key, one.value, one.effect) for one in taints)
+    return [taint for taint in distinct if _without_taint(bench, taint, claims)]
+
+
+def _without_taint(bench: Bench, taint: RemoveTaint, claims: Sequence[Object]) -> bool | None:
+    def remove(spec: Object) -> Object:
+        devices = [
+            {**device, "taints": [one for one in device["taints"] if not _is(one, taint)]}
+            if device.get("taints")
+            else device
+            for device in spec.get("devices") or ()
+        ]
+        return {**spec, "devices": devices}
+
+    rules = tuple(rule for rule in bench.inventory.taint_rules if not _is(rule["spec"].get("taint") or {}, taint))
+    return bench.trial(remove, taint_rules=rules).fits(claims)
+
+
+def _is(taint: Object, wanted: RemoveTaint) -> bool:
+    return (taint.get("key") or "", taint.get("value") or "", taint.get("effect") or "") == (
+        wanted.key,
+        wanted.value,
+        wanted.effect,
+    )
+
+
+def _release(claims: Sequence[Object], bench: Bench) -> ReleaseClaims | None:
+    """The smallest set of allocated claims without which it would fit; None if even without all of them it does not.
+
+    The devices are indexed once: only what is allocated changes from one trial to the next.
+    """
+    trial, held = bench.trial(), bench.inventory.claims
+
+    def suffices(released: Sequence[int]) -> bool | None:
+        for number in released:
+            trial.allocated.remove_claim(held[number])
+        fits = trial.fits(claims)
+        for number in released:
+            trial.allocated.add_claim(held[number])
+        return fits
+
+    everything = range(len(held))
+    if not held or not suffices(everything):
+        return None
+    return ReleaseClaims(tuple(claim_name(held[number]) for number in smallest(everything, suffices, _CHEAP)))

@@ -1,0 +1,99 @@
+"""The short form of an explanation: what fits into an event, for one node.
+
+Computed only after a failure and only for nodes that are reported. It looks at each device once more, but asks the
+allocator further questions only for a moment: a scheduler has other things to do.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.devices import Device
+from drakit_allocator.explanation.conflicts import Conflicts, members_of
+from drakit_allocator.explanation.phrases import UNSELECTED, category, conflict_text, particulars
+from drakit_allocator.explanation.reasons import (
+    CounterOverdrawn,
+    DeviceReason,
+    InUse,
+    SelectorFalse,
+    Tainted,
+    WrongNode,
+)
+from drakit_allocator.explanation.requests import RequestStudy
+from drakit_allocator.explanation.trials import Clock, Trial
+from drakit_allocator.explanation.verdicts import Verdicts
+from drakit_allocator.nodes import Node
+from drakit_allocator.requests import Request
+
+_SECONDS_FOR_CONFLICTS = 0.02
+# These are not about one device, whose name would say nothing.
+_NAMELESS = (SelectorFalse, Tainted, WrongNode, CounterOverdrawn)
+
+
+def summary(pod: PodAllocation, node: Node) -> str:
+    """One sentence a request that cannot get its devices on the node, joined by "; ".
+
+    When every request could get devices alone, which of them do not go together. Never empty. Only for nodes on which
+    the allocation failed without ``AllocationError``.
+    """
+    situation = pod.situation(node)
+    verdicts = Verdicts(situation)
+    studies = {
+        request: RequestStudy(request, situation, verdicts)
+        for claim in pod.claims
+        for alternatives in claim.requests
+        for request in alternatives
+    }
+    reasons = [f"pool {pool.name} is {pool.problem}: {pool.reason}" for pool in situation.pools if pool.problem]
+    short = [
+        _request(studies[request], names_claim=len(pod.claims) > 1)
+        for claim in pod.claims
+        for alternatives in claim.requests
+        if not any(studies[request].has_enough for request in alternatives)
+        for request in alternatives
+    ]
+    return "; ".join([*reasons, *(short or _conflicts(pod, node, studies))])
+
+
+def _conflicts(pod: PodAllocation, node: Node, studies: dict[Request, RequestStudy]) -> list[str]:
+    trial = Trial(node, pod.snapshot, pod.allocated, Clock(_SECONDS_FOR_CONFLICTS))
+    conflicts = Conflicts(pod.claims, trial, lambda request: studies[request].usable)
+    found = conflicts.find() or [members_of(pod.claims)]
+    return [conflict_text(conflicts.described(one), with_claims=len(pod.claims) > 1) for one in found]
+
+
+def _request(study: RequestStudy, *, names_claim: bool) -> str:
+    request, usable = study.request, len(study.usable)
+    groups: dict[str, list[tuple[DeviceReason, Device]]] = {}
+    for reason, devices in study.ruled_out.items():
+        groups.setdefault(category(reason), []).extend((reason, device) for device in devices)
+    parts = [f"{len(group)} {what}{_example(what, group, study)}" for what, group in groups.items()]
+    if usable:
+        parts.append(f"{usable} can be used" + ("" if request.wants_all else f", {request.count} are wanted"))
+    count = f"{study.total} device{'' if study.total == 1 else 's'}"
+    text = f"request {request.result_name}: {count}{': ' if parts else ''}{', '.join(parts)}"
+    return f"claim {request.claim_name}, {text}" if names_claim else text
+
+
+def _example(what: str, group: list[tuple[DeviceReason, Device]], study: RequestStudy) -> str:
+    """The particulars of one device; of selectors only if nothing passes them."""
+    if what == UNSELECTED and len(group) < study.total:
+        return ""
+    reason, device = group[0] if what != UNSELECTED else _most_often(group)
+    text = particulars(reason)
+    if not text:
+        return ""
+    if isinstance(reason, _NAMELESS):
+        return f" ({text})"
+    return f" ({device.id[2]}{'' if isinstance(reason, InUse) else ':'} {text})"
+
+
+def _most_often(group: list[tuple[DeviceReason, Device]]) -> tuple[DeviceReason, Device]:
+    """The first device that fails on the conditions on which most do."""
+    failed = [
+        tuple(condition.expression for condition in reason.failed) if isinstance(reason, SelectorFalse) else ()
+        for reason, _ in group
+    ]
+    most = Counter(failed).most_common(1)[0][0]
+    return group[failed.index(most)]

@@ -1,0 +1,175 @@
+"""What rules out one device for one request, whatever else is chosen.
+
+Nothing is decided here: it is the allocator's checks, asked one after the other, with the particulars of the first that
+fails. The order is the one in which people think: a device that is not wanted is not worth another word.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from drakit_allocator.candidates import Obstacle, Situation
+from drakit_allocator.capacity import CapacityError
+from drakit_allocator.devices import Device, DeviceContent
+from drakit_allocator.errors import AllocationError
+from drakit_allocator.explanation.holdings import Holdings, amount_text
+from drakit_allocator.explanation.reasons import (
+    AttributeMissing,
+    CapacityMissing,
+    CapacityRefused,
+    CapacityShort,
+    DerivedFails,
+    DeviceReason,
+    FeatureOff,
+    InUse,
+    Owner,
+    SelectorFails,
+    SelectorFalse,
+    Tainted,
+    WrongNode,
+)
+from drakit_allocator.nodes import is_reachable
+from drakit_allocator.pools import PoolView
+from drakit_allocator.requests import Request
+from drakit_allocator.selectors import verdict
+from drakit_allocator.taints import first_untolerated
+from drakit_api.cel import device_view
+from drakit_api.cel.readings import failed_conditions, readings
+
+_BINDING_GATES = ("DRADeviceBindingConditions", "DRAResourceClaimDeviceStatus")
+
+
+class Verdicts:
+    """Asks about the devices of one node."""
+
+    def __init__(self, situation: Situation) -> None:
+        self._situation = situation
+        self._holdings = Holdings(situation)
+        self._unselected: dict[tuple[DeviceContent, Request], SelectorFalse | SelectorFails | None] = {}
+
+    def of(self, request: Request, pool: PoolView, device: Device) -> DeviceReason | None:
+        """The first reason against the device, None when the request alone could get it."""
+        unselected = self.unselected(request, device)
+        if isinstance(unselected, SelectorFalse):
+            return unselected
+        holders = () if request.has_admin_access else self._situation.allocated.holders.get(device.id, ())
+        if unselected is not None and (request.wants_all or not holders):
+            return unselected
+        if holders:
+            return InUse(tuple(dict.fromkeys(holders)))
+        return (
+            self._binding_conditions(device)
+            or self._wrong_node(device)
+            or self._capacity(request, device)
+            or self._groups(pool, device)
+            or self._obstacle(request, pool, device)
+            or _attributes(request, device)
+        )
+
+    def unselected(self, request: Request, device: Device) -> SelectorFalse | SelectorFails | None:
+        """The first selector that the device does not satisfy."""
+        key = device.content, request
+        if key not in self._unselected:
+            self._unselected[key] = _unselected(request, device.content)
+        return self._unselected[key]
+
+    def _binding_conditions(self, device: Device) -> FeatureOff | None:
+        if self._situation.features.device_binding_and_status or not device.content.spec.get("bindingConditions"):
+            return None
+        return FeatureOff(_BINDING_GATES, "bindingConditions")
+
+    def _wrong_node(self, device: Device) -> WrongNode | None:
+        if not device.slice.is_selected_per_device:
+            return None
+        name, all_nodes, selector = device.node_selection()
+        try:
+            if is_reachable(self._situation.node, name or "", all_nodes, selector):
+                return None
+        except AllocationError:
+            pass  # A selector that cannot be read selects nothing; what is wrong with it is told with the error.
+        return WrongNode(selection_text(name, selector))
+
+    def _capacity(self, request: Request, device: Device) -> DeviceReason | None:
+        if self._situation.has_capacity(request, device):
+            return None
+        amounts, limits = request.amounts(device.content), device.content.limits
+        if amounts is None or isinstance(amounts, CapacityError):
+            unknown = [name for name in request.capacity if name not in limits]
+            if unknown:
+                return CapacityMissing(unknown[0])
+            requested = tuple((name, str(amount)) for name, amount in request.capacity.items())
+            return CapacityRefused(requested, "" if amounts is None else str(amounts))
+        taken = self._situation.allocated.consumed(device.id)
+        for name, amount in amounts.items():
+            total = limits[name].value.nanos
+            free = total - taken.get(name, 0)
+            if amount.nanos > free:
+                sharers = self._holdings.sharers(device.id)
+                return CapacityShort(name, str(amount), amount_text(free), str(limits[name].value), sharers)
+        return None
+
+    def _groups(self, pool: PoolView, device: Device) -> DeviceReason | None:
+        is_charged = self._situation.charges_once(device) and self._situation.allocated.is_shared(device.id)
+        if not device.content.consumption or is_charged:
+            return None
+        return self._holdings.incompatible(device, pool)
+
+    def _obstacle(self, request: Request, pool: PoolView, device: Device) -> DeviceReason | None:
+        match self._situation.obstacle(request, device, pool):
+            case None:
+                return None
+            case Obstacle.TAINTS:
+                return _taint(request, device)
+            case Obstacle.COUNTERS:
+                return self._holdings.shortage(device, pool)
+            case Obstacle.PARTITIONS:
+                return FeatureOff(("DRAPartitionableDevices",), "consumesCounters")
+            case Obstacle.NODE_OPERATIONS:
+                return FeatureOff(("DRAOptionalNodeOperations",), "skipNodeOperations")
+
+
+def _unselected(request: Request, content: DeviceContent) -> SelectorFalse | SelectorFails | None:
+    selectors = request.selectors
+    for position, expression in enumerate(selectors.expressions):
+        result = verdict(content, expression)
+        if result is True:
+            continue
+        is_class = position < selectors.from_class
+        kind: Owner = "class" if is_class else "request"
+        owner = selectors.class_name if is_class else request.result_name
+        number = position if is_class else position - selectors.from_class
+        view = device_view(content.driver, content.spec)
+        if result is False:
+            return SelectorFalse(kind, owner, number, expression, failed_conditions(expression, view))
+        return SelectorFails(kind, owner, number, expression, str(result), readings(expression, view))
+    return None
+
+
+def _taint(request: Request, device: Device) -> Tainted | None:
+    taint = first_untolerated(device, request.spec.get("tolerations") or ())
+    if taint is None:
+        return None
+    # The same taint may be in both; then it is the slice's that comes first.
+    is_published = any(taint is one for one in device.content.taints)
+    key, value, effect = (str(taint.get(field) or "") for field in ("key", "value", "effect"))
+    return Tainted(key, value, effect, "slice" if is_published else "rule")
+
+
+def _attributes(request: Request, device: Device) -> DeviceReason | None:
+    """Whether a constraint compares an attribute that the device does not have."""
+    for number, attribute in request.constraints:
+        try:
+            if attribute.of(device) is None:
+                return AttributeMissing(number, attribute.name)
+        except AllocationError as error:
+            return DerivedFails(number, attribute.name, error.message)
+    return None
+
+
+def selection_text(node_name: str | None, selector: Any) -> str:
+    """Where devices can be used, if not everywhere."""
+    if node_name:
+        return f"nodeName: {node_name}"
+    return f"nodeSelector: {msgspec.json.encode(selector).decode()}"

@@ -1,0 +1,127 @@
+"""What a cluster knows about devices, read once: the same objects that files may hold, in v1.
+
+A cluster may be older than v1 of resource.k8s.io; then its newest version is read and converted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from drakit_api import conversion, mixins
+from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED, FeatureGates
+from drakit_client.connection import Connection
+from drakit_client.errors import UNREACHABLE, ApiError, NotFound
+from drakit_client.resources import (
+    DEVICE_CLASSES,
+    DEVICE_TAINT_RULES,
+    NODES,
+    PODS,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+    Resource,
+)
+
+Object = dict[str, Any]
+
+_VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)")
+
+
+class ClusterError(Exception):
+    """A cluster that cannot be read, or does not have what was asked for; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveObjects:
+    """Objects of a cluster at about one moment."""
+
+    nodes: list[Object]
+    slices: list[Object]
+    classes: list[Object]
+    claims: list[Object]
+    taint_rules: list[Object]
+
+    def claim(self, namespace: str, name: str) -> Object:
+        """A claim. Raises ``ClusterError`` that names those that there are."""
+        there = {one["metadata"]["name"]: one for one in self.claims if one["metadata"]["namespace"] == namespace}
+        if name in there:
+            return there[name]
+        hint = f"there are {', '.join(sorted(there)[:10])}" if there else "there is none; -n names another"
+        raise ClusterError(f"there is no ResourceClaim {name} in namespace {namespace}; {hint}")
+
+
+async def read_cluster(connection: Connection, gates: FeatureGates) -> LiveObjects:
+    """Read all nodes, slices, classes, claims and taint rules. Raises ``ClusterError``."""
+    nodes, slices, classes, claims, rules = await asyncio.gather(
+        _items(connection, NODES),
+        _converted(connection, RESOURCE_SLICES),
+        _converted(connection, DEVICE_CLASSES),
+        _converted(connection, RESOURCE_CLAIMS),
+        _converted(connection, DEVICE_TAINT_RULES, is_optional=True),
+    )
+    if gates.enabled("DRAResourceSliceMixins"):
+        slices = [mixins.applied_to(one) for one in slices]
+    return LiveObjects(nodes, slices, classes, claims, rules)
+
+
+async def read_pod(connection: Connection, namespace: str, name: str) -> Object:
+    """A pod. Raises ``ClusterError``."""
+    try:
+        return await connection.get(PODS, name, namespace)
+    except NotFound:
+        raise ClusterError(f"there is no Pod {name} in namespace {namespace}; -n names another namespace") from None
+    except (ApiError, *UNREACHABLE) as error:
+        raise _failed(connection, PODS, error) from error
+
+
+async def server_version(connection: Connection) -> str:
+    """Major and minor version of the cluster, such as "1.37", as far as drakit can behave like it."""
+    try:
+        told = await connection.json("GET", "/version")
+    except (ApiError, *UNREACHABLE) as error:
+        raise ClusterError(f"{connection.server}: {_reason(error)}; name another cluster with --kubeconfig") from error
+    found = _VERSION.match(str(told.get("gitVersion", "")))
+    if found is None:
+        return NEWEST_EMULATED
+    versions = ((int(found[1]), int(found[2])), _numbers(OLDEST_EMULATED), _numbers(NEWEST_EMULATED))
+    return ".".join(map(str, sorted(versions)[1]))
+
+
+def _numbers(version: str) -> tuple[int, int]:
+    major, minor = map(int, version.split("."))
+    return major, minor
+
+
+async def _converted(connection: Connection, resource: Resource, *, is_optional: bool = False) -> list[Object]:
+    """Of the newest version that is served, in v1."""
+    versions = conversion.versions(resource.kind)
+    for version in versions:
+        try:
+            items = await _items(connection, resource.in_version(version))
+        except NotFound:
+            continue
+        return [conversion.to_v1(resource.kind, item, version) for item in items]
+    if is_optional:
+        return []
+    served = f"{resource.group} in none of {', '.join(versions)}"
+    raise ClusterError(f"{connection.server} serves {served}: is DynamicResourceAllocation on?")
+
+
+async def _items(connection: Connection, resource: Resource) -> list[Object]:
+    try:
+        items: list[Object] = (await connection.list(resource))["items"]
+    except NotFound:
+        raise
+    except (ApiError, *UNREACHABLE) as error:
+        raise _failed(connection, resource, error) from error
+    return items
+
+
+def _failed(connection: Connection, resource: Resource, error: BaseException) -> ClusterError:
+    return ClusterError(f"{connection.server}: {resource.plural} cannot be read: {_reason(error)}")
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__

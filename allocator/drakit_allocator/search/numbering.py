@@ -1,0 +1,35 @@
+"""The devices of a node by number, in the order in which upstream tries them, over all its pools."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from drakit_allocator.devices import Device
+from drakit_allocator.views import PoolView
+
+
+class Numbering:
+    """Bit i of a mask stands for device i of the first pool, and so on through the pools."""
+
+    def __init__(self, pools: Sequence[PoolView]) -> None:
+        self.pools = pools
+        self.offsets: list[int] = []
+        size = 0
+        for pool in pools:
+            self.offsets.append(size)
+            size += pool.shape.size
+
+    def place(self, position: int) -> tuple[int, int]:
+        """The pool of a device, and its place there."""
+        number = bisect_right(self.offsets, position) - 1
+        return number, position - self.offsets[number]
+
+    def pool(self, position: int) -> PoolView:
+        """The pool of a device."""
+        return self.pools[self.place(position)[0]]
+
+    def device(self, position: int) -> Device:
+        """The device with this number."""
+        number, place = self.place(position)
+        return self.pools[number].devices[place]

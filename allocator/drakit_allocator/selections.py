@@ -1,0 +1,158 @@
+"""Which devices satisfy the selectors of a request, as bits.
+
+Devices of a slice that are alike in all that the expressions read are decided together, once for all slices that are
+alike in it; a pool is its slices one after the other, so that a slice that changes is the only one to be looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from drakit_allocator.columns import AttributeValue, Column, bits, remember
+from drakit_allocator.devices import PublishedSlice, Spoiled
+from drakit_allocator.readings import SelectorReading, selector
+from drakit_allocator.traits import Capacity, capacities_of
+
+
+class Fault(NamedTuple):
+    """An expression failed, that at this position: an error for whoever visits the device."""
+
+    position: int
+    error: Exception
+
+
+class Selection:
+    """The devices ``among`` some of a slice for which all expressions are true, found out as far as somebody asks.
+
+    An expression that fails may be one that runs into the cost limit, and should not do so on every device: after a
+    first failure, nothing is evaluated but for devices that are visited.
+    """
+
+    def __init__(
+        self,
+        readings: Sequence[SelectorReading],
+        columns: dict[str, Column[AttributeValue | None]],
+        capacities: Column[Capacity] | None,
+        among: int,
+    ) -> None:
+        self.mask = 0  # of the devices that have been decided on
+        self._readings = tuple(readings)
+        self._columns = columns
+        self._capacities = capacities
+        self._among = among
+        self._groups = self._grouped()
+        self._verdicts: list[bool | Fault] = []  # of groups, as far as they are known in order
+        self._has_fault = False
+        self._group_of: dict[int, int] | None = None
+
+    def _grouped(self) -> list[int]:
+        """Masks of the devices that are alike, in the order of their first devices."""
+        columns: list[Column[AttributeValue | None] | Column[Capacity]] = [*self._columns.values()]
+        if self._capacities is not None:
+            columns.append(self._capacities)
+        if not columns:
+            return [self._among] if self._among else []
+        groups: dict[object, int] = {}
+        bit = 1
+        for row in columns[0].values if len(columns) == 1 else zip(*[one.values for one in columns], strict=True):
+            groups[row] = groups.get(row, 0) | bit
+            bit <<= 1
+        masks = (mask & self._among for mask in groups.values())
+        return sorted((mask for mask in masks if mask), key=lambda mask: mask & -mask)
+
+    def is_clean(self) -> bool:
+        """Decide on all devices; False as soon as an expression fails on one of them."""
+        while not self._has_fault and len(self._verdicts) < len(self._groups):
+            self._decide()
+        if not self._has_fault:
+            self._columns, self._capacities = {}, None  # which may remember this selection themselves
+        return not self._has_fault
+
+    def visit(self) -> Iterator[tuple[int, Fault | None]]:
+        """The devices that match or fail, in order; decided as the caller goes on."""
+        for position in bits(self._among):
+            verdict = self._verdict(position)
+            if verdict is not False:
+                yield position, None if verdict is True else verdict
+
+    def _verdict(self, position: int) -> bool | Fault:
+        if self._group_of is None:
+            self._group_of = {one: number for number, mask in enumerate(self._groups) for one in bits(mask)}
+        number = self._group_of[position]
+        # Groups stand in the order of their first devices, so that going on in order never evaluates too much.
+        while len(self._verdicts) <= number:
+            self._decide()
+        return self._verdicts[number]
+
+    def _decide(self) -> None:
+        """Evaluate for the next group."""
+        mask = self._groups[len(self._verdicts)]
+        verdict = self._evaluate((mask & -mask).bit_length() - 1)
+        self._verdicts.append(verdict)
+        if verdict is True:
+            self.mask |= mask
+        elif verdict is not False:
+            self._has_fault = True
+
+    def _evaluate(self, position: int) -> bool | Fault:
+        """Up to the first expression that is false or fails."""
+        for number, reading in enumerate(self._readings):
+            values = [self._columns[name].values[position] for name in reading.names]
+            capacity = None
+            if reading.reads_capacity and self._capacities is not None:
+                capacity = self._capacities.values[position]
+            found = reading.of(values, capacity)
+            if found is False:
+                return False
+            if found is not True:
+                return Fault(number, found)
+        return True
+
+
+def selection_of(published: PublishedSlice, expressions: tuple[str, ...], among: int) -> Selection:
+    """The devices of a slice that satisfy the expressions; shared with all slices that are alike in what is read."""
+    driver, capacities = published.pool[0], capacities_of(published.traits)
+    spoiled = Spoiled(published.spoiled, capacities.has_problem)
+    readings = [selector(driver, one, published.attribute_names, spoiled) for one in expressions]
+    columns = {name: published.attributes[name] for one in readings for name in one.names}
+    reads_capacity = any(one.reads_capacity for one in readings)
+    # On the youngest of the columns: it does not outlive the others, and a column that only this slice has does not
+    # crowd the memory of those that many have.
+    read: list[Column[Any]] = [*columns.values(), *([capacities] if reads_capacity else [])]
+    host = max(read, key=lambda column: column.number, default=capacities)
+    names = tuple([(name, column.number) for name, column in columns.items()])
+    key = (expressions, driver, names, spoiled, reads_capacity and capacities.number, among)
+    found: Selection | None = host.memory.get(key)
+    return found or remember(
+        host.memory, key, Selection(readings, columns, capacities if reads_capacity else None, among)
+    )
+
+
+class PoolSelection:
+    """The selections of some slices, one after the other."""
+
+    __slots__ = ("_parts", "mask")
+
+    def __init__(self, slices: Iterable[PublishedSlice], expressions: tuple[str, ...], among: int) -> None:
+        self.mask = 0  # once it is clean
+        self._parts: list[tuple[int, Selection]] = []
+        start = 0
+        for one in slices:
+            of_slice = among >> start & (1 << len(one)) - 1
+            self._parts.append((start, selection_of(one, expressions, of_slice)))
+            start += len(one)
+
+    def is_clean(self) -> bool:
+        """Decide on all devices; False as soon as an expression fails on one of them."""
+        if self.mask:
+            return True
+        if not all(part.is_clean() for _, part in self._parts):
+            return False
+        for start, part in self._parts:
+            self.mask |= part.mask << start
+        return True
+
+    def visit(self) -> Iterator[tuple[int, Fault | None]]:
+        """The devices that match or fail, in order; decided as the caller goes on."""
+        return ((start + position, fault) for start, part in self._parts for position, fault in part.visit())

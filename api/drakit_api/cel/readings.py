@@ -1,0 +1,206 @@
+"""Why a selector is false for a device, for people: which of its conditions are, and which values those looked at.
+
+A selector that is false says no more than that. Its author thinks of it as conditions joined with ``&&``, and wants to
+see the ones that do not hold beside the attributes and capacities that they read. Nothing here decides anything: the
+verdict is that of ``Selector.matches``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from drakit_api.quantity import Quantity
+
+from .device import FIELDS, DeviceView
+from .errors import CelError
+from .expression import CACHE_SIZE
+from .selector import compile_selector
+from .syntax import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from .values import Semver
+
+Scalar = bool | int | str
+# A list attribute, or the names that exist where an expression looks at a whole domain.
+Value = Scalar | tuple[Scalar, ...] | None
+
+_Path = tuple[str, ...]  # of ``device``: a field, then a domain, then a name
+_Variables = dict[str, _Path | None]  # what they stand for, if it is a path
+_CALLS_THAT_SELECT = frozenset({"_[_]", "_[?_]"})
+_OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Something of a device that an expression mentions, and what the device has there.
+
+    ``field`` is driver, allowMultipleAllocations, attributes or capacity. Without ``name`` the expression looks at a
+    whole domain, without ``domain`` at all of them, and ``value`` are the names in there. None: the device has no such
+    thing. Quantities and versions are texts, as published.
+    """
+
+    field: str
+    domain: str = ""
+    name: str = ""
+    value: Value = None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An expression, one of those that are joined with ``&&`` in a selector, and what it read of a device."""
+
+    expression: str
+    read: tuple[Reading, ...] = ()
+
+
+def conditions(expression: str) -> tuple[str, ...]:
+    """The texts that are joined with ``&&`` at the top of an expression, parentheses around them opened.
+
+    The expression itself where it has no such parts, or does not compile.
+    """
+    return _conditions(expression.strip())
+
+
+def failed_conditions(expression: str, device: DeviceView) -> tuple[Condition, ...]:
+    """The conditions that are false for a device for which the expression is false, with what they read.
+
+    The whole expression if that cannot be told of a part, as with a part that only fails with an error.
+    """
+    failed = tuple(
+        Condition(part, readings(part, device)) for part in conditions(expression) if _is_false(part, device)
+    )
+    return failed or (Condition(expression.strip(), readings(expression, device)),)
+
+
+def readings(expression: str, device: DeviceView) -> tuple[Reading, ...]:
+    """What an expression mentions of a device, in the order of the text, once each; nothing if it does not compile."""
+    return tuple(_look(path, device) for path in _paths(expression))
+
+
+def _is_false(part: str, device: DeviceView) -> bool:
+    try:
+        return not compile_selector(part).matches(device)
+    except CelError:
+        return False
+
+
+@functools.lru_cache(maxsize=CACHE_SIZE)
+def _conditions(expression: str) -> tuple[str, ...]:
+    from . import compiler
+
+    try:
+        tree = compiler.stored(expression).tree
+        if not isinstance(tree, Call) or tree.function != "_&&_":
+            return (expression,)
+        parts = _split(expression)
+        for part in parts:
+            compiler.stored(part)
+    except CelError:
+        return (expression,)
+    return tuple(condition for part in parts for condition in _conditions(part))
+
+
+def _split(expression: str) -> list[str]:
+    """The operands of a conjunction as they are written."""
+    from .parser import tokens
+
+    depth, start, parts, found = 0, 0, [], list(tokens(expression))
+    for text, offset in found:
+        depth += (text in _OPENING) - (text in _CLOSING)
+        if text == "&&" and depth == 0:
+            parts.append(expression[start:offset].strip())
+            start = offset + len(text)
+    if not parts:  # all of it is in parentheses
+        inner = expression[found[0][1] + 1 : found[-1][1]]
+        return [inner.strip()]
+    return [*parts, expression[start:].strip()]
+
+
+@functools.lru_cache(maxsize=CACHE_SIZE)
+def _paths(expression: str) -> tuple[_Path, ...]:
+    from . import compiler
+
+    try:
+        tree = compiler.stored(expression).tree
+    except CelError:
+        return ()
+    return tuple(dict.fromkeys(_mentioned(tree, {})))
+
+
+def _mentioned(node: Node, known: _Variables) -> Iterator[_Path]:
+    """The longest paths in a tree; ``known`` are variables that stand for a path."""
+    path = _path(node, known)
+    if path is not None:
+        yield path
+    elif isinstance(node, Bind):
+        value = _path(node.value, known)
+        if value is None:
+            yield from _mentioned(node.value, known)
+        yield from _mentioned(node.body, {**known, node.name: value})
+    elif isinstance(node, Comprehension):
+        yield from _mentioned(node.range, known)
+        inner = {**known, **dict.fromkeys((variable.name for variable in node.variables), None)}
+        for part in node.body:
+            yield from _mentioned(part, inner)
+    else:
+        for child in _children(node):
+            yield from _mentioned(child, known)
+
+
+def _children(node: Node) -> list[Node]:
+    match node:
+        case Select():
+            return [node.operand]
+        case Call():
+            return node.operands
+        case ListLiteral():
+            return node.elements
+        case MapLiteral():
+            return [part for entry in node.entries for part in (entry.key, entry.value)]
+    return []
+
+
+def _path(node: Node, known: _Variables) -> _Path | None:
+    """What of ``device`` the node stands for, as far as that is written as constants; None for anything else."""
+    match node:
+        case Ident():
+            return known.get(node.name, () if node.name == "device" else None)
+        case Select():
+            return _longer(_path(node.operand, known), node.name)
+        case Call(function=function, arguments=[container, Literal(value=str(key))]) if function in _CALLS_THAT_SELECT:
+            return _longer(_path(container, known), key)
+        case Call(function="@in", arguments=[Literal(value=str(key)), container]):
+            return _longer(_path(container, known), key)
+    return None
+
+
+def _longer(path: _Path | None, name: str) -> _Path | None:
+    """No path is longer than field, domain and name; a part of a value is read with the value."""
+    if path is None or len(path) >= 3 or (path and path[0] not in ("attributes", "capacity")):
+        return None
+    return (*path, name)
+
+
+def _look(path: _Path, device: DeviceView) -> Reading:
+    if not path:
+        return Reading("device")
+    found = device.frame[FIELDS.index(path[0])]
+    for part in path[1:]:
+        found = found.get(part) if isinstance(found, dict) else None
+    return dataclasses.replace(Reading(*path), value=_plain(found))
+
+
+def _plain(found: object) -> Value:
+    match found:
+        case bool() | int() | str():
+            return found
+        case list():
+            return tuple(value for value in map(_plain, found) if isinstance(value, Scalar))
+        case dict():
+            return tuple(sorted(found))
+        case Quantity():
+            return str(found)
+        case Semver():
+            return str(found.version)
+    return None

@@ -1,0 +1,231 @@
+"""``drakit explain`` on a cluster: the embedded API server, in this and in older versions."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from drakit_allocator.explain_command import explain
+from drakit_client.connection import Connection
+from drakit_client.resources import (
+    DEVICE_CLASSES,
+    DEVICE_TAINT_RULES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    RESOURCE_CLAIMS,
+    RESOURCE_SLICES,
+)
+from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_kind.cli import main
+
+Json = dict[str, Any]
+_DRIVER = "gpu.example.com"
+
+
+class _Cluster:
+    """A server with a kubeconfig, a node with two devices, and a class."""
+
+    def __init__(self, server: Server, api: Connection, kubeconfig: Path) -> None:
+        self.api = api
+        self._kubeconfig = kubeconfig
+        context = {"cluster": "c", "user": "u", "namespace": "team"}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "x",
+            "contexts": [{"name": "x", "context": context}],
+            "clusters": [{"name": "c", "cluster": {"server": server.url}}],
+            "users": [{"name": "u", "user": {"token": server.token}}],
+        }
+        kubeconfig.write_text(yaml.safe_dump(config))
+
+    async def explain(self, *arguments: str) -> Result:
+        command = [*arguments, "--kubeconfig", str(self._kubeconfig)]
+        return await asyncio.to_thread(CliRunner().invoke, explain, command)
+
+    async def fill(self, version: str = "v1") -> None:
+        await self.api.create(NAMESPACES, {"metadata": {"name": "team"}})
+        await self.api.create(NODES, {"metadata": {"name": "n1"}})
+        await self.api.patch(NODES, "n1", {"spec": {"taints": None}})
+        pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+        basic: Json = {"basic": {}} if version == "v1beta1" else {}
+        devices = [{"name": name, **basic} for name in ("d0", "d1")]
+        spec = {"driver": _DRIVER, "pool": pool, "nodeName": "n1", "devices": devices}
+        await self.api.create(RESOURCE_SLICES.in_version(version), {"metadata": {"name": "s"}, "spec": spec})
+        selectors = [{"cel": {"expression": f'device.driver == "{_DRIVER}"'}}]
+        device_class = {"metadata": {"name": "gpu"}, "spec": {"selectors": selectors}}
+        await self.api.create(DEVICE_CLASSES.in_version(version), device_class)
+
+    async def claim(self, name: str, count: int = 1, version: str = "v1", **metadata: Any) -> Json:
+        asks = {"deviceClassName": "gpu", "count": count}
+        request = {"name": "r", **(asks if version == "v1beta1" else {"exactly": asks})}
+        body = {
+            "metadata": {"name": name, "namespace": "team", **metadata},
+            "spec": {"devices": {"requests": [request]}},
+        }
+        return await self.api.create(RESOURCE_CLAIMS.in_version(version), body, "team")
+
+    async def allocate(self, claim: Json, *devices: str, version: str = "v1") -> None:
+        results = [{"request": "r", "driver": _DRIVER, "pool": "n1", "device": name} for name in devices]
+        user = {"resource": "pods", "name": "user", "uid": "uid-of-user"}
+        status = {"allocation": {"devices": {"results": results}}, "reservedFor": [user]}
+        claims = RESOURCE_CLAIMS.in_version(version)
+        await self.api.replace_status(claims, {**claim, "status": status}, "team")
+
+    async def pod(self, name: str, *claims: Json, **spec: Any) -> Json:
+        container = {"name": "c", "image": "i"}
+        body = {
+            "metadata": {"name": name, "namespace": "team"},
+            "spec": {"containers": [container], "resourceClaims": list(claims), **spec},
+        }
+        return await self.api.create(PODS, body, "team")
+
+
+@pytest.fixture
+async def cluster(tmp_path: Path) -> AsyncIterator[_Cluster]:
+    async with Server(ServerConfig()) as server, Connection(server.url, token=server.token) as api:
+        made = _Cluster(server, api, tmp_path / "kubeconfig")
+        await made.fill()
+        yield made
+
+
+async def test_a_claim_names_what_is_in_the_way_and_what_would_help(cluster: _Cluster) -> None:
+    await cluster.allocate(await cluster.claim("first"), "d0")
+    await cluster.claim("second", 2)
+    result = await cluster.explain("claim", "second")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        "team/second: does not fit on n1\n\n"
+        "n1: does not fit\n"
+        "  request r: 2 wanted, 1 of 2 devices can be used: not enough\n"
+        "    1 are in use\n"
+        "        d0 by team/first\n"
+        "    1 can be used: d1\n"
+        "  would help: release team/first\n"
+    )
+
+
+async def test_the_json_form_has_the_same(cluster: _Cluster) -> None:
+    await cluster.allocate(await cluster.claim("first"), "d0")
+    await cluster.claim("second", 2)
+    said = json.loads((await cluster.explain("claim", "second", "-n", "team", "-o", "json")).stdout)
+    assert said["claims"] == ["team/second"]
+    assert said["best"] == [{"kind": "release", "claims": ["team/first"]}]
+
+
+async def test_taint_rules_count(cluster: _Cluster) -> None:
+    taint = {"key": "k", "effect": "NoSchedule"}
+    rule = {"metadata": {"name": "rule"}, "spec": {"deviceSelector": {"driver": _DRIVER}, "taint": taint}}
+    await cluster.api.create(DEVICE_TAINT_RULES, rule)
+    await cluster.claim("one")
+    result = await cluster.explain("claim", "one")
+    assert "  would help: remove or tolerate the taint k=:NoSchedule\n" in result.stdout
+
+
+async def test_claims_of_a_pod_are_explained_together(cluster: _Cluster) -> None:
+    await cluster.claim("one", 2)
+    generated = await cluster.claim("generated-name")
+    references = [{"name": "a", "resourceClaimName": "one"}, {"name": "b", "resourceClaimTemplateName": "template"}]
+    await cluster.pod("pod", *references)
+    early = await cluster.explain("pod", "pod")
+    assert early.exit_code == 1
+    assert "ResourceClaim not created yet" in early.stderr
+    status = {"resourceClaimStatuses": [{"name": "b", "resourceClaimName": generated["metadata"]["name"]}]}
+    await cluster.api.patch(PODS, "pod", {"status": status}, "team", subresource="status")
+    result = await cluster.explain("pod", "pod")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("team/one and team/generated-name: does not fit on n1\n")
+    assert (
+        "  requests team/one r and team/generated-name r have enough devices each, but not together\n" in result.stdout
+    )
+
+
+async def test_nodes_on_which_a_pod_may_not_run_are_told_apart(cluster: _Cluster) -> None:
+    await cluster.claim("one")
+    await cluster.pod("pod", {"name": "a", "resourceClaimName": "one"}, nodeSelector={"zone": "b"})
+    result = await cluster.explain("pod", "pod")
+    assert "n1: not tried: node(s) didn't match Pod's node affinity/selector\n" in result.stdout
+
+
+async def test_what_would_fit_is_said(cluster: _Cluster) -> None:
+    await cluster.claim("one")
+    result = await cluster.explain("claim", "one")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("team/one: fits on n1\n  team/one r: gpu.example.com/n1/d0\n")
+
+
+async def test_there_is_nothing_to_explain_of_what_is_allocated(cluster: _Cluster) -> None:
+    await cluster.allocate(await cluster.claim("one"), "d0")
+    result = await cluster.explain("claim", "one")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: claim team/one is allocated already\n  one r: gpu.example.com/n1/d0\n  one is reserved for pods user\n"
+    )
+    await cluster.pod("pod", {"name": "a", "resourceClaimName": "one"}, nodeName="n1")
+    result = await cluster.explain("pod", "pod")
+    assert result.stderr.startswith("Error: pod team/pod is on node n1 already\n  one r: gpu.example.com/n1/d0\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["claim", "x"], "there is no ResourceClaim x in namespace team; there are one", id="claim"),
+        pytest.param(["claim", "x", "-n", "default"], "namespace default; there is none; -n names another", id="empty"),
+        pytest.param(["pod", "x"], "there is no Pod x in namespace team; -n names another namespace", id="pod"),
+        pytest.param(["pod", "plain"], "pod team/plain has no claims: spec.resourceClaims is empty", id="no claims"),
+        pytest.param(["claim", "one", "--node", "n7"], "there is no Node n7; there are n1", id="node"),
+        pytest.param(["claim", "one", "--feature-gates", "X=true"], "unrecognized feature gate: X", id="gate"),
+    ],
+)
+async def test_what_cannot_be_explained(cluster: _Cluster, arguments: list[str], message: str) -> None:
+    await cluster.claim("one")
+    await cluster.pod("plain")
+    result = await cluster.explain(*arguments)
+    assert result.exit_code in (1, 2)
+    assert message in result.stderr
+    assert not result.stdout
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+async def test_a_cluster_that_serves_nothing_newer(tmp_path: Path, version: str) -> None:
+    group = "resource.k8s.io"
+    config = ServerConfig(runtime_config={f"{group}/v1": "false", f"{group}/{version}": "true"})
+    async with Server(config) as server, Connection(server.url, token=server.token) as api:
+        cluster = _Cluster(server, api, tmp_path / "kubeconfig")
+        await cluster.fill(version)
+        await cluster.claim("three", 3, version)
+        result = await cluster.explain("claim", "three")
+    assert "  request r: 3 wanted, 2 of 2 devices can be used: not enough\n" in result.stdout
+
+
+def test_a_cluster_that_is_away(tmp_path: Path) -> None:
+    config = {
+        "current-context": "x",
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "clusters": [{"name": "c", "cluster": {"server": "http://127.0.0.1:1"}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    }
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(yaml.safe_dump(config))
+    result = CliRunner().invoke(explain, ["claim", "x", "--kubeconfig", str(kubeconfig)])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: http://127.0.0.1:1: Cannot connect to host")
+    assert result.stderr.endswith("; name another cluster with --kubeconfig\n")
+    result = CliRunner().invoke(explain, ["claim", "x", "--kubeconfig", str(tmp_path / "none")])
+    assert result.exit_code == 1
+    assert result.stderr.endswith("there is no such file; name a file with --kubeconfig\n")
+
+
+def test_the_command_is_part_of_drakit() -> None:
+    assert "Say why a claim or pod of a cluster gets no devices" in CliRunner().invoke(main, ["--help"]).stdout
+    told = CliRunner().invoke(main, ["explain", "pod", "--help"])
+    assert told.exit_code == 0
+    assert "drakit explain pod my-pod -n team-a" in told.stdout
