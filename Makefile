@@ -36,13 +36,14 @@ refuse = $(if $(filter $(2),$(BACKENDS_$(1))),,$(error CLUSTER=$(2): for make $(
 $(if $(filter e2e,$(MAKECMDGOALS)),$(call refuse,e2e,$(CLUSTER)))
 $(if $(filter e2e-leftovers,$(MAKECMDGOALS)),$(call refuse,e2e-leftovers,$(LEFTOVERS_ON)))
 
-.PHONY: help setup setup-kind demo test e2e e2e-matrix e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind
+.PHONY: help setup setup-kind demo test vectors e2e e2e-matrix e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind
 
 help:
 	@echo "make setup   create .venv with drakit (editable) and all that the tests need"
 	@echo "make setup-kind  the same with what kind clusters need; make e2e CLUSTER=kind does it by itself"
 	@echo "make demo    a DGX A100 and a TPU pool in a cluster, claims running, pictures of who got what  [CLUSTER=embedded|binaries]"
 	@echo "make test    unit tests and recorded vectors            [ARGS='-k quantity' TESTS=tests/api]"
+	@echo "make vectors Kubernetes' own allocator and CEL answer again what is recorded of them; Go"
 	@echo "make e2e     the end-to-end suite                       [CLUSTER=embedded|binaries|kind VERSION=1.37.1 ARGS='-k tpu'"
 	@echo "                 GATES=A=true,B=false; default: needed, those that stories need and a version has off"
 	@echo "                 KIND_IMAGE=kindest/node:v1.37.1, of kind; without it one is made: Go and root]"
@@ -78,6 +79,9 @@ demo: setup $(if $(filter binaries,$(CLUSTER)),ready-binaries)
 
 test: setup
 	$(BIN)/python -m pytest $(TESTS) -n $(JOBS) $(ARGS)
+
+vectors: setup
+	$(BIN)/python -m tests.vectors.record
 
 # Defaults are for a cluster that is started; beside one that is there pytest refuses what says how to start one.
 IS_THERE := $(findstring --cluster-kubeconfig,$(ARGS))

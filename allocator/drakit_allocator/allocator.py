@@ -56,13 +56,14 @@ class PodAllocation:
     """The unallocated claims of one pod, expanded once and then tried on any number of nodes."""
 
     def __init__(self, claims: Sequence[Mapping[str, Any]], snapshot: Snapshot, allocated: AllocatedState) -> None:
-        """Raises ``AllocationError`` for claims that no node can satisfy."""
+        """Raises ``AllocationError`` for claims that no node can satisfy, though some only where a node is tried."""
         self.snapshot = snapshot
         self.allocated = allocated
         self.claims = expand(claims, snapshot.classes, snapshot.features)
         self._asked = signature_of(self.claims)
         self._interest = interest_of(self.claims)
         self._least = least_needs(self.claims)
+        self._is_faulty = any(claim.fault is not None for claim in self.claims)
 
     def situation(self, node: Node) -> Situation:
         """The node as the search will see it. Raises ``AllocationError``."""
@@ -70,6 +71,8 @@ class PodAllocation:
 
     def glance(self, node: Node) -> Solution | Unknown | None:
         """The answer if it needs no search: too few devices, or a node like one that was searched. Raises as ``on``."""
+        if self._is_faulty:
+            return UNKNOWN
         pools = self.snapshot.slices.pools(node)
         if self._least is not None and self._lacks(self._least, pools, node):
             return self._concluded(node, pools, None)

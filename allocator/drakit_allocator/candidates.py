@@ -93,6 +93,11 @@ class Situation:
                         f"{MAX_RESULTS}, with {total} already accounted for"
                     )
                 total += smallest
+            if claim.fault is not None:
+                for request in claim.unfinished:
+                    if request.wants_all:
+                        self._everything(request)
+                raise claim.fault
         return found
 
     def _choice(self, request: Request, rivals: int) -> Candidates:
@@ -128,14 +133,13 @@ class Situation:
 
     def _everything(self, request: Request) -> Candidates:
         """The devices of mode All."""
+        mask = unusable = offset = 0
         for pool in self.pools:
             if pool.problem is not None:
                 state = "currently being updated" if pool.problem == "incomplete" else "currently invalid"
                 raise AllocationError(
                     f"{request.label}: asks for all devices, but resource pool {pool.name} is {state}"
                 )
-        mask = unusable = offset = 0
-        for pool in self.pools:
             known = pool.every(request.kind, self.allocated, self.node) or self._every(request, pool)
             mask |= known[0] << offset
             unusable |= known[1] << offset

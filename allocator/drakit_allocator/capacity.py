@@ -145,16 +145,11 @@ def _round_up_milli(requested: Quantity, minimum: Quantity, step: Quantity) -> Q
 
 
 def _violates(amount: Quantity, limit: Limit, fractional: bool) -> bool:
-    if not limit.has_policy or (limit.default is not None and _is_identical(amount, limit.default)):
+    if not limit.has_policy or (limit.default is not None and amount.is_identical(limit.default)):
         return False
     if limit.valid_range is not None:
         return _is_out_of_range(amount, limit.valid_range, fractional)
     return bool(limit.valid_values) and amount not in (limit.valid_values or ())
-
-
-def _is_identical(one: Quantity, other: Quantity) -> bool:
-    """Upstream compares the structs, so that 1024 is not 1Ki."""
-    return one == other and one.format == other.format
 
 
 def _is_out_of_range(amount: Quantity, valid: Range, fractional: bool) -> bool:

@@ -7,8 +7,8 @@ upstream's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from drakit_allocator.attributes import Attribute
@@ -63,19 +63,40 @@ class Request:
 
 @dataclass(slots=True)
 class ClaimRequests:
-    """One claim: for each request its alternatives (one, unless it is a prioritized list), and the constraints."""
+    """One claim: for each request its alternatives (one, unless it is a prioritized list), and the constraints.
+
+    ``fault`` is why it cannot be allocated on any node, to be told after what is wrong with requests before it. It ends
+    the claims; ``unfinished`` are the alternatives before it of the same request.
+    """
 
     claim: Mapping[str, Any]
     name: str
     requests: list[list[Request]]
     constraints: list[Constraint]
+    unfinished: list[Request] = field(default_factory=list)
+    fault: AllocationError | None = None
 
 
 def expand(
     claims: Sequence[Mapping[str, Any]], classes: Mapping[str, Mapping[str, Any]], features: Features
 ) -> list[ClaimRequests]:
-    """Check and expand the claims of a pod. Raises ``AllocationError``."""
-    return [_Expansion(number, claim, classes, features).expand() for number, claim in enumerate(claims)]
+    """Check and expand the claims of a pod. Raises ``AllocationError``, unless another may come first on a node."""
+    expanded: list[ClaimRequests] = []
+    for number, claim in enumerate(claims):
+        expanded.append(_Expansion(number, claim, classes, features).expand())
+        fault = expanded[-1].fault
+        if fault is not None:
+            if _is_first(expanded):
+                raise fault
+            break
+    return expanded
+
+
+def _is_first(expanded: Sequence[ClaimRequests]) -> bool:
+    """Whether no request before the fault at the end can be fatal itself: upstream counts devices as it goes."""
+    requests = [one for claim in expanded for alternatives in claim.requests for one in alternatives]
+    requests += expanded[-1].unfinished
+    return not any(one.wants_all for one in requests) and sum(one.count for one in requests) <= MAX_RESULTS
 
 
 class _Expansion:
@@ -92,25 +113,38 @@ class _Expansion:
 
     def expand(self) -> ClaimRequests:
         devices = self.claim["spec"].get("devices") or {}
-        requests = [self._alternatives(request) for request in devices.get("requests") or ()]
-        constraints = [
-            Constraint(constraint, f"claim {self.name}, constraint #{number}", self.features)
-            for number, constraint in enumerate(devices.get("constraints") or ())
-        ]
-        for request in (request for alternatives in requests for request in alternatives):
+        expanded = ClaimRequests(self.claim, self.name, [], [])
+        try:
+            for request in devices.get("requests") or ():
+                expanded.unfinished = []
+                for alternative in self._alternatives(request):
+                    expanded.unfinished.append(alternative)
+                expanded.requests.append(expanded.unfinished)
+            expanded.unfinished = []
+            for number, constraint in enumerate(devices.get("constraints") or ()):
+                label = f"claim {self.name}, constraint #{number}"
+                expanded.constraints.append(Constraint(constraint, label, self.features))
+        except AllocationError as error:
+            expanded.fault = error.with_traceback(None)
+        else:
+            self._connect(expanded)
+        return expanded
+
+    def _connect(self, expanded: ClaimRequests) -> None:
+        """Tell each request which constraints it is subject to."""
+        for request in (request for alternatives in expanded.requests for request in alternatives):
             names = (request.name,) if request.parent is None else (request.parent, request.result_name)
             request.constraints = tuple(
                 (number, self._attribute(constraint, request))
-                for number, constraint in enumerate(constraints)
+                for number, constraint in enumerate(expanded.constraints)
                 if constraint.covers(names)
             )
-        return ClaimRequests(self.claim, self.name, requests, constraints)
 
     def _attribute(self, constraint: Constraint, request: Request) -> Attribute:
         expression = request.derived.get(constraint.attribute)
         return Attribute(constraint.attribute, expression, constraint.uses_sets)
 
-    def _alternatives(self, request: Mapping[str, Any]) -> list[Request]:
+    def _alternatives(self, request: Mapping[str, Any]) -> Iterator[Request]:
         name, subrequests, exactly = request["name"], request.get("firstAvailable") or (), request.get("exactly")
         if subrequests and not self.features.prioritized_list:
             raise self._error(name, "has subrequests, but the DRAPrioritizedList feature is disabled")
@@ -119,11 +153,12 @@ class _Expansion:
                 if one.get("capacity") is not None:
                     why = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
                     raise self._error(one.get("name", name), why, kind)
-        if subrequests:
-            return [self._request(subrequest, subrequest["name"], name) for subrequest in subrequests]
-        if exactly is None:
-            raise self._error(name, "neither exactly nor firstAvailable is set (unsupported request type?)")
-        return [self._request(exactly, name, None)]
+        for subrequest in subrequests:
+            yield self._request(subrequest, subrequest["name"], name)
+        if not subrequests:
+            if exactly is None:
+                raise self._error(name, "neither exactly nor firstAvailable is set (unsupported request type?)")
+            yield self._request(exactly, name, None)
 
     def _request(self, spec: Mapping[str, Any], name: str, parent: str | None) -> Request:
         derived = {one["name"]: one["expression"] for one in spec.get("derivedAttributes") or ()}
@@ -160,7 +195,7 @@ class _Expansion:
         expressions = expressions_of(spec.get("selectors"))
         if None in expressions:
             number = expressions.index(None)
-            raise self._error(name, f"selector #{number}: CEL expression empty (unsupported selector type?)")
+            raise self._error(f"{name}, selector #{number}", "CEL expression empty (unsupported selector type?)")
         if spec.get("adminAccess") is not None and parent is None and not self.features.admin_access:
             raise self._error(name, "admin access is requested, but the feature is disabled")
         device_class = self._class(spec.get("deviceClassName") or "", name)

@@ -77,6 +77,10 @@ class Quantity:
     def __str__(self) -> str:
         return self._text if self._text is not None else _canonical(self.nanos, self.format)
 
+    def is_identical(self, other: Quantity) -> bool:
+        """Whether Go takes the structs for equal: ``1Ki`` is not ``1024``, and ``4`` that was computed not ``4``."""
+        return (self.nanos, self.format, self._text) == (other.nanos, other.format, other._text)
+
     def __add__(self, other: Quantity) -> Quantity:
         return Quantity(self.nanos + other.nanos, self.format if self.nanos else other.format)
 

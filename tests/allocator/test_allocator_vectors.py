@@ -1,4 +1,8 @@
-"""Answers of Kubernetes' own allocator (1.37.1) to 3,053 problems: ours are the same, result by result."""
+"""Answers of Kubernetes' own allocator (1.37.1) to 3,747 problems: ours are the same, result by result.
+
+``random`` and ``quirks`` are made up, ``upstream-table`` are the tables of upstream's own tests for each variant, and
+``found`` are small problems on which a comparison of the two once differed. How to record: tests/vectors/record.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from drakit_allocator.problems import answer
 
 _VECTORS = Path(__file__).parent.parent / "vectors" / "allocator"
 _CHUNK = 150
-_COUNTS = {"random": 3000, "quirks": 53}
+_COUNTS = {"random": 3000, "quirks": 53, "upstream-table": 667, "found": 27}
 
 
 @functools.cache
@@ -56,13 +60,13 @@ def test_all_recorded_problems_are_asked() -> None:
     assert {name: len(_problems(name)) for name in _COUNTS} == _COUNTS
 
 
-def test_refusals_use_the_words_of_upstream() -> None:
-    """All texts but those from CEL, which depend on cel-go's parser."""
+@pytest.mark.parametrize("name", _COUNTS)
+def test_refusals_use_the_words_of_upstream(name: str) -> None:
     differing = []
-    for line in _problems("random"):
+    for line in _problems(name):
         problem = msgspec.json.decode(line)
         recorded = problem["answer"].get("error", "")
-        if recorded and "CEL" not in recorded and answer(problem).get("error") != recorded:
+        # Upstream dies of a constant map whose keys cannot be hashed.
+        if recorded and "PANIC" not in recorded and answer(problem).get("error") != recorded:
             differing.append(problem["name"])
-    # A broken claim and an incomplete pool: our claims are checked once, before any node is looked at.
-    assert differing == ["r1-01488"]
+    assert not differing

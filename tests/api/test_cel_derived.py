@@ -1,4 +1,4 @@
-"""Derived attributes against what Kubernetes 1.37.1 itself answered; how it was asked: tests/vectors/record/cel."""
+"""Derived attributes against what Kubernetes 1.37.1 itself answered; how it was asked: tests/vectors/record."""
 
 from __future__ import annotations
 

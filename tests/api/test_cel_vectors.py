@@ -3,7 +3,8 @@
 ``admission``: expressions that a kube-apiserver was asked to store, with its complaint. ``devices``: expressions and
 devices of allocation problems, evaluated by upstream's ``cel`` package. ``language``: expressions about each part of
 the language, evaluated on one device. ``unknown``: new expressions about attributes, whose type is unknown unless
-DRAListTypeAttributes is enabled. How the last three are recorded: tests/vectors/record/cel. ``differences.json``
+DRAListTypeAttributes is enabled. ``random``: what ``random_expressions`` made up about random devices, and comparisons
+of all kinds of values. How the last four are recorded: tests/vectors/record. ``differences.json``
 names the expressions whose answers still differ, and why; an entry that no longer differs fails.
 """
 
@@ -96,6 +97,20 @@ def test_devices() -> None:
     for row in rows("devices"):
         recorded = {key: value for key, value in row["answer"].items() if key not in ("cost", "maxCost")}
         assert answer(row["expression"], row["driver"], row["device"]) == recorded, row["expression"]
+
+
+def _verdict(answered: dict[str, Any]) -> Any:
+    return answered.get("result", "refused" if "compileError" in answered else "failed")
+
+
+def test_random_expressions() -> None:
+    """In what they say; in the words of errors about one in fifty still differs."""
+    differing = [
+        row["expression"]
+        for row in rows("random")
+        if _verdict(answer(row["expression"], row["driver"], row["device"])) != _verdict(row["answer"])
+    ]
+    assert not differing
 
 
 @pytest.mark.parametrize("row", rows("language"), ids=lambda row: row["expression"][:80])

@@ -12,6 +12,7 @@ from typing import Any
 
 from drakit_api.quantity import Quantity
 
+from .keys import map_keys
 from .library.formats import Format
 from .library.network import Cidr, Ip
 from .library.urls import Url
@@ -74,7 +75,7 @@ def _walk(value: Any) -> int:
     if kind in LISTS:
         return sum(map(_walk, value))
     if kind in MAPS:
-        return sum(_walk(key) + _walk(item) for key, item in value.items())
+        return sum(map(_walk, map_keys(value))) + sum(map(_walk, value.values()))
     return 1
 
 
@@ -120,13 +121,20 @@ def _allocated(factor: float, amount: int) -> int:
     return int(amount * factor) + 1 + LIST_BASE
 
 
-def _compared(keys: list[Any]) -> int:
+def _compared(keys: Any) -> int | None:
+    if type(keys) not in LISTS:
+        return None
     texts = bool(keys) and type(keys[0]) in (str, bytes)
     return _allocated(2 + TRAVERSAL if texts else 2, len(keys) ** 2)
 
 
 def _sets(factor: int) -> Rule:
-    return lambda arguments, _: 1 + len(arguments[0]) * len(arguments[1]) * factor
+    return lambda arguments, _: 1 + size(arguments[0]) * size(arguments[1]) * factor
+
+
+def _flatten(arguments: list[Any], _: Any) -> int | None:
+    depth = arguments[1] if len(arguments) > 1 else 1
+    return _allocated(depth, size(arguments[0])) if type(depth) is int else None
 
 
 def _of_kind(kind: type, rule: Rule) -> Rule:
@@ -161,7 +169,7 @@ _RULES: dict[str, Rule] = {
     "bytes": _of_kind(str, _traversal(TRAVERSAL)),
     "string": _of_kind(bytes, _traversal(TRAVERSAL)),
     "@in": lambda arguments, _: size(arguments[1]) if type(arguments[1]) in LISTS else None,
-    "flatten": lambda arguments, _: _allocated(arguments[1] if len(arguments) > 1 else 1, size(arguments[0])),
+    "flatten": _flatten,
     "distinct": lambda arguments, _: _compared(arguments[0]),
     "sort": lambda arguments, _: _compared(arguments[0]),
     "@sortByAssociatedKeys": lambda arguments, _: _compared(arguments[1]),

@@ -8,9 +8,9 @@ from typing import Any
 
 from .comprehensions import Closure
 from .declarations import Implementation, Overload, classes
-from .syntax import Call
+from .syntax import Call, Ident, Literal, Node, Select
 from .types import Type
-from .values import no_such_overload
+from .values import LISTS, NUMBERS, Duration, Timestamp, Uint, no_such_overload
 
 
 def call(implementation: Implementation, operands: list[Closure]) -> Closure:
@@ -34,7 +34,7 @@ def dispatcher(node: Call) -> Implementation:
     """A function of the operands' values that runs the right variant, or fails as cel-go does."""
     overloads = node.overloads
     direct = _PLAIN_ORDER.get(node.function)
-    if direct is not None and node.arguments[0].type == node.arguments[1].type and _is_ordered(node.arguments[0].type):
+    if direct is not None and _is_ordered(*node.arguments):
         return direct
     implementations = {overload.implementation for overload in overloads}
     if len(implementations) == 1 and (overloads[0].checks_arguments or _settled(node, overloads)):
@@ -53,15 +53,40 @@ _PLAIN_ORDER: dict[str, Implementation] = {
 }
 
 
-def _is_ordered(t: Type) -> bool:
-    return t.kind in ("bool", "bytes", "duration", "int", "string", "timestamp", "uint")
+def _is_ordered(left: Node, right: Node) -> bool:
+    kinds = ("bool", "bytes", "duration", "int", "string", "timestamp", "uint")
+    return left.type == right.type and left.type.kind in kinds and _is_certain(left) and _is_certain(right)
 
 
 def _settled(node: Call, overloads: list[Overload]) -> bool:
     """Whether the types at compile time already guarantee that the variant fits."""
     return len(overloads) == 1 and all(
-        _covers(wanted, operand.type) for wanted, operand in zip(overloads[0].parameters, node.operands, strict=True)
+        classes(wanted) is None or (_covers(wanted, operand.type) and _is_certain(operand))
+        for wanted, operand in zip(overloads[0].parameters, node.operands, strict=True)
     )
+
+
+def _is_certain(node: Node) -> bool:
+    """Whether the value is of the node's type for sure. Where something is of unknown type, the checker guesses.
+
+    It takes an element of a list of unknown type for whatever the call around it needs.
+    """
+    match node:
+        case Literal():
+            return True
+        case Ident():
+            return node.name == "device"
+        case Select():
+            return _is_certain(node.operand)
+        case Call(function="_[_]"):
+            return _is_certain(node.arguments[0])
+        case Call():
+            return not any(_is_generic(overload.result) for overload in node.overloads)
+    return False
+
+
+def _is_generic(t: Type) -> bool:
+    return t.kind == "parameter" or any(map(_is_generic, t.parameters))
 
 
 def _covers(wanted: Type, found: Type) -> bool:
@@ -77,10 +102,22 @@ def _looks_inside(t: Type) -> bool:
     return t.kind in ("list", "map") and any(classes(p) is not None for p in t.parameters)
 
 
+# Upstream names an operator that the left value's type does not have at all. These it asks about any operator.
+_ASKED = frozenset({str, Timestamp, Duration})
+_TAKES: dict[str, frozenset[type]] = {
+    "_+_": _ASKED | NUMBERS | {bytes, *LISTS},
+    "_-_": _ASKED | NUMBERS,
+    "_*_": _ASKED | NUMBERS,
+    "_/_": _ASKED | NUMBERS,
+    "_%_": _ASKED | {int, Uint},
+}
+
+
 def _failure(overload: Overload, arguments: tuple[Any, ...]) -> Exception:
     match overload.style:
         case "plain":
-            return no_such_overload()
+            takes = _TAKES.get(overload.function)
+            return no_such_overload("" if takes is None or type(arguments[0]) in takes else overload.function)
         case "name":
             return no_such_overload(overload.function)
     return no_such_overload(overload.function, *arguments)

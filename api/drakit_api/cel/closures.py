@@ -14,7 +14,8 @@ from . import comprehensions, device, evaluation
 from .calls import call, call_with_constant, dispatcher
 from .comprehensions import Closure
 from .declarations import Implementation
-from .errors import CelProgramError, CelRuntimeError
+from .errors import CelProgramError, CelRuntimeError, Panic
+from .keys import members
 from .library import operators, regex
 from .syntax import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
 from .types import DEVICE
@@ -120,7 +121,7 @@ class Compiler:
 
     def _call(self, node: Call) -> Closure:
         operands = [self.compile(operand) for operand in node.operands]
-        if node.function in ("find", "findAll"):
+        if node.function in ("find", "findAll") and is_constant(node.arguments[0]):
             self._check_pattern(operands[1])
         match node.function:
             case "orValue" if (found := self._optional_entry(node.target)) is not None:
@@ -134,9 +135,11 @@ class Compiler:
             case "_?_:_":
                 return evaluation.conditional(*operands)
             case "_==_" | "_!=_" | "@in":
-                special = self._against_constant(node.function, operands)
-                if special is not None:
-                    return special
+                special = self._membership if node.function == "@in" else self._against_constant
+                if (specialized := special(node, operands)) is not None:
+                    return specialized
+            case "_[_]" | "_[?_]":
+                self._check_key(node.arguments[1], operands[1])
         implementation = dispatcher(node)
         known = [self._known.get(operand, UNKNOWN) for operand in operands]
         if all(value is not UNKNOWN for value in known):
@@ -152,23 +155,39 @@ class Compiler:
             except CelRuntimeError as error:
                 raise CelProgramError(error) from None
 
+    def _check_key(self, node: Node, key: Closure) -> None:
+        if is_constant(node) or (isinstance(node, Ident) and key in self._known):
+            try:
+                operators.check_key(self._known[key])
+            except CelRuntimeError as error:
+                raise CelProgramError(error) from None
+
     def _folded(self, node: Call, implementation: Implementation, known: list[Any]) -> Closure:
-        """The result of a call with constants. Conversions that fail are refused here, as upstream's optimizer does."""
+        """The result of a call with constants. Only where upstream's optimizer tries it too is failing fatal."""
         try:
             return self._constant(implementation(*known))
         except CelRuntimeError as error:
-            if node.target is None and node.function in CONVERSIONS:
+            if is_constant(node):
                 raise CelProgramError(error) from None
-            return evaluation.failing(str(error))
+            return evaluation.failing(error)
+        except Panic as panic:
+            return evaluation.failing(panic)
 
-    def _against_constant(self, function: str, operands: list[Closure]) -> Closure | None:
+    def _against_constant(self, node: Call, operands: list[Closure]) -> Closure | None:
         left, right = operands
         value = self._known.get(right, UNKNOWN)
-        if function == "@in":
-            return evaluation.among(left, value) if isinstance(value, list) and left not in self._known else None
         if type(value) not in (str, int, bool) or left in self._known:
             return None
-        return evaluation.equals(left, value) if function == "_==_" else evaluation.differs(left, value)
+        return evaluation.equals(left, value) if node.function == "_==_" else evaluation.differs(left, value)
+
+    def _membership(self, node: Call, operands: list[Closure]) -> Closure | None:
+        """``x in [constants]``, for which upstream does not look at ``x`` if there are none."""
+        if not isinstance(node.arguments[1], ListLiteral) or not is_constant(node.arguments[1]):
+            return None
+        keys = members(self._known[operands[1]])
+        if keys is None:
+            return None
+        return evaluation.among(operands[0], keys) if keys else self._constant(False)
 
     def _list(self, node: ListLiteral) -> Closure:
         elements = [self.compile(element) for element in node.elements]
@@ -185,7 +204,11 @@ class Compiler:
             try:
                 return self._constant(evaluation.build_map(entries, []))
             except CelRuntimeError as error:
-                return evaluation.failing(str(error))
+                return evaluation.failing(error)
+            except Panic as panic:
+                if is_constant(node):  # upstream dies of it: it does not expect that when it compiles
+                    raise CelProgramError(panic) from None
+                return evaluation.failing(panic)
         return lambda frame: evaluation.build_map(entries, frame)
 
     def _declare(self, names: list[str]) -> tuple[list[int], dict[str, int]]:
@@ -213,3 +236,15 @@ class Compiler:
 
     def _build(self, macro: str, source: Closure, slots: list[int], body: list[Closure]) -> Closure:
         return comprehensions.build(macro, source, slots, body)
+
+
+def is_constant(node: Node) -> bool:
+    """Whether upstream takes this for a constant (``interpreter/decorators.go`` ``decOptimize``). We fold more."""
+    match node:
+        case Call():
+            return node.function in CONVERSIONS and node.target is None and all(map(is_constant, node.arguments))
+        case ListLiteral():
+            return not node.optional and all(map(is_constant, node.elements))
+        case MapLiteral():
+            return all(is_constant(e.key) and is_constant(e.value) and not e.optional for e in node.entries)
+    return isinstance(node, Literal)

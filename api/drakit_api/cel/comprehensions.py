@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .errors import CelRuntimeError
-from .values import LISTS, MAPS, go_type, map_key, map_keys, no_such_overload
+from .keys import map_key, map_keys
+from .values import LISTS, MAPS, go_type, no_such_overload
 
 Closure = Callable[[list[Any]], Any]
 
@@ -154,7 +155,7 @@ def _transform_map(walk: Walk, source: Closure, slots: list[int], condition: Clo
                 raise no_such_overload()
             for key, value in added.items():
                 if key in result:
-                    raise CelRuntimeError(f"insert failed: key {next(iter(map_keys([key])))} already exists")
+                    raise CelRuntimeError(f"insert failed: key {next(map_keys([key]))} already exists")
                 result[key] = value
         return result
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from drakit_api.quantity import Quantity
 
-from . import types, values
+from . import keys, types, values
 from .types import Type
 
 Implementation = Callable[..., Any]
@@ -102,10 +102,10 @@ _NAMED: dict[str, type] = {
 }
 
 
-def register(cls: type, name: str, *, strict: bool = False) -> None:
+def register(cls: type, name: str, *, strict: bool = False, hashing: values.Hashing = "value") -> None:
     """Make a library's value class known to overload resolution and to error messages."""
     _NAMED[name] = cls
-    values.register(cls, name, strict=strict)
+    values.register(cls, name, strict=strict, hashing=hashing)
 
 
 def classes(t: Type) -> tuple[type, ...] | None:
@@ -127,5 +127,5 @@ def _fits(value: Any, t: Type) -> bool:
         return _fits(value[0], t.parameters[0])
     if t.kind == "map" and value:
         key, item = next(iter(value.items()))
-        return _fits(next(values.map_keys([key])), t.parameters[0]) and _fits(item, t.parameters[1])
+        return _fits(next(keys.map_keys([key])), t.parameters[0]) and _fits(item, t.parameters[1])
     return True

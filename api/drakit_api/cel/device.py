@@ -8,7 +8,7 @@ from typing import Any, Final
 from drakit_api.quantity import Quantity, QuantityError
 
 from .library import semver
-from .values import Domains, Semver
+from .values import Domains, Named, Semver
 
 # Where the fields of ``device`` lie in a frame; device as a whole, the cost so far and local variables follow.
 FIELDS: Final = ("driver", "allowMultipleAllocations", "attributes", "capacity")
@@ -68,15 +68,15 @@ def view_of_values(
     for name, quantity in capacity:
         _put(capacities, name, driver, quantity)
     fields = [driver, is_shareable, domains, capacities]
-    return DeviceView([*fields, dict(zip(FIELDS, fields, strict=True))], problem)
+    return DeviceView([*fields, Named(zip(FIELDS, fields, strict=True))], problem)
 
 
 def _put(domains: Domains, name: str, driver: str, value: Any) -> None:
     domain, slash, identifier = name.partition("/")
     if slash:
-        domains.setdefault(domain, {}).setdefault(identifier, value)
+        domains.setdefault(domain, Named()).setdefault(identifier, value)
     else:
-        domains.setdefault(driver, {})[name] = value
+        domains.setdefault(driver, Named())[name] = value
 
 
 def attribute_value(attribute: Mapping[str, Any]) -> Any:

@@ -19,7 +19,7 @@ class CelCompileError(CelError):
 class CelProgramError(CelCompileError):
     """The expression is well-typed but cannot be planned, which kube-apiserver calls an internal error."""
 
-    def __init__(self, cause: CelRuntimeError) -> None:
+    def __init__(self, cause: Exception) -> None:
         super().__init__(f"program instantiation failed: {cause}")
 
 
@@ -29,6 +29,13 @@ class CelRuntimeError(CelError):
 
 class CostExceeded(Exception):
     """The evaluation cost more than the limit. Not a ``CelRuntimeError``, which ``||`` would absorb."""
+
+
+class Panic(Exception):
+    """Upstream's code panicked, in the words of Go. Not a ``CelRuntimeError``, as nothing in the expression absorbs it.
+
+    It is recovered at the end of the evaluation (cel-go ``cel/program.go``).
+    """
 
 
 class Problem(NamedTuple):

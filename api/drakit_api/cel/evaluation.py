@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from . import comprehensions
 from .comprehensions import Closure
-from .errors import CelRuntimeError
+from .equality import equal, is_equal
+from .errors import CelRuntimeError, Panic
+from .keys import map_key
 from .library import operators
-from .values import MAPS, NONE, Optional, equal, map_key, no_such_overload, type_name
+from .values import MAPS, NONE, Optional, no_such_overload
 
 
 def constant(value: Any) -> Closure:
@@ -70,11 +72,12 @@ def attribute_or(slot: int, domain: str, name: str, other: Closure) -> Closure:
     return read
 
 
-def failing(message: str) -> Closure:
+def failing(error: Exception) -> Closure:
     """An expression that always fails."""
+    kind, message = type(error), str(error)
 
     def fail(frame: list[Any]) -> NoReturn:
-        raise CelRuntimeError(message)
+        raise kind(message)
 
     return fail
 
@@ -96,22 +99,17 @@ def differs(operand: Closure, constant: Any) -> Closure:
 
     def compare(frame: list[Any]) -> Any:
         value = operand(frame)
-        return value != constant if type(value) is kind else not equal(value, constant)
+        return value != constant if type(value) is kind else not is_equal(value, constant)
 
     return compare
 
 
-def among(operand: Closure, constants: list[Any]) -> Closure:
-    """``operand in [constants]``."""
-    kinds = {type(value) for value in constants}
-    if kinds not in ({str}, {int}):
-        return lambda frame: operators.contains(operand(frame), constants)
-    (kind,) = kinds
-    members = frozenset(constants)
+def among(operand: Closure, keys: frozenset[Any]) -> Closure:
+    """``operand in [constants]`` as a lookup in a Go map, so that what Go cannot hash is an error."""
 
     def test(frame: list[Any]) -> Any:
         value = operand(frame)
-        return value in members if type(value) is kind else operators.contains(value, constants)
+        return (value if type(value) is str else map_key(value)) in keys
 
     return test
 
@@ -182,17 +180,18 @@ def bound(slot: int, value: Closure, body: Closure) -> Closure:
     def run(frame: list[Any]) -> Any:
         try:
             frame[slot] = value(frame)
-        except CelRuntimeError as error:
-            frame[slot] = _Failed(str(error))
+        except (CelRuntimeError, Panic) as error:
+            frame[slot] = _Failed(type(error), str(error))
         return body(frame)
 
     return run
 
 
-class _Failed(str):
+class _Failed(NamedTuple):
     """The error of a bound variable; it is raised where the variable is used, as upstream evaluates it only there."""
 
-    __slots__ = ()
+    kind: type[Exception]
+    message: str
 
 
 def bound_variable(slot: int) -> Closure:
@@ -201,7 +200,7 @@ def bound_variable(slot: int) -> Closure:
     def variable(frame: list[Any]) -> Any:
         value = frame[slot]
         if type(value) is _Failed:
-            raise CelRuntimeError(value)
+            raise value.kind(value.message)
         return value
 
     return variable
@@ -238,8 +237,5 @@ def build_map(entries: list[tuple[Closure, Closure, bool]], frame: list[Any]) ->
             if content is NONE:
                 continue
             content = content.value
-        try:
-            result[map_key(built)] = content
-        except TypeError:
-            raise CelRuntimeError(f"unsupported key type: {type_name(built)}") from None
+        result[map_key(built)] = content
     return result

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .device import DeviceView
-from .errors import CelRuntimeError, CostExceeded
+from .errors import CelRuntimeError, CostExceeded, Panic
 
 if TYPE_CHECKING:
     from .footprint import Footprint
@@ -40,3 +40,5 @@ class Expression:
             return self._run(device.frame + self._scratch if self._scratch else device.frame)
         except CostExceeded:
             raise CelRuntimeError("operation cancelled: actual cost limit exceeded") from None
+        except Panic as panic:
+            raise CelRuntimeError(f"internal error: runtime error: {panic}") from None

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from . import comprehensions, device, evaluation, metering
-from .calls import call, dispatcher
-from .closures import CONVERSIONS, UNKNOWN, Compiler
+from .calls import dispatcher
+from .closures import UNKNOWN, Compiler, is_constant
 from .comprehensions import Closure
 from .library import operators
 from .sizes import LIST_BASE, MAP_BASE
@@ -59,15 +59,16 @@ class _MeteredCompiler(Compiler):
             return (comprehensions.conjunction if function == "_&&_" else comprehensions.disjunction)(operands)
         if function in ("_[_]", "_[?_]"):
             container, key = self._path(node.arguments[0]), self._unpriced(node.arguments[1])
+            self._check_key(node.arguments[1], key)
             step = operators.index if function == "_[_]" else operators.find
             compiled: Closure = lambda frame: step(container(frame), key(frame))  # noqa: E731
             return metering.priced(compiled, 1) if function == "_[_]" else metering.priced_if_found(compiled)
         operands = [self.compile(operand) for operand in node.operands]
         known = [self._known.get(operand, UNKNOWN) for operand in operands]
         implementation = dispatcher(node)
-        if function == "@in" and isinstance(known[1], list):
-            return call(implementation, operands)  # upstream makes it a lookup in a set, which is free
-        if function in CONVERSIONS and node.target is None and UNKNOWN not in known:
+        if function == "@in" and (membership := self._membership(node, operands)) is not None:
+            return membership  # which is free
+        if is_constant(node):
             return self._folded(node, implementation, known)
         return metering.call(function, implementation, operands)
 

@@ -86,4 +86,4 @@ def _native(value: object) -> str:
     kind = type(value)
     if kind in LISTS or kind in MAPS:
         return type_name(value)
-    return _NATIVE.get(kind) or f"'{type_name(value).rpartition('.')[2]}'"
+    return _NATIVE.get(kind) or f"'{type_name(value).rpartition('.')[2].removeprefix('Named')}'"

@@ -1,15 +1,14 @@
-"""How CEL values look in Python, and what is the same for all of them: kinds, equality, order.
+"""How CEL values look in Python: their kinds and what these are called.
 
-bool, str, bytes, float, None, list and dict stand for themselves, int for CEL's int; everything else has a class here.
-Two of Python's habits must not leak: ``True == 1`` (CEL: never equal) and ``True`` and ``1`` as the same dict key.
+bool, str, bytes, float, None and list stand for themselves, int for CEL's int and dict, with keys from ``keys``, for
+its map; everything else has a class here. Python's ``True == 1`` must not leak: ``equality`` compares.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from drakit_api.quantity import Quantity
 from drakit_api.semver import Version
@@ -82,19 +81,19 @@ class TypeValue:
     name: str
 
 
-class Boolean:
-    """Stands for a bool as a map key, since ``True`` and ``1`` are one key in Python."""
+class Concatenated(list[Any]):
+    """The sum of two lists that have elements. Upstream's is of a type of its own, which compares differently."""
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: bool) -> None:
-        self.value = value
+    __slots__ = ()
 
 
-_KEYS = {True: Boolean(True), False: Boolean(False)}
+class Named(dict[str, Any]):
+    """A map that only strings can be keys of, where a key of another type is just not found."""
+
+    __slots__ = ()
 
 
-class Domains(dict[str, dict[str, Any]]):
+class Domains(Named):
     """``device.attributes`` and ``device.capacity``: asking for an unknown domain gives an empty map.
 
     ``in`` and iteration tell only the domains that exist, as upstream's wrapped map does
@@ -102,14 +101,14 @@ class Domains(dict[str, dict[str, Any]]):
     """
 
     __slots__ = ()
-    _EMPTY: Final[dict[str, Any]] = {}
 
-    def __missing__(self, domain: str) -> dict[str, Any]:
-        return self._EMPTY
+    def __missing__(self, domain: str) -> Named:
+        return EMPTY
 
 
-LISTS: Final = (list,)
-MAPS: Final = (dict, Domains)
+EMPTY: Final = Named()
+LISTS: Final = (list, Concatenated)
+MAPS: Final = (dict, Named, Domains)
 NUMBERS: Final = frozenset({int, float, Uint})
 _GO_TYPES = {
     bool: "types.Bool",
@@ -123,6 +122,9 @@ _GO_TYPES = {
     Duration: "types.Duration",
     Optional: "*types.Optional",
     TypeValue: "*types.Type",
+    list: "*types.baseList",
+    Concatenated: "*types.concatList",
+    dict: "*types.baseMap",
     Quantity: "cel.Quantity",
     Semver: "cel.Semver",
 }
@@ -135,7 +137,9 @@ _NAMES: dict[type, str] = {
     bytes: "bytes",
     type(None): "null_type",
     list: "list",
+    Concatenated: "list",
     dict: "map",
+    Named: "map",
     Domains: "map",
     Timestamp: "google.protobuf.Timestamp",
     Duration: "google.protobuf.Duration",
@@ -145,14 +149,23 @@ _NAMES: dict[type, str] = {
     Semver: "kubernetes.Semver",
 }
 # Comparing one of these with another type is an error; everywhere else in CEL it is just false.
-_STRICT: set[type] = {Quantity, Semver}
+STRICT: Final[set[type]] = {Quantity, Semver}
+# How Go hashes a value that is used as a key of a map, if not by what it is.
+Hashing = Literal["value", "address", "never"]
+HASHING: Final[dict[type, Hashing]] = {
+    bytes: "never",
+    Semver: "never",
+    **dict.fromkeys((*LISTS, *MAPS, Optional, Quantity), "address"),
+}
 
 
-def register(cls: type, name: str, *, strict: bool = False) -> None:
+def register(cls: type, name: str, *, strict: bool = False, hashing: Hashing = "value") -> None:
     """Make a library's value class known under its CEL type name."""
     _NAMES[cls] = name
+    _GO_TYPES[cls] = f"cel.{name.rpartition('.')[2].removeprefix('Named')}"
+    HASHING[cls] = hashing
     if strict:
-        _STRICT.add(cls)
+        STRICT.add(cls)
 
 
 def type_name(value: Any) -> str:
@@ -165,44 +178,13 @@ def go_type(value: Any) -> str:
     return _GO_TYPES.get(type(value), type_name(value))
 
 
+def same_kind(left: float, right: float) -> tuple[float, float]:
+    """Two numbers as upstream compares them: next to a double, an int stands for its nearest double."""
+    return (float(left), float(right)) if float in (type(left), type(right)) else (left, right)
+
+
 def no_such_overload(function: str = "", *arguments: Any) -> CelRuntimeError:
     """The error for arguments that no variant of a function takes."""
     if not function or not arguments:
         return CelRuntimeError(f"no such overload: {function}" if function else "no such overload")
     return CelRuntimeError(f"no such overload: {function}({', '.join(map(type_name, arguments))})")
-
-
-def map_key(key: Any) -> Any:
-    """A CEL key as a dict key."""
-    return _KEYS[key] if type(key) is bool else key
-
-
-def map_keys(value: Iterable[Any]) -> Iterator[Any]:
-    """The CEL keys of a map."""
-    return (key.value if type(key) is Boolean else key for key in value)
-
-
-def equal(left: Any, right: Any) -> bool:
-    """``==``: numbers by value across types, everything else only within its type."""
-    kind, other = type(left), type(right)
-    if kind in NUMBERS:
-        return other in NUMBERS and bool(left == right)
-    if kind in MAPS:
-        return other in MAPS and _equal_maps(left, right)
-    if kind is not other:
-        if kind in _STRICT:
-            raise no_such_overload()
-        return False
-    if kind is list:
-        return len(left) == len(right) and all(map(equal, left, right))
-    if kind is Optional:
-        if left is NONE or right is NONE:
-            return left is right
-        return equal(left.value, right.value)
-    return bool(left == right)
-
-
-def _equal_maps(left: Mapping[Any, Any], right: Mapping[Any, Any]) -> bool:
-    if len(left) != len(right):
-        return False
-    return all(key in right and equal(value, right[key]) for key, value in left.items())

@@ -6,10 +6,11 @@ import functools
 from typing import Any
 
 from drakit_api.cel.declarations import overload
+from drakit_api.cel.equality import is_equal
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import operators
-from drakit_api.cel.library.lists import COMPARABLE
-from drakit_api.cel.values import LISTS, NONE, Optional, equal, no_such_overload
+from drakit_api.cel.library.lists import COMPARABLE, order_of
+from drakit_api.cel.values import LISTS, NONE, Optional, no_such_overload, type_name
 
 _MAX_RANGE = 10_000_000
 
@@ -36,6 +37,12 @@ def _flatten(elements: list[Any], depth: int = 1) -> list[Any]:
     return result
 
 
+def _flattened(elements: Any, depth: Any = 1) -> list[Any]:
+    if type(elements) not in LISTS or type(depth) is not int:
+        raise CelRuntimeError(f"no such overload: {type_name(elements)}.flatten()")
+    return _flatten(elements, depth)
+
+
 def _sort(elements: list[Any]) -> list[Any]:
     return sort_by(elements, elements)
 
@@ -46,11 +53,10 @@ def sort_by(elements: list[Any], keys: list[Any]) -> list[Any]:
         return elements
     if any(type(key) is not type(keys[0]) for key in keys):
         raise CelRuntimeError("list elements must have the same type")
-    order = functools.cmp_to_key(operators.compare)
-    try:
-        return [elements[index] for index in sorted(range(len(keys)), key=lambda index: order(keys[index]))]
-    except CelRuntimeError:
-        raise CelRuntimeError("list elements must be comparable") from None
+    if not operators.is_ordered(keys[0]):
+        raise CelRuntimeError("list elements must be comparable")
+    order = functools.cmp_to_key(order_of)
+    return [elements[index] for index in sorted(range(len(keys)), key=lambda index: order(keys[index]))]
 
 
 def _range(size: int) -> list[int]:
@@ -64,7 +70,7 @@ def _range(size: int) -> list[int]:
 def _distinct(elements: list[Any]) -> list[Any]:
     result: list[Any] = []
     for element in elements:
-        if not any(equal(element, known) for known in result):
+        if not any(is_equal(element, known) for known in result):
             result.append(element)
     return result
 
@@ -78,8 +84,8 @@ def _unwrap(elements: list[Any]) -> list[Any]:
 
 FUNCTIONS = [
     overload("list<A>.slice(int, int) -> list<A>", _slice),
-    overload("list<list<A>>.flatten() -> list<A>", _flatten),
-    overload("list<dyn>.flatten(int) -> list<dyn>", _flatten),
+    overload("list<list<A>>.flatten() -> list<A>", _flattened, checks_arguments=True),
+    overload("list<dyn>.flatten(int) -> list<dyn>", _flattened, checks_arguments=True),
     *(overload(f"list<{kind}>.sort() -> list<{kind}>", _sort) for kind in COMPARABLE),
     *(overload(f"list<A>.@sortByAssociatedKeys(list<{kind}>) -> list<A>", sort_by) for kind in COMPARABLE),
     overload("lists::range(int) -> list<int>", _range),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from drakit_api.cel.declarations import Overload, overload
+from drakit_api.cel.equality import is_equal
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.values import LISTS, Duration, Uint, equal
+from drakit_api.cel.values import LISTS, Duration, Uint, no_such_overload
 
 from . import operators
 
@@ -23,18 +25,30 @@ _ADD: dict[str, Callable[[Any, Any], Any]] = {
 
 
 def _is_sorted(elements: list[Any]) -> bool:
-    return all(operators.compare(previous, element) <= 0 for previous, element in itertools.pairwise(elements))
+    return not any(order_of(previous, element) > 0 for previous, element in itertools.pairwise(_ordered(elements)))
+
+
+def order_of(left: Any, right: Any) -> int:
+    """-1, 0 or 1; upstream takes two elements that cannot be compared for equal."""
+    try:
+        return operators.compare(left, right)
+    except CelRuntimeError:
+        return 0
+
+
+def _ordered(elements: Iterable[Any]) -> Iterator[Any]:
+    """The elements, of which each must be of some type with an order."""
+    for element in elements:
+        if not operators.is_ordered(element):
+            raise no_such_overload()
+        yield element
 
 
 def _extreme(name: str, sign: int) -> Callable[[list[Any]], Any]:
     def extreme(elements: list[Any]) -> Any:
         if not elements:
             raise CelRuntimeError(f"{name} called on empty list")
-        best = elements[0]
-        for element in elements[1:]:
-            if operators.compare(element, best) == sign:
-                best = element
-        return best
+        return functools.reduce(lambda best, one: one if order_of(best, one) == -sign else best, _ordered(elements))
 
     return extreme
 
@@ -45,6 +59,8 @@ def _sum(kind: str) -> Callable[[list[Any]], Any]:
     def total(elements: list[Any]) -> Any:
         result = zero
         for element in elements:
+            if type(element) is not type(zero):
+                raise no_such_overload()
             result = add(result, element)
         return result
 
@@ -52,7 +68,7 @@ def _sum(kind: str) -> Callable[[list[Any]], Any]:
 
 
 def _index_of(elements: list[Any], wanted: Any) -> int:
-    return next((index for index, element in enumerate(elements) if equal(element, wanted)), -1)
+    return next((index for index, element in enumerate(elements) if is_equal(element, wanted)), -1)
 
 
 def _last_index_of(elements: list[Any], wanted: Any) -> int:
@@ -63,8 +79,8 @@ def _last_index_of(elements: list[Any], wanted: Any) -> int:
 def _includes(target: Any, wanted: Any) -> bool:
     """The list has the element, or the scalar is it: attributes may be either."""
     if type(target) in LISTS:
-        return any(equal(element, wanted) for element in target)
-    return equal(target, wanted)
+        return any(is_equal(element, wanted) for element in target)
+    return is_equal(target, wanted)
 
 
 def _by_type(name: str, kinds: tuple[str, ...], result: str, make: Callable[[str], Any]) -> list[Overload]:

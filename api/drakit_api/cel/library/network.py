@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from drakit_api.cel.declarations import overload, register
 from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.values import no_such_overload
 from drakit_api.gostrings import quote
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -139,6 +140,12 @@ def _contains_ip(cidr: Cidr, ip: Ip) -> bool:
     return ip.address.version == cidr.address.version and ip.address in cidr.network
 
 
+def _contains_text(cidr: Cidr, text: str) -> bool:
+    if not _is_valid(parse_ip, text):
+        raise no_such_overload()
+    return _contains_ip(cidr, parse_ip(text))
+
+
 def _contains_cidr(cidr: Cidr, other: Cidr) -> bool:
     if cidr.address.version != other.address.version or cidr.bits > other.bits:
         return False
@@ -180,7 +187,7 @@ FUNCTIONS = [
     overload("string(IP) -> string", str),
     overload("cidr(string) -> CIDR", parse_cidr),
     overload("isCIDR(string) -> bool", lambda text: _is_valid(parse_cidr, text)),
-    overload("CIDR.containsIP(string) -> bool", lambda cidr, text: _contains_ip(cidr, parse_ip(text))),
+    overload("CIDR.containsIP(string) -> bool", _contains_text),
     overload("CIDR.containsIP(IP) -> bool", _contains_ip),
     overload("CIDR.containsCIDR(string) -> bool", lambda cidr, text: _contains_cidr(cidr, parse_cidr(text))),
     overload("CIDR.containsCIDR(CIDR) -> bool", _contains_cidr),

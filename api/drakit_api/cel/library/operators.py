@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from drakit_api.cel.declarations import Overload, overload
+from drakit_api.cel.equality import equal, is_equal
 from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.keys import MISSING, has_key, lookup
 from drakit_api.cel.values import (
     INT_MAX,
     INT_MIN,
@@ -19,17 +21,19 @@ from drakit_api.cel.values import (
     NONE,
     NUMBERS,
     UINT_MAX,
+    Concatenated,
     Duration,
     Optional,
     Timestamp,
     Uint,
-    equal,
-    map_key,
+    go_type,
     no_such_overload,
+    same_kind,
     type_name,
 )
 
 _ORDERED = frozenset({bool, str, bytes, Timestamp, Duration})
+_KEYS = frozenset({bool, str, *NUMBERS})
 # 0001-01-01T00:00:00Z to 9999-12-31T23:59:59Z in seconds
 _TIME_MIN, _TIME_MAX = -62135596800, 253402300799
 
@@ -100,11 +104,18 @@ def _modulo_unsigned(left: int, right: int) -> Uint:
     return Uint(int(left) % int(right))
 
 
-def compare(left: Any, right: Any) -> int:
-    """-1, 0 or 1. Numbers of different types compare by value."""
+def is_ordered(value: Any) -> bool:
+    """Whether values of this type have an order."""
+    return type(value) in NUMBERS or type(value) in _ORDERED
+
+
+def compare(left: Any, right: Any, function: str = "") -> int:
+    """-1, 0 or 1. Numbers of different types compare by value. A function is named when it is not for the left."""
     kind, other = type(left), type(right)
     if not (kind in NUMBERS and other in NUMBERS) and not (kind is other and kind in _ORDERED):
-        raise no_such_overload()
+        raise no_such_overload("" if is_ordered(left) else function)
+    if kind is not other:
+        left, right = same_kind(left, right)
     if left != left or right != right:
         raise CelRuntimeError("NaN values cannot be ordered")
     return int(left > right) - int(left < right)
@@ -112,34 +123,44 @@ def compare(left: Any, right: Any) -> int:
 
 def less(left: Any, right: Any) -> bool:
     """``<``."""
-    return compare(left, right) < 0
+    return compare(left, right, "_<_") < 0
 
 
 def less_or_equal(left: Any, right: Any) -> bool:
     """``<=``."""
-    return compare(left, right) <= 0
+    return compare(left, right, "_<=_") <= 0
 
 
 def greater(left: Any, right: Any) -> bool:
     """``>``."""
-    return compare(left, right) > 0
+    return compare(left, right, "_>_") > 0
 
 
 def greater_or_equal(left: Any, right: Any) -> bool:
     """``>=``."""
-    return compare(left, right) >= 0
+    return compare(left, right, "_>=_") >= 0
+
+
+def check_key(key: Any) -> None:
+    """Raise for what cannot be between the brackets, whatever is before them."""
+    if type(key) not in _KEYS:
+        raise CelRuntimeError(f"invalid qualifier type: {go_type(key)}")
 
 
 def index(container: Any, key: Any) -> Any:
     """``container[key]``."""
     kind = type(container)
+    check_key(key)
     if kind in MAPS:
-        try:
-            return container[map_key(key)]
-        except KeyError:
-            raise no_such_key(key) from None
+        found = lookup(container, key)
+        if found is MISSING:
+            raise no_such_key(key)
+        return found
     if kind in LISTS:
-        return _element(container, key)
+        position = _position(key)
+        if not 0 <= position < len(container):
+            raise CelRuntimeError(f"index out of bounds: {position}")
+        return container[position]
     if kind is Optional:
         return find(container, key)
     raise no_such_key(key)
@@ -150,28 +171,23 @@ def find(container: Any, key: Any) -> Optional:
     kind = type(container)
     if kind is Optional:
         return NONE if container is NONE else find(container.value, key)
+    check_key(key)
     if kind in MAPS:
-        try:
-            return Optional(container[map_key(key)])
-        except KeyError:
-            return NONE
+        found = lookup(container, key)
+        return NONE if found is MISSING else Optional(found)
     if kind in LISTS:
-        try:
-            return Optional(_element(container, key))
-        except CelRuntimeError:
-            return NONE
+        position = _position(key)
+        return Optional(container[position]) if 0 <= position < len(container) else NONE
     return NONE
 
 
-def _element(container: list[Any], key: Any) -> Any:
+def _position(key: Any) -> int:
     if type(key) not in NUMBERS:
         raise CelRuntimeError(f"unsupported index type '{type_name(key)}' in list")
     position = int(key) if key == key and abs(key) != math.inf else None
     if position is None or position != key:
         raise CelRuntimeError(f"unsupported index value {show(key)} in list")
-    if not 0 <= position < len(container):
-        raise CelRuntimeError(f"index out of bounds: {position}")
-    return container[position]
+    return position
 
 
 def no_such_key(key: Any) -> CelRuntimeError:
@@ -185,6 +201,8 @@ def show(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:g}"
+    if type(value) in LISTS:
+        return f"[{' '.join(map(show, value))}]"
     return str(value)
 
 
@@ -192,20 +210,24 @@ def contains(value: Any, container: Any) -> bool:
     """``value in container``."""
     kind = type(container)
     if kind in MAPS:
-        return map_key(value) in container
+        return has_key(container, value)
     if kind in LISTS:
-        return any(equal(value, element) for element in container)
+        return any(is_equal(value, element) for element in container)
     raise no_such_overload()
 
 
 def _unequal(left: Any, right: Any) -> bool:
-    return not equal(left, right)
+    return not is_equal(left, right)
 
 
 def _negate(value: bool) -> bool:
     if type(value) is not bool:
         raise no_such_overload()
     return not value
+
+
+def _concatenate(left: list[Any], right: list[Any]) -> list[Any]:
+    return Concatenated(left + right) if left and right else left or right
 
 
 _CHECKING = frozenset({less, less_or_equal, greater, greater_or_equal, index, contains, equal, _unequal, _negate})
@@ -242,7 +264,7 @@ FUNCTIONS = [
         ("(duration, timestamp) -> timestamp", lambda left, right: timestamp(left.nanoseconds + right.nanoseconds)),
         ("(timestamp, duration) -> timestamp", lambda left, right: timestamp(left.nanoseconds + right.nanoseconds)),
         ("(int, int) -> int", lambda left, right: integer(left + right)),
-        ("(list<A>, list<A>) -> list<A>", lambda left, right: left + right),
+        ("(list<A>, list<A>) -> list<A>", _concatenate),
         ("(string, string) -> string", lambda left, right: left + right),
         ("(uint, uint) -> uint", lambda left, right: unsigned(int(left) + int(right))),
     ),

@@ -7,7 +7,7 @@ from typing import Any
 from drakit_api.cel.declarations import overload
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import operators
-from drakit_api.cel.values import LISTS, MAPS, NONE, Optional
+from drakit_api.cel.values import LISTS, MAPS, NONE, NUMBERS, Duration, Optional, Timestamp
 
 
 def value(optional: Optional) -> Any:
@@ -17,11 +17,12 @@ def value(optional: Optional) -> Any:
     return optional.value
 
 
-_ZERO: tuple[Any, ...] = (False, 0, 0.0, "", b"", None)
+_YEAR_1 = Timestamp(-62135596800 * 10**9)
+_CAN_BE_EMPTY = frozenset({type(None), bool, str, bytes, *NUMBERS, *LISTS, *MAPS})
 
 
 def _of_non_zero(content: Any) -> Optional:
-    empty = not content if type(content) in (*LISTS, *MAPS) else content is None or content in _ZERO
+    empty = not content if type(content) in _CAN_BE_EMPTY else content in (_YEAR_1, Duration(0))
     return NONE if empty else Optional(content)
 
 

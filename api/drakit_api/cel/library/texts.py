@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.keys import map_keys
 from drakit_api.cel.library import conversions
-from drakit_api.cel.values import LISTS, MAPS, Duration, Timestamp, TypeValue, Uint, map_keys, type_name
+from drakit_api.cel.values import LISTS, MAPS, Duration, Timestamp, TypeValue, Uint, type_name
 from drakit_api.gostrings import quote
 
 _DEFAULT_PRECISION = 6
@@ -81,6 +82,7 @@ KINDS = {
     "x": frozenset({"int", "uint", "string", "bytes"}),
     "o": frozenset({"int", "uint"}),
 }
+_FORMATTED_KEYS = (str, bool, int, Uint)
 _TAKES = {
     "s": f"string clause can only be used on {_STRINGS}",
     "d": "decimal clause can only be used on integers",
@@ -97,6 +99,10 @@ def _string(argument: Any, _: int = 0) -> str:
     if kind in LISTS:
         return "[" + ", ".join(map(_nested, argument)) + "]"
     if kind in MAPS:
+        for key in map_keys(argument):
+            if type(key) not in _FORMATTED_KEYS:
+                reason = f"no formatting function for map key of type {type_name(key)}"
+                raise CelRuntimeError(f"error during formatting: {reason}")
         pairs = [
             (_nested(key), _nested(value)) for key, value in zip(map_keys(argument), argument.values(), strict=True)
         ]

@@ -27,7 +27,7 @@ class Url:
     text: str
 
 
-register(Url, "kubernetes.URL", strict=True)
+register(Url, "kubernetes.URL", strict=True, hashing="address")
 
 
 def request_uri_problem(text: str) -> str:

@@ -5,7 +5,7 @@
 // derived attribute. Writes one object a line: compileError, or result, attribute or evalError, with cost (what the
 // evaluation cost) and maxCost (the estimate).
 //
-//	go mod tidy && go run . < expressions.jsonl > answers.jsonl
+//	go run . < expressions.jsonl > answers.jsonl
 //
 // Maps are iterated in random order: keep only answers that several runs agree on.
 package main
