@@ -63,7 +63,12 @@ class PodAllocation:
         self._asked = signature_of(self.claims)
         self._interest = interest_of(self.claims)
         self._least = least_needs(self.claims)
-        self._is_faulty = any(claim.fault is not None for claim in self.claims)
+        self._fault = next((claim.fault for claim in self.claims if claim.fault is not None), None)
+
+    def refuse(self) -> None:
+        """Raise now what no node can change, for those to whom it does not matter what upstream tells first."""
+        if self._fault is not None:
+            raise self._fault
 
     def situation(self, node: Node) -> Situation:
         """The node as the search will see it. Raises ``AllocationError``."""
@@ -71,7 +76,7 @@ class PodAllocation:
 
     def glance(self, node: Node) -> Solution | Unknown | None:
         """The answer if it needs no search: too few devices, or a node like one that was searched. Raises as ``on``."""
-        if self._is_faulty:
+        if self._fault is not None:
             return UNKNOWN
         pools = self.snapshot.slices.pools(node)
         if self._least is not None and self._lacks(self._least, pools, node):

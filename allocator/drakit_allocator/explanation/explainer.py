@@ -70,6 +70,7 @@ def explain(
     elsewhere = tuple(ExcludedNode(*item) for item in (excluded or {}).items())
     try:
         pod = PodAllocation(claims, snapshot, inventory.allocated())
+        pod.refuse()
     except AllocationError as error:
         return Explanation(names, False, errors=_hopeless(claims, snapshot, error), excluded=elsewhere)
     if not nodes:

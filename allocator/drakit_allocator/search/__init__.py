@@ -1,8 +1,8 @@
 """The search for devices: the first solution in upstream's order, without going through all that upstream goes through.
 
 A *board* (``board.py``) says what is open to whom. Two ways lead over it: the *walk* visits devices exactly as upstream
-does and is taken where visiting a device may be fatal; otherwise ``first_solution.py`` asks, device by device in upstream's
-order, whether a solution with it exists at all.
+does and is taken where visiting a device may be fatal; otherwise ``first_solution.py`` asks, device by device in
+upstream's order, whether a solution with it exists at all.
 """
 
 from __future__ import annotations

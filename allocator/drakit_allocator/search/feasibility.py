@@ -1,8 +1,8 @@
 """Whether what is still to be filled can be filled at all, in whatever order is the easiest.
 
-Upstream's order decides which solution is wanted, but not how to find out whether there is one. Here the tightest choice
-comes first, consequences are drawn before the next choice, what does not depend on each other is filled separately, and
-a state that failed is remembered together with all states that are alike.
+Upstream's order decides which solution is wanted, but not how to find out whether there is one. Here the tightest
+choice comes first, consequences are drawn before the next choice, what does not depend on each other is filled
+separately, and a state that failed is remembered together with all states that are alike.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class Feasibility:
         return Outcome.SOLVED
 
     def _each_alone(self, rest: Rest) -> Level:
-        """Whether the needs that have no other part than the same one can be filled together, leaving out all others."""
+        """Whether the needs that have no other part than the same one can be filled together, without all others."""
         mark = self.board.mark
         for part in self.structure.joint:
             inside = [need for need in rest.needs if not need.mask & ~part.mask]

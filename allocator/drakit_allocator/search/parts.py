@@ -9,7 +9,7 @@ from drakit_allocator.search.board import Board
 
 
 class Part:
-    """Devices that draw from common counters, or a device that is shared; ``kind`` is equal for parts that are alike."""
+    """Devices that draw from common counters, or a shared device; ``kind`` is equal for parts that are alike."""
 
     __slots__ = (
         "_local",

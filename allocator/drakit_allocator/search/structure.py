@@ -17,7 +17,6 @@ from drakit_allocator.search.kinds import Family, Kinds
 from drakit_allocator.search.parts import Part, parts_of
 from drakit_allocator.search.service import Service
 
-
 _REMEMBERED = 100_000
 
 
