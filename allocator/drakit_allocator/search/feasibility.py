@@ -18,7 +18,7 @@ from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
-from drakit_allocator.search.propagation import Propagation, ties_of
+from drakit_allocator.search.propagation import Propagation, bonds_of
 from drakit_allocator.search.state import State
 from drakit_allocator.search.structure import Structure
 
@@ -166,7 +166,7 @@ class Feasibility:
                 left = rest.plus(Need.whole(option), without=choice.item)
             else:
                 assert isinstance(option, Value)
-                self.board.impose(choice.constraint, option)
+                self.board.impose(choice.constraint, frozenset((option,)))
                 left = rest
             if (yield self.question(left)) is Outcome.SOLVED:
                 return Outcome.SOLVED
@@ -176,15 +176,17 @@ class Feasibility:
     def _tightest(self, rest: Rest, state: State) -> _Device | _Cell | _Alternative | _Value:
         """The choice with the fewest possibilities. Single devices of parts that offer numbers come last."""
         choices: list[tuple[int, int, _Device | _Cell | _Alternative | _Value]] = []
-        for number, ties in ties_of(rest.needs).items():
-            values = self.propagation.values(number, ties)
-            if values:
-                families = {self.structure.kinds.family(column) for _, column in ties}
-                values = state.different(families.pop(), values)
-                choices.append((len(values), 0, _Value(number, values)))
+        lists = []
         for item in rest.lists:
             viable = self.propagation.viable(item, rest.needs, rest.lists)
+            lists.append(viable)
             choices.append((len(viable), 1, _Alternative(item, viable)))
+        for bond in bonds_of(rest.needs, lists):
+            values = self.propagation.values(bond) if bond.needs else None
+            if values:
+                families = {self.structure.kinds.family(column) for _, column in bond.needs}
+                values = state.different(families.pop(), values)
+                choices.append((len(values), 0, _Value(bond.number, values)))
         settled = []
         for need in rest.needs:
             cells = state.cells(need)
