@@ -7,7 +7,7 @@ the board here is in every solution.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from drakit_allocator.attributes import Value
@@ -136,8 +136,8 @@ class Propagation:
         total = bond.least
         if state.common is None and total == 1:
             return None
-        groups = min((column.groups for _, column in bond.needs or bond.lists[0]), key=len)
-        possible = groups if state.common is None else [one for one in groups if one in state.common]
+        known = bond.values
+        possible = known if state.common is None else [one for one in known if one in state.common]
         return [value for value in possible if self._suffices(value, bond, total)]
 
     def _suffices(self, value: Value, bond: Bond, total: int) -> bool:
@@ -173,6 +173,13 @@ class Bond:
         """How many devices it will cover at least."""
         least = [min(demand.count for demand, _ in alternatives) for alternatives in self.lists]
         return sum(need.missing for need, _ in self.needs) + sum(least)
+
+    @property
+    def values(self) -> Collection[Value]:
+        """Those of the need with the fewest; without needs, those that any alternative of a list knows."""
+        if self.needs:
+            return min((column.groups for _, column in self.needs), key=len)
+        return dict.fromkeys(value for _, column in self.lists[0] for value in column.groups)
 
 
 def bonds_of(needs: Sequence[Need], lists: Sequence[Sequence[Demand]]) -> list[Bond]:
