@@ -16,6 +16,7 @@ from drakit_allocator.search.offers import Offers
 from drakit_allocator.search.parts import Part, blocks
 from drakit_allocator.search.propagation import ties_of
 from drakit_allocator.search.structure import Structure
+from drakit_allocator.search.sums import usable
 from drakit_allocator.search.values import Match
 
 _UNLIMITED = 1 << 30
@@ -65,7 +66,7 @@ class Bounds:
         mask = 0
         for demand in demands:
             mask |= self.board.open_to(demand)
-        return Need(demands[0], min(demand.count for demand in demands), mask)
+        return Need(demands[0], item.least, mask)
 
     def _flow_suffices(self, needs: Sequence[Need]) -> bool:
         """Whether the needs can be distributed over parts and groups of lone devices, by their numbers alone."""
@@ -164,6 +165,7 @@ class _Shares:
         self.board = board
         self._left: dict[int, dict[str, int]] = {}
         self._least: dict[int, dict[str, int]] = {}
+        self._amounts: dict[int, dict[str, tuple[int, ...]]] = {}  # of shares of a device, each once
         self._tables: dict[tuple[int, str], list[tuple[int, int]]] = {}
         self._names: set[str] = set()
         domain = 0
@@ -178,13 +180,14 @@ class _Shares:
         limits = device.content.limits
         self._left[position] = {name: limit.value.nanos - taken.get(name, 0) for name, limit in limits.items()}
         self._names |= limits.keys()
-        least: dict[str, int] = {}
+        asked: dict[str, set[int]] = {}
         for demand in board.demands:
             amounts = demand.request.amounts(device.content) if demand.domain >> position & 1 else None
             if isinstance(amounts, dict):
                 for name, amount in amounts.items():
-                    least[name] = min(least.get(name, amount.nanos), amount.nanos)
-        self._least[position] = least
+                    asked.setdefault(name, set()).add(amount.nanos)
+        self._least[position] = {name: min(amounts) for name, amounts in asked.items()}
+        self._amounts[position] = {name: tuple(sorted(amounts - {0})) for name, amounts in asked.items()}
 
     def left(self, position: int, name: str) -> int:
         """What is left of a capacity."""
@@ -214,9 +217,13 @@ class _Shares:
                 min(missing * self._taken(demand, mask, name) for demand, missing, mask in choices)
                 for choices in wanted
             )
-            if taken and taken > sum(max(0, self.left(position, name)) for position in bits(union)):
+            if taken and taken > sum(self._usable(position, name) for position in bits(union)):
                 return False
         return True
+
+    def _usable(self, position: int, name: str) -> int:
+        """What is left of a capacity, without what no shares can fill."""
+        return usable(self.left(position, name), self._amounts[position].get(name, ()))
 
     def _taken(self, demand: Demand, mask: int, name: str) -> int:
         """What a share of one of these devices takes at least; nothing if one of them can be given as a whole."""
@@ -247,6 +254,9 @@ class _Totals:
 
     def suffice(self, needs: Sequence[Need]) -> bool:
         board = self.board
+        union = 0
+        for need in needs:
+            union |= need.mask
         for name, counters in self._counters.items():
             table = self._tables[name]
             drawn = 0
@@ -254,7 +264,7 @@ class _Totals:
                 if mask & board.shareable:
                     continue
                 drawn += _least(table, mask, missing)
-            if drawn > sum(max(0, board.partitions.free[counter]) for counter in counters):
+            if drawn > sum(board.partitions.usable(counter, union) for counter in counters):
                 return False
         return True
 
