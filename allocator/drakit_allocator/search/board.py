@@ -147,15 +147,18 @@ class Board:
         self._trail.append(_Move(demand, position, *before, states, drawn, consumed, full, groups))
 
     def gentlest(self, demand: Demand, mask: int, wanted: int) -> int:
-        """Of the devices of ``mask``, the one that takes the fewest of the wanted ones away when it is put."""
-        best, least = -1, -1
+        """Of the devices of ``mask``, the one that takes the fewest of the wanted ones away, and least of counters."""
+        best, least = -1, (0, 0)
         for position in bits(mask):
-            mark = self.mark
+            mark, weight = self.mark, self.partitions.weight(position)
             self.put(demand, position)
-            lost = (wanted & self.short).bit_count()
+            lost = wanted & self.short
+            for number, column in demand.ties:
+                lost |= wanted & column.having & ~self.states[number].allowed(column)
             self.back_to(mark)
-            if best < 0 or lost < least:
-                best, least = position, lost
+            price = lost.bit_count(), weight
+            if best < 0 or price < least:
+                best, least = position, price
         return best
 
     def impose(self, number: int, values: Elements) -> None:
