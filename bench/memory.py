@@ -1,7 +1,7 @@
 """Memory for the index of 1,000 DGX nodes, 208,000 devices, and milliseconds to take in a slice that changed.
 
 Memory is what the resident size of a process grows by, from before the first slice: index, allocated devices, and all
-that is remembered after every node was asked for each kind of pod. It does not grow with the pods that come and go.
+that is remembered after every node was asked for each kind of pod. Pods that come and go add answers, up to a bound.
 """
 
 from __future__ import annotations
