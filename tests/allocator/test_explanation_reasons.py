@@ -179,6 +179,7 @@ def _reason(node: Json, position: int = 0) -> Json:
                     {"claim": "team/first", "device": f"{_DRIVER}/pool/big", "amount": "3"},
                     {"claim": "team/first", "device": f"{_DRIVER}/pool/huge", "amount": "4"},
                 ],
+                "blocks": "pool",
             },
             id="an overdrawn counter blocks the pool",
         ),

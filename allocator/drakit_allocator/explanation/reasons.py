@@ -74,7 +74,11 @@ class CountersShort(Reason, frozen=True, tag="counters"):
 
 
 class CounterOverdrawn(Reason, frozen=True, tag="overdrawn"):
-    """More is drawn from a counter than there is; Kubernetes then gives out no device of the pool that has counters."""
+    """More is drawn from a counter than there is.
+
+    Kubernetes then gives out no device of the pool that draws from counters; without that defect, none that draws from
+    this counter set: ``blocks``.
+    """
 
     pool: str
     counter_set: str
@@ -82,6 +86,7 @@ class CounterOverdrawn(Reason, frozen=True, tag="overdrawn"):
     free: str
     total: str
     holders: tuple[Holder, ...]
+    blocks: Literal["pool", "counterSet"] = "pool"
 
 
 class GroupsDiffer(Reason, frozen=True, tag="compatibilityGroups"):
