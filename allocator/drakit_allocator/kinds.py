@@ -57,6 +57,17 @@ class RequestKind:
             found = None if is_passed_over else error.with_traceback(None)
         return remember(self._amounts, capacity.number, found)
 
+    def passes_over(self, capacity: Capacity) -> str:
+        """Why a policy of the device makes no sense, if it is passed over for that reason; else empty."""
+        try:
+            if self.skips_broken:
+                consumed(capacity.limits, self.capacity, fractional=self.fractional)
+        except BrokenRange as error:
+            return str(error)
+        except CapacityError:
+            pass
+        return ""
+
     def has_room(self, capacity: Capacity, taken: Mapping[str, int]) -> bool:
         """Whether a device has what the kind asks for, next to what others have taken of it."""
         amounts = self.amounts(capacity)

@@ -29,12 +29,16 @@ class _Verdict:
     message: str = ""
     choice: Choice | None = None
 
+    def differs_from(self, other: _Verdict) -> bool:
+        """Whether both are known, and not the same."""
+        return self != other and "timeout" not in (self.outcome, other.outcome)
+
 
 def bites(pod: PodAllocation, node: Node, clock: Clock) -> tuple[Bite, ...]:
     """The defects without which, or with which, the answer on this node is another one; empty if there is none.
 
-    It does not matter which of the defects the pod's own allocator has. When the time is over before that is known, the
-    answer is empty and ``clock.ran_out`` is set.
+    It does not matter which of the defects the pod's own allocator has. Where the time is over before it is known what
+    becomes of the claims, with or without the defects, nothing is said, and ``clock.ran_out`` is set.
     """
     try:
         places = Places(pod, node)
@@ -45,7 +49,7 @@ def bites(pod: PodAllocation, node: Node, clock: Clock) -> tuple[Bite, ...]:
         return ()
     question = _Question(pod, node, clock)
     upstream, safe = question.ask(UPSTREAM), question.ask(SAFE)
-    if clock.ran_out or upstream == safe:
+    if not upstream.differs_from(safe):
         return ()
     return tuple(
         Bite(
@@ -89,13 +93,13 @@ def _culprits(question: _Question, suspects: Sequence[Defect], safe: _Verdict) -
     """The defects that make a difference alone; if there is none, some that do so together, and all of which do it."""
     if len(suspects) == 1:
         return [list(suspects)]
-    alone = [[one] for one in suspects if question.ask(frozenset((one,))) != safe]
+    alone = [[one] for one in suspects if question.ask(frozenset((one,))).differs_from(safe)]
     if alone:
         return alone
     needed = list(suspects)
     for one in suspects:
         fewer = [other for other in needed if other is not one]
-        if question.ask(frozenset(fewer)) != safe:
+        if question.ask(frozenset(fewer)).differs_from(safe):
             needed = fewer
     return [needed]
 

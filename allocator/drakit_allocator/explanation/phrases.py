@@ -108,7 +108,7 @@ def particulars(reason: DeviceReason) -> str:
         case CapacityMissing():
             return f"no {reason.capacity}"
         case CapacityRefused():
-            return reason.message or "the request policy does not allow the amount"
+            return reason.message or reason.broken or "the request policy does not allow the amount"
         case Tainted():
             return taint_text(reason.key, reason.value, reason.effect)
         case WrongNode():
@@ -245,12 +245,20 @@ OUTCOMES = {
 def bite_text(bite: Bite) -> str:
     """What Kubernetes gets wrong, where, and what comes of it."""
     places = f" ({some_of([_place_text(one) for one in bite.places])})" if bite.places else ""
-    return f"{bite.text}{places}: {_difference(bite)} [{' and '.join((bite.defect, *bite.together))}]"
+    return f"{bite.text}{places}: {_difference(bite)} [{_defects(bite)}]"
 
 
 def short_bite_text(bite: Bite) -> str:
-    """The same with no more than its name."""
-    return f"defect {bite.defect} of Kubernetes: {_difference(bite)}"
+    """No more than its name and what comes of it."""
+    if bite.upstream != "fits" and bite.safe == "fits":
+        return f"would fit but for Kubernetes' defect {_defects(bite)}"
+    if bite.upstream == "fits" and bite.safe != "fits":
+        return f"would fit by Kubernetes' defect {_defects(bite)}"
+    return f"Kubernetes' defect {_defects(bite)}: {_difference(bite)}"
+
+
+def _defects(bite: Bite) -> str:
+    return " and ".join((bite.defect, *bite.together))
 
 
 def _difference(bite: Bite) -> str:

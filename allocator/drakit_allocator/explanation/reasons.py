@@ -115,10 +115,14 @@ class CapacityMissing(Reason, frozen=True, tag="capacityMissing"):
 
 
 class CapacityRefused(Reason, frozen=True, tag="capacityPolicy"):
-    """The device's request policy has no amount for what the request asks for; an error if there is a ``message``."""
+    """The device's request policy has no amount for what the request asks for; an error if there is a ``message``.
+
+    ``broken``: what makes no sense about the policy, if the device is passed over for that.
+    """
 
     requested: tuple[tuple[str, str], ...]
     message: str = ""
+    broken: str = ""
 
 
 class Tainted(Reason, frozen=True, tag="taint"):

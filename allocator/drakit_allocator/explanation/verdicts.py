@@ -100,7 +100,8 @@ class Verdicts:
             if unknown:
                 return CapacityMissing(unknown[0])
             requested = tuple((name, str(amount)) for name, amount in request.capacity.items())
-            return CapacityRefused(requested, "" if amounts is None else str(amounts))
+            broken = request.kind.passes_over(device.content.traits.capacity)
+            return CapacityRefused(requested, "" if amounts is None else str(amounts), broken)
         taken = self._situation.allocated.consumed(device.id)
         for name, amount in amounts.items():
             total = limits[name].value.nanos
