@@ -29,6 +29,8 @@ _T = TypeVar("_T")
 # Different combinations of attributes remembered for each expression, and expressions.
 _REMEMBERED = 1024
 _EXPRESSIONS = 512
+# Sets of attributes for which devices are remembered as expressions see them, about a kilobyte each.
+_VIEWS = 32
 
 
 def view_of(
@@ -46,6 +48,15 @@ def view_of(
         () if capacity is None else capacity.amounts,
         problem,
     )
+
+
+@functools.lru_cache(maxsize=_VIEWS)
+def _views(driver: str, names: tuple[str, ...]) -> dict[tuple[int, ...], DeviceView]:
+    """Devices of a driver as they were seen last by expressions that read these attributes, by what is read.
+
+    Several requests often ask for different values of the same attribute: each device is then made ready but once.
+    """
+    return {}
 
 
 class Reading(Generic[_T]):
@@ -66,6 +77,7 @@ class Reading(Generic[_T]):
                 name for name in names if name in spoiled.attributes or reads.reads(*_full(name, driver))
             )
             self.reads_capacity = reads.capacity or spoiled.capacity
+        self._views = _views(driver, self.names)
 
     def _compile(self, expression: str) -> Expression:
         """Keep what evaluates the expression."""
@@ -83,11 +95,19 @@ class Reading(Generic[_T]):
         found = self._values.get(key)
         if found is None:
             try:
-                found = self._evaluate(view_of(self._driver, self.names, values, capacity))
+                found = self._evaluate(self._view(key, values, capacity))
             except CelError as error:
                 found = error.with_traceback(None)
                 found.__context__ = None  # nor the frames of what led to it
             remember(self._values, key, found, _REMEMBERED)
+        return found
+
+    def _view(
+        self, key: tuple[int, ...], values: Sequence[AttributeValue | None], capacity: Capacity | None
+    ) -> DeviceView:
+        found = self._views.get(key)
+        if found is None:
+            found = remember(self._views, key, view_of(self._driver, self.names, values, capacity), _REMEMBERED)
         return found
 
     def of_device(self, content: DeviceContent) -> _T | CelError:

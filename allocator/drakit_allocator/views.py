@@ -129,11 +129,6 @@ class PoolView:
         without_conditions = not self.features.device_binding_and_status
         return self.shape.everything & ~self.shape.bound if without_conditions else self.shape.everything
 
-    @cached_property
-    def selectable(self) -> Sequence[Device]:
-        """The devices of ``selectable_mask``."""
-        return [self.devices[position] for position in bits(self.selectable_mask)]
-
     def position(self, device: Device) -> int:
         """The number of one of the devices."""
         return self.names.positions[device.id[2]]

@@ -218,7 +218,7 @@ def _fits(request: Request, device: Device, pool: PoolView, situation: Situation
 def _every(request: Request, pool: PoolView, situation: Situation) -> tuple[int, int] | None:
     """What a request for all devices must get, and what of it it cannot get."""
     mask = unusable = 0
-    selectable = set(pool.selectable)
+    selectable = {pool.devices[position] for position in bits(pool.selectable_mask)}
     for position, device in enumerate(pool.devices):
         try:
             if device not in selectable or not _is_selected(request, device, situation):

@@ -13,13 +13,15 @@ from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.attributes import Attribute
 from drakit_allocator.capacity import CapacityError, consumed, fits, parse_limits, parse_requests
-from drakit_allocator.constraints import Constraint
 from drakit_allocator.counters import Availability, DuplicateCounterSet, PoolCounters, parse_consumption
 from drakit_allocator.devices import PublishedSlice
 from drakit_allocator.explanation.summary import summary
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
+from drakit_allocator.search.numbering import Numbering
+from drakit_allocator.search.values import Column, Distinct, Match, State
 from drakit_allocator.snapshot import Snapshot
+from drakit_allocator.views import PoolView
 from drakit_api.features import FeatureGates
 
 Json = dict[str, Any]
@@ -155,19 +157,23 @@ _NONE: Json = {}
     ],
 )
 def test_constraints(kind: str, lists: bool, values: list[Json | None], expected: list[bool]) -> None:
-    features = Features(list_type_attributes=lists, consumable_capacity=True)
-    constraint = Constraint({f"{kind}Attribute": "d.example.com/a"}, "", features)
-    attribute = Attribute("d.example.com/a", None, lists)
-    state = constraint.start()
-    for value, allowed in zip(values, expected, strict=True):
-        before = state.summary()
-        looked_up = attribute.of(_device({"a": value} if value is not None else {}))
-        assert state.add(looked_up) is allowed
-        if not allowed:
-            assert state.summary() == before
-    for _ in range(sum(expected)):
-        state.remove()
-    assert state.summary() == constraint.start().summary()
+    column = _column(Attribute("d.example.com/a", None, as_set=lists), values)
+    state: State = Match() if kind == "match" else Distinct()
+    for position, allowed in enumerate(expected):
+        assert bool(state.allowed(column) >> position & 1) is allowed
+        if allowed:
+            state = state.after(column.elements[position])
+
+
+def _column(attribute: Attribute, values: list[Json | None]) -> Column:
+    """What the attribute is on devices with these values of ``a``."""
+    devices = [
+        {"name": f"d{number}", "attributes": {} if value is None else {"a": value}}
+        for number, value in enumerate(values)
+    ]
+    spec = {"driver": "d.example.com", "pool": {"name": "p"}, "devices": devices}
+    pool = PoolView(("d.example.com", "p"), Features.all(), [PublishedSlice({"metadata": {"name": "s"}, "spec": spec})])
+    return Column(attribute, Numbering([pool]), pool.shape.everything)
 
 
 def _device(attributes: Json) -> Any:

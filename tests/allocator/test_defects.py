@@ -29,23 +29,21 @@ def _agrees(problem: Json, *, safe: bool) -> bool:
     return expected == picks_of(answer(problem, compat="safe" if safe else "upstream"))
 
 
-@pytest.mark.parametrize("asks", [False, True])
-@pytest.mark.parametrize("safe", [False, True])
-@pytest.mark.parametrize("start", range(0, 800, 400))
+@pytest.mark.parametrize(("safe", "asks"), [(False, True), (True, False), (True, True)])
+@pytest.mark.parametrize("start", range(0, 600, 300))
 def test_answers_are_those_of_the_naive_search(
     start: int, safe: bool, asks: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if asks:
+    if asks:  # what comes first is rarely wrong in small problems; here it is never tried
         monkeypatch.setattr(FirstSolution, "_fill", lambda *_: False)
-    assert not [seed for seed in range(start, start + 400) if not _agrees(defective_of(seed), safe=safe)]
+    assert not [seed for seed in range(start, start + 300) if not _agrees(defective_of(seed), safe=safe)]
 
 
-@pytest.mark.parametrize("start", range(0, 600, 300))
-def test_problems_of_the_usual_kind_are_answered_as_by_the_naive_search(start: int) -> None:
-    assert not [seed for seed in range(start, start + 300) if not _agrees(problem_of(seed), safe=True)]
+def test_problems_of_the_usual_kind_are_answered_as_by_the_naive_search() -> None:
+    assert not [seed for seed in range(400) if not _agrees(problem_of(seed), safe=True)]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(defective_problems)
 def test_any_problem_is_answered_as_by_the_naive_search(problem: Json) -> None:
     assert _agrees(problem, safe=True)

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
-from drakit_allocator.attributes import Value
 from drakit_allocator.candidates import Candidates, Situation
 from drakit_allocator.columns import bits
 from drakit_allocator.compatibility import Groups, PoolGroups
@@ -21,14 +20,14 @@ from drakit_allocator.requests import ClaimRequests, Request
 from drakit_allocator.search.demands import Demand, Item, items_of
 from drakit_allocator.search.numbering import Numbering
 from drakit_allocator.search.partitions import Partitions
-from drakit_allocator.search.values import Match, State, initial_states
+from drakit_allocator.search.values import Elements, Match, State, initial_states
 
 Consumed = dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """What a device changed when it was put, or a value when it was imposed, with what there was before."""
+    """What a device changed when it was put, or values when they were imposed, with what there was before."""
 
     demand: Demand | None
     position: int
@@ -152,10 +151,22 @@ class Board:
         self.sizes[demand.claim] += 1
         self._trail.append(_Move(demand, position, *before, states, drawn, consumed, full, groups))
 
-    def impose(self, number: int, value: Value) -> None:
-        """Decide which value a matchAttribute constraint will have in common."""
+    def gentlest(self, demand: Demand, mask: int, wanted: int) -> int:
+        """Of the devices of ``mask``, the one that takes the fewest of the wanted ones away when it is put."""
+        best, least = -1, -1
+        for position in bits(mask):
+            mark = self.mark
+            self.put(demand, position)
+            lost = (wanted & self.short).bit_count()
+            self.back_to(mark)
+            if best < 0 or lost < least:
+                best, least = position, lost
+        return best
+
+    def impose(self, number: int, values: Elements) -> None:
+        """Decide that a matchAttribute constraint will have one of these values in common."""
         states = ((number, self.states[number]),)
-        self.states[number] = Match(frozenset((value,)))
+        self.states[number] = Match(values)
         self._trail.append(_Move(None, 0, self.short, self.charged, states))
 
     @property

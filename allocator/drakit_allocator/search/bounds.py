@@ -200,6 +200,8 @@ class _Shares:
 
     def suffice(self, rest: Rest) -> bool:
         """Whether what is left of each capacity, over all devices, is as much as is taken at least."""
+        if not self._names:
+            return True
         board = self.board
         wanted = [[(need.demand, need.missing, need.mask)] for need in rest.needs]
         wanted += [[(one, one.count, board.open_to(one)) for one in item.alternatives] for item in rest.lists]

@@ -1,12 +1,14 @@
 """Consequences of what is on the board, drawn before anything is chosen.
 
-A demand with just enough devices left gets them; a value that some request cannot have is given up for all requests of
-its constraint; a list with one alternative left is decided. What is put on the board here is in every solution.
+A demand with just enough devices left gets them; a value that some request cannot have, whichever of its alternatives
+is taken, is given up for all requests of its constraint; a list with one alternative left is decided. What is put on
+the board here is in every solution.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from drakit_allocator.attributes import Value
 from drakit_allocator.columns import bits
@@ -14,7 +16,7 @@ from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.needs import Need, Rest
-from drakit_allocator.search.values import Column, Match
+from drakit_allocator.search.values import Column, Elements, Match
 
 
 class Propagation:
@@ -28,18 +30,18 @@ class Propagation:
         """What remains to be filled, None if that is impossible. What follows is put on the board either way."""
         needs, lists = list(rest.needs), list(rest.lists)
         while True:
-            before = self.board.mark
+            before = self.board.mark, len(lists)
             narrowed = self._fill(needs)
             if narrowed is None:
                 return None
             needs = narrowed
-            decided = self._decide(needs, lists)
-            if decided is None:
+            viable = self._decide(needs, lists)
+            if viable is None:
                 return None
-            valued = self._match(needs)
+            valued = self._match(needs, viable)
             if valued is None:
                 return None
-            if self.board.mark == before and not decided and valued == needs:
+            if (self.board.mark, len(lists)) == before and valued == needs:
                 return Rest(needs, lists)
             needs = valued
 
@@ -66,9 +68,9 @@ class Propagation:
             self.board.put(demand, position)
         return True
 
-    def _decide(self, needs: list[Need], lists: list[Item]) -> bool | None:
-        """Take the only alternative where there is one; whether some list was decided, None if one has none."""
-        decided = False
+    def _decide(self, needs: list[Need], lists: list[Item]) -> list[list[Demand]] | None:
+        """Take the only alternative where there is one; those of all other lists, None if there is a list with none."""
+        found = []
         for item in list(lists):
             viable = self.viable(item, needs, lists)
             if not viable:
@@ -77,8 +79,9 @@ class Propagation:
                 lists.remove(item)
                 self.chosen[item] = viable[0]
                 needs.append(Need.whole(viable[0]))
-                decided = True
-        return decided
+            else:
+                found.append(viable)
+        return found
 
     def viable(self, item: Item, needs: Sequence[Need], lists: Sequence[Item]) -> list[Demand]:
         """The alternatives that can be filled if nothing else is, and leave the claim room for the others."""
@@ -103,45 +106,96 @@ class Propagation:
         room -= sum(need.missing for need in needs if need.demand.claim == claim)
         return room - sum(min(demand.count for demand in item.alternatives) for item in lists if item.claim == claim)
 
-    def _match(self, needs: list[Need]) -> list[Need] | None:
-        """Leave the values that all requests of a constraint can have; impose one that is the only one."""
+    def _match(self, needs: list[Need], lists: Sequence[Sequence[Demand]]) -> list[Need] | None:
+        """Leave the values that all requests of a constraint can have."""
         indexes = {id(need): index for index, need in enumerate(needs)}
-        for number, ties in ties_of(needs).items():
-            places = [(indexes[id(need)], column) for need, column in ties]
-            values = self.values(number, [(needs[index], column) for index, column in places])
+        for bond in bonds_of(needs, lists):
+            places = [(indexes[id(need)], column) for need, column in bond.needs]
+            values = self.values(replace(bond, needs=[(needs[index], column) for index, column in places]))
             if values is None:
                 continue
             if not values:
                 return None
-            if len(values) == 1:
-                self.board.impose(number, values[0])
+            if len(values) == 1 or bond.lists:
+                self._impose(bond.number, frozenset(values))
             for index, column in places:
                 demand, missing, mask = needs[index]
                 needs[index] = Need(demand, missing, mask & column.with_any(values))
         return needs
 
-    def values(self, number: int, ties: list[tuple[Need, Column]]) -> list[Value] | None:
-        """Values that an undecided matchAttribute constraint may have; None where there is nothing to decide."""
+    def _impose(self, number: int, values: Elements) -> None:
         state = self.board.states[number]
+        if isinstance(state, Match) and state.common != values:
+            self.board.impose(number, values)
+
+    def values(self, bond: Bond) -> list[Value] | None:
+        """Values that an undecided matchAttribute constraint may have; None where there is nothing to decide."""
+        state = self.board.states[bond.number]
         if not isinstance(state, Match) or (state.common is not None and len(state.common) == 1):
             return None
-        total = sum(need.missing for need, _ in ties)
+        total = bond.least
         if state.common is None and total == 1:
             return None
-        ties = sorted(ties, key=lambda tie: tie[0].mask.bit_count())
-        first = ties[0][1]
-        possible = first.groups if state.common is None else [one for one in first.groups if one in state.common]
-        return [value for value in possible if self._suffices(value, ties, total)]
+        known = bond.values
+        possible = known if state.common is None else [one for one in known if one in state.common]
+        return [value for value in possible if self._suffices(value, bond, total)]
 
-    def _suffices(self, value: Value, ties: list[tuple[Need, Column]], total: int) -> bool:
-        """Whether there are enough devices with the value for each need, and for all of them together."""
+    def _suffices(self, value: Value, bond: Bond, total: int) -> bool:
+        """Whether there are enough devices with the value for each need and list, and for all of them together."""
         union = 0
-        for need, column in ties:
+        for need, column in bond.needs:
             mask = need.mask & column.groups.get(value, 0)
             if mask.bit_count() < need.missing:
                 return False
             union |= mask
+        for alternatives in bond.lists:
+            is_possible = False
+            for demand, column in alternatives:
+                mask = self.board.open_to(demand) & column.groups.get(value, 0)
+                if mask.bit_count() >= demand.count:
+                    is_possible = True
+                    union |= mask
+            if not is_possible:
+                return False
         return union.bit_count() >= total or bool(union & self.board.shareable) or self.board.has_admin
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """A constraint, its needs and what it looks at, and the lists of which it covers all alternatives."""
+
+    number: int
+    needs: Sequence[tuple[Need, Column]]
+    lists: Sequence[Sequence[tuple[Demand, Column]]]
+
+    @property
+    def least(self) -> int:
+        """How many devices it will cover at least."""
+        least = [min(demand.count for demand, _ in alternatives) for alternatives in self.lists]
+        return sum(need.missing for need, _ in self.needs) + sum(least)
+
+    @property
+    def values(self) -> Collection[Value]:
+        """Those of the need with the fewest; without needs, those that any alternative of a list knows."""
+        if self.needs:
+            return min((column.groups for _, column in self.needs), key=len)
+        return dict.fromkeys(value for _, column in self.lists[0] for value in column.groups)
+
+
+def bonds_of(needs: Sequence[Need], lists: Sequence[Sequence[Demand]]) -> list[Bond]:
+    """The constraints of these needs, and of lists with these alternatives left."""
+    covered: dict[int, list[Sequence[tuple[Demand, Column]]]] = {}
+    for alternatives in lists:
+        columns: dict[int, list[tuple[Demand, Column]]] = {}
+        for demand in alternatives:
+            for number, column in demand.ties:
+                columns.setdefault(number, []).append((demand, column))
+        for number, ties in columns.items():
+            if len(ties) == len(alternatives) and all(demand.count for demand, _ in ties):
+                covered.setdefault(number, []).append(ties)
+    found = ties_of(needs)
+    numbers = dict.fromkeys([*found, *covered])
+    return [Bond(number, found.get(number, ()), covered.get(number, ())) for number in numbers]
 
 
 def ties_of(needs: Sequence[Need]) -> dict[int, list[tuple[Need, Column]]]:

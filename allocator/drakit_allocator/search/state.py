@@ -73,15 +73,16 @@ class State:
     def _undecided(self, need: Need, names: dict[int, int]) -> Hashable:
         """The need's constraints that leave more than one value, numbered as they come.
 
-        What all others allow shows in what is open.
+        What all others allow shows in what is open, and so does what these allow if no device has several values.
         """
         found: list[Hashable] = []
-        for number, _ in need.demand.ties:
+        for number, column in need.demand.ties:
             state = self._board.states[number]
             if not isinstance(state, Match):
                 found.append(("distinct", names.setdefault(number, len(names))))
             elif state.common is None or len(state.common) > 1:
-                common = None if state.common is None else tuple(sorted(map(repr, state.common)))
+                is_visible = state.common is None or column.is_single
+                common = None if is_visible else tuple(sorted(map(repr, state.common or ())))
                 found.append((common, names.setdefault(number, len(names))))
         return tuple(found)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from drakit_allocator.attributes import Attribute, Value, is_unknown
-from drakit_allocator.columns import bits
+from drakit_allocator.columns import bits, remember
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.requests import ClaimRequests
 from drakit_allocator.search.numbering import Numbering
@@ -30,13 +30,15 @@ class Column:
     ``faults`` are devices whose derived attribute cannot be evaluated: fatal for whoever comes to ask.
     """
 
-    __slots__ = ("elements", "faults", "groups", "having", "unknown")
+    __slots__ = ("_is_single", "_masks", "elements", "faults", "groups", "having", "unknown")
 
     def __init__(self, attribute: Attribute, numbering: Numbering, mask: int) -> None:
         """The values of the devices of ``mask``."""
         self.having = 0
         self.unknown = 0
         self.groups: dict[Value, int] = {}
+        self._is_single = True
+        self._masks: dict[Elements, int] = {}  # by values
         self.elements: dict[int, Elements] = {}
         self.faults: dict[int, AllocationError] = {}
         for pool, offset in zip(numbering.pools, numbering.offsets, strict=True):
@@ -67,6 +69,7 @@ class Column:
             elements: Elements = frozenset()
         else:
             elements = frozenset(Value(value.type, one) for one in value.content) if as_set else frozenset((value,))
+        self._is_single = self._is_single and len(elements) <= 1
         self.having |= bit
         self.elements[position] = elements
         for element in elements:
@@ -79,6 +82,18 @@ class Column:
             mask |= self.groups.get(element, 0)
         return mask
 
+    def with_any_of(self, elements: Elements) -> int:
+        """The same, remembered."""
+        found = self._masks.get(elements)
+        if found is None:
+            found = remember(self._masks, elements, self.with_any(elements))
+        return found
+
+    @property
+    def is_single(self) -> bool:
+        """Whether no device has more than one value."""
+        return self._is_single
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -88,7 +103,7 @@ class Match:
 
     def allowed(self, column: Column) -> int:
         """The devices that may be next. The first may have any value, even one that nothing equals."""
-        return column.having if self.common is None else column.with_any(self.common)
+        return column.having if self.common is None else column.with_any_of(self.common)
 
     def after(self, elements: Elements) -> Match:
         """With one more device."""
@@ -105,7 +120,7 @@ class Distinct:
         """The devices that may be next."""
         if self.used is None:
             return column.having
-        return column.having & ~column.unknown & ~column.with_any(self.used)
+        return column.having & ~column.unknown & ~column.with_any_of(self.used)
 
     def after(self, elements: Elements) -> Distinct:
         """With one more device."""

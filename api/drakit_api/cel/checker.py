@@ -89,11 +89,6 @@ class _Checker:
     def _undeclared(self, position: int, name: str) -> Type:
         return self._report(position, f"undeclared reference to '{name}' (in container '')")
 
-    def _expect(self, node: Node, expected: Type) -> None:
-        if not self._substitution.assignable([expected], [node.type]):
-            found = self._substitution.apply(node.type, unknown_is_dyn=False)
-            self._report(node.position, f"expected type '{expected}' but found '{found}'")
-
     def _resolve(self, t: Type) -> Type:
         return self._substitution.apply(t)
 
