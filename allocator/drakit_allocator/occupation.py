@@ -76,18 +76,22 @@ class Occupation:
 
     def short(self, consumers: Consumers, overdraft_blocks: bool) -> int:
         """The devices that cannot be had for want of counters, unless they are shared already."""
-        self.availability.overdrawn = overdraft_blocks and bool(self.overdrawn)
-        if self.availability.overdrawn:
+        if self.overdrawn and overdraft_blocks:
+            self.availability.overdrawn = True
             return consumers.mask
         mask = functools.reduce(or_, self._stopped.values(), 0)
-        return functools.reduce(or_, map(consumers.of_set, self.overdrawn), mask)
+        for start in self.overdrawn:
+            mask |= consumers.of_set(start)
+        return mask
 
     def settled(self, drawing: Drawing) -> Occupation:
         """The same, with what devices cannot be had derived from the rest."""
-        self.orphaned = self.shared & ~drawing.shareable
-        self.kept = self.in_use | self.orphaned if drawing.shares_keep else self.in_use
-        short = self.short(drawing.consumers, drawing.overdraft_blocks)
-        self.unaffordable = short & ~(drawing.shareable & self.shared)
+        self.kept = self.in_use
+        self.unaffordable = self.short(drawing.consumers, drawing.overdraft_blocks)
+        if self.shared:
+            self.orphaned = self.shared & ~drawing.shareable
+            self.kept |= self.orphaned if drawing.shares_keep else 0
+            self.unaffordable &= ~(self.shared & drawing.shareable)
         return self
 
     def after(self, changed: Iterable[DeviceID], allocated: AllocatedState, drawing: Drawing) -> Occupation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
@@ -35,6 +35,7 @@ class Snapshot:
     ) -> None:
         self.features = features
         self.slices = SliceIndex(features)
+        self.pools: Callable[[Node], Sequence[PoolView]] = self.slices.pools  # as a node sees them
         self.answers = Answers()
         self.classes: dict[str, Object] = {}
         self._taint_rules: dict[str, Object] = {}
@@ -45,10 +46,6 @@ class Snapshot:
             self.put_class(device_class)
         for resource_slice in slices:
             self.put_slice(resource_slice)
-
-    def pools(self, node: Node) -> Sequence[PoolView]:
-        """The pools as a node sees them, as ``SliceIndex.pools``."""
-        return self.slices.pools(node)
 
     def under(self, defects: frozenset[Defect]) -> Snapshot:
         """The same devices, also after they change, for an allocator with these defects; it is not to be changed."""
@@ -127,7 +124,4 @@ class _Restated(Snapshot):
     def __init__(self, original: Snapshot, features: Features) -> None:
         super().__init__(features)
         self.classes = original.classes
-        self._original = original
-
-    def pools(self, node: Node) -> Sequence[PoolView]:
-        return [pool.under(self.features) for pool in self._original.pools(node)]
+        self.pools = lambda node: [pool.under(features) for pool in original.pools(node)]
