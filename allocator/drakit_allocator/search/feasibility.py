@@ -59,7 +59,7 @@ class Feasibility:
         self.board = board
         self.propagation = Propagation(board)
         self.structure = Structure(board)
-        self._bounds = Bounds(board, self.structure)
+        self._bounds = Bounds(board, self.structure, self.propagation)
         self._dead: set[Hashable] = set()
         self._sound: set[Hashable] = set()
         self._patience: int | None = None
