@@ -44,24 +44,24 @@ def bites(pod: PodAllocation, node: Node, clock: Clock) -> tuple[Bite, ...]:
         places = Places(pod, node)
     except AllocationError:
         return ()  # whatever the rules are
-    suspects = [defect for defect in Defect if places.can_matter(defect)]
-    if not suspects:
+    if not (suspects := [defect for defect in Defect if places.can_matter(defect)]):
         return ()
     question = _Question(pod, node, clock)
     upstream, safe = question.ask(UPSTREAM), question.ask(SAFE)
     if not upstream.differs_from(safe):
         return ()
+    claims = _differing(pod, upstream.choice, safe.choice)
     return tuple(
         Bite(
-            defect.value,
-            node.name,
-            defect.text,
-            upstream.outcome,
-            safe.outcome,
-            upstream.message,
-            _differing(pod, upstream.choice, safe.choice),
-            places.of(defect, upstream.choice, safe.choice),
-            tuple(other.value for other in culprits if other is not defect),
+            defect=defect.value,
+            node=node.name,
+            text=defect.text,
+            upstream=upstream.outcome,
+            safe=safe.outcome,
+            message=upstream.message,
+            claims=claims,
+            places=places.of(defect, upstream.choice, safe.choice),
+            together=tuple(other.value for other in culprits if other is not defect),
         )
         for culprits in _culprits(question, suspects, safe)
         for defect in culprits
