@@ -48,7 +48,7 @@ class Demand:
 class Item:
     """One entry of a claim's requests: its alternatives are one, unless it is a prioritized list.
 
-    ``least`` is the number of devices of the alternative with the fewest.
+    ``least`` is the number of devices of the alternative with the fewest, ``reach`` are those of all alternatives.
     """
 
     claim: int
@@ -56,6 +56,7 @@ class Item:
     alternatives: list[Demand]
     is_list: bool
     least: int
+    reach: int
 
 
 def items_of(claims: list[ClaimRequests], candidates: Mapping[Request, Candidates], numbering: Numbering) -> list[Item]:
@@ -78,8 +79,10 @@ class _Items:
         for claim, requests in enumerate(self._claims):
             for request, alternatives in enumerate(requests.requests):
                 demands = [self._demand(one, first) for one in alternatives]
-                least = min(demand.count for demand in demands)
-                items.append(Item(claim, request, demands, alternatives[0].parent is not None, least))
+                least, reach = min(demand.count for demand in demands), 0
+                for demand in demands:
+                    reach |= demand.domain
+                items.append(Item(claim, request, demands, alternatives[0].parent is not None, least, reach))
             first += len(requests.constraints)
         return items
 

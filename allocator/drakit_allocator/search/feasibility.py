@@ -7,6 +7,7 @@ separately, and a state that failed is remembered together with all states that 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
@@ -65,6 +66,7 @@ class Feasibility:
         self._dead: set[Hashable] = set()
         self._sound: set[Hashable] = set()
         self._patience: int | None = None
+        self.gave_up = False  # the last time that something was tried out
         self._prices = PriceBound(board)
         self._effort = 0  # states looked at since the last fresh start
 
@@ -72,6 +74,7 @@ class Feasibility:
         """The same as a question, but FAILED may mean no more than that so many choices were not enough."""
         self._patience = patience
         outcome = yield self.question(rest)
+        self.gave_up = self._patience == 0
         self._patience = None
         return outcome
 
@@ -146,13 +149,15 @@ class Feasibility:
         Five requests for one device are then no more work than one request for five.
         """
         crowds: dict[Hashable, list[Need]] = {}
+        times = Counter(need.demand.number for need in rest.needs)
         for need in rest.needs:
             demand = need.demand
             is_apart = self.board.has_admin or need.mask & self.board.shareable or not need.missing
             claim = demand.claim if rest.lists else 0
             ties = tuple(number for number, _ in demand.ties)
             kind = self.structure.kinds.of_demand[demand.number]
-            key = (demand.number,) if is_apart else (kind, need.mask, ties, claim)
+            is_apart = is_apart or times[demand.number] > 1
+            key = (demand.number, need.mask) if is_apart else (kind, need.mask, ties, claim)
             crowds.setdefault(key, []).append(need)
         needs = [Need(crowd[0].demand, sum(need.missing for need in crowd), crowd[0].mask) for crowd in crowds.values()]
         return Rest(needs, rest.lists), [crowd for crowd in crowds.values() if len(crowd) > 1]

@@ -19,6 +19,9 @@ from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.repair import Known, Repair
 from drakit_allocator.search.state import State
 
+_ONE_BY_ONE = 2  # devices that are asked about before all others are asked about together
+_PATIENCE = 30  # choices until these are asked about one by one after all
+
 
 class FirstSolution:
     """Finds it on one board; ``chosen`` are the alternatives taken, by item."""
@@ -43,9 +46,18 @@ class FirstSolution:
         needs = [Need.whole(item.alternatives[0]) for item in items if not item.is_list]
         return Rest(needs, [item for item in items if item.is_list])
 
-    def _has_hope(self, number: int) -> bool:
-        """Whether each item from this one on can be filled if nothing else is."""
-        return all(any(map(self._is_viable, item.alternatives)) for item in self.board.items[number:])
+    def _has_hope(self, number: int, lost: int = 0, demand: Demand | None = None) -> bool:
+        """Whether each item from this one on can be filled if nothing else is.
+
+        Known to be so before these devices were lost, because ``demand`` was given one, it is asked only of those whom
+        that concerns.
+        """
+        claim = -1 if demand is None or not demand.ties else demand.claim
+        return all(
+            any(map(self._is_viable, item.alternatives))
+            for item in islice(self.board.items, number, None)
+            if demand is None or item.reach & lost or item.claim == claim
+        )
 
     def _is_viable(self, demand: Demand) -> bool:
         return not demand.is_impossible and self.board.open_to(demand).bit_count() >= demand.count
@@ -73,11 +85,11 @@ class FirstSolution:
         while missing:
             if left.bit_count() < missing:
                 return False
-            mark, bit = board.mark, left & -left
+            mark, short, bit = board.mark, board.short, left & -left
             left ^= bit
             board.put(demand, bit.bit_length() - 1)
             rest = left & board.open_to(demand)
-            if rest.bit_count() >= missing - 1 and self._has_hope(number + 1):
+            if rest.bit_count() >= missing - 1 and self._has_hope(number + 1, bit | board.short & ~short, demand):
                 left = rest
                 missing -= 1
             else:
@@ -95,6 +107,8 @@ class _Questions:
         self._repair = Repair(first.board, self._asked)
         self._known: list[int] = []  # the devices of a solution, by demand
         self._alternatives: dict[Item, Demand] = {}
+        self._ruled_out = 0  # devices that were asked about together
+        self._gave_up = False
 
     def start(self) -> Level:
         """The level of the whole problem."""
@@ -109,8 +123,12 @@ class _Questions:
             yield self._fill(number, demand)
         return Outcome.SOLVED
 
-    def _ask(self, rest: Rest) -> Level:
-        """Whether there is a solution, which is then known; the board stays as it was."""
+    def _ask(self, rest: Rest, patience: int | None = None) -> Level:
+        """Whether there is a solution, which is then known; the board stays as it was.
+
+        With ``patience``, FAILED means nothing if the search gave up.
+        """
+        self._gave_up = False
         board, mark = self._board, self._board.mark
         if not self._asked.propagation.has_room(rest):
             return Outcome.FAILED
@@ -122,7 +140,11 @@ class _Questions:
             self._keep(mark)
             return Outcome.SOLVED
         before = list(board.held)
-        outcome = yield self._asked.question(merged)
+        if patience is None:
+            outcome = yield self._asked.question(merged)
+        else:
+            outcome = yield self._asked.try_out(merged, patience)
+            self._gave_up = self._asked.gave_up
         if outcome is Outcome.SOLVED:
             self._keep(mark)
             for crowd in crowds:
@@ -169,19 +191,43 @@ class _Questions:
     def _first_device(self, need: Need, later: Rest) -> Level:
         """Put the first device with which there is a solution: that of the known one, unless one before it will do."""
         board = self._board
+        state: State | None = None
+        hopeless, failed = 0, 0
+        while before := self._before_known(need) & ~hopeless:
+            if failed == _ONE_BY_ONE and before & (before - 1):
+                yield self._ask_together(need, later, before)
+                hopeless |= self._ruled_out
+            else:
+                state = state or State(self._asked.structure, later.plus(need))
+                position = (before & -before).bit_length() - 1
+                mark = board.mark
+                board.put(need.demand, position)
+                after = Need(need.demand, need.missing - 1, need.mask & (-1 << position + 1))
+                if (yield self._ask(later.plus(after))) is Outcome.SOLVED:
+                    return Outcome.SOLVED
+                board.back_to(mark)
+                hopeless |= state.alike(position)
+            failed += 1
         known = self._known[need.demand.number] & need.mask
-        known &= -known
-        state = State(self._asked.structure, later.plus(need))
-        hopeless = 0
-        for position in bits(need.mask & (known - 1)):
-            if hopeless >> position & 1:
-                continue
-            mark = board.mark
-            board.put(need.demand, position)
-            after = Need(need.demand, need.missing - 1, need.mask & (-1 << position + 1))
-            if (yield self._ask(later.plus(after))) is Outcome.SOLVED:
-                return Outcome.SOLVED
-            board.back_to(mark)
-            hopeless |= state.alike(position)
-        board.put(need.demand, known.bit_length() - 1)
+        board.put(need.demand, (known & -known).bit_length() - 1)
+        return Outcome.SOLVED
+
+    def _before_known(self, need: Need) -> int:
+        known = self._known[need.demand.number] & need.mask
+        return need.mask & ((known & -known) - 1)
+
+    def _ask_together(self, need: Need, later: Rest, asked: int) -> Level:
+        """Ask for many devices at once whether the first may be one of them; for half of those before it if it is."""
+        self._ruled_out = 0
+        while asked:
+            outcome = yield self._ask(later.plus(need).confined(need, asked), _PATIENCE)
+            if outcome is Outcome.SOLVED:
+                asked = self._before_known(need) & ~self._ruled_out
+                half = (asked.bit_length() + (asked & -asked).bit_length()) // 2
+                asked &= (1 << half) - 1
+            elif self._gave_up:
+                break
+            else:
+                self._ruled_out |= asked
+                asked = self._before_known(need) & ~self._ruled_out
         return Outcome.SOLVED
