@@ -146,6 +146,18 @@ class Board:
         self.sizes[demand.claim] += 1
         self._trail.append(_Move(demand, position, *before, states, drawn, consumed, full, groups))
 
+    def gentlest(self, demand: Demand, mask: int, wanted: int) -> int:
+        """Of the devices of ``mask``, the one that takes the fewest of the wanted ones away when it is put."""
+        best, least = -1, -1
+        for position in bits(mask):
+            mark = self.mark
+            self.put(demand, position)
+            lost = (wanted & self.short).bit_count()
+            self.back_to(mark)
+            if best < 0 or lost < least:
+                best, least = position, lost
+        return best
+
     def impose(self, number: int, values: Elements) -> None:
         """Decide that a matchAttribute constraint will have one of these values in common."""
         states = ((number, self.states[number]),)

@@ -44,12 +44,16 @@ class Demand:
 
 @dataclass(slots=True, eq=False)
 class Item:
-    """One entry of a claim's requests: its alternatives are one, unless it is a prioritized list."""
+    """One entry of a claim's requests: its alternatives are one, unless it is a prioritized list.
+
+    ``least`` is the number of devices of the alternative with the fewest.
+    """
 
     claim: int
     request: int
     alternatives: list[Demand]
     is_list: bool
+    least: int
 
 
 def items_of(claims: list[ClaimRequests], candidates: Mapping[Request, Candidates], numbering: Numbering) -> list[Item]:
@@ -72,7 +76,8 @@ class _Items:
         for claim, requests in enumerate(self._claims):
             for request, alternatives in enumerate(requests.requests):
                 demands = [self._demand(one, first) for one in alternatives]
-                items.append(Item(claim, request, demands, alternatives[0].parent is not None))
+                least = min(demand.count for demand in demands)
+                items.append(Item(claim, request, demands, alternatives[0].parent is not None, least))
             first += len(requests.constraints)
         return items
 

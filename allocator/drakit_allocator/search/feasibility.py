@@ -11,7 +11,6 @@ from collections.abc import Hashable
 from typing import NamedTuple
 
 from drakit_allocator.attributes import Value
-from drakit_allocator.columns import bits
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.bounds import Bounds
 from drakit_allocator.search.demands import Demand, Item
@@ -60,9 +59,17 @@ class Feasibility:
         self.board = board
         self.propagation = Propagation(board)
         self.structure = Structure(board)
-        self._bounds = Bounds(board, self.structure)
+        self._bounds = Bounds(board, self.structure, self.propagation)
         self._dead: set[Hashable] = set()
         self._sound: set[Hashable] = set()
+        self._patience: int | None = None
+
+    def try_out(self, rest: Rest, patience: int) -> Level:
+        """The same as a question, but FAILED may mean no more than that so many choices were not enough."""
+        self._patience = patience
+        outcome = yield self.question(rest)
+        self._patience = None
+        return outcome
 
     def question(self, rest: Rest) -> Level:
         """Ends SOLVED, with a solution on the board, or FAILED, with the board as it was."""
@@ -87,6 +94,10 @@ class Feasibility:
             keys.append(key)
             if (yield self._each_alone(rest)) is not Outcome.SOLVED:
                 break
+            if self._patience is not None:
+                if not self._patience:
+                    break
+                self._patience -= 1
             choice = self._tightest(rest, state)
             if isinstance(choice, _Cell):
                 if (yield self.question(rest.confined(choice.need, choice.mask))) is Outcome.SOLVED:
@@ -103,9 +114,17 @@ class Feasibility:
             alike = state.alike(position)
             rest = rest.instead(choice.need, choice.need.without(alike))
         board.back_to(mark)
-        if len(self._dead) < _REMEMBERED_STATES:
+        if self._patience != 0 and len(self._dead) < _REMEMBERED_STATES:
             self._dead.update(keys)
         return Outcome.FAILED
+
+    def is_hopeless(self, rest: Rest) -> bool:
+        """Whether it can be seen without choosing anything that there is no solution."""
+        mark = self.board.mark
+        narrowed = self.propagation.narrow(rest)
+        is_hopeless = narrowed is None or not self._bounds.allow(narrowed)
+        self.board.back_to(mark)
+        return is_hopeless
 
     def merged(self, rest: Rest) -> tuple[Rest, list[list[Need]]]:
         """Needs that can have the same devices under the same constraints are one need; and which were put together.
@@ -203,15 +222,7 @@ class Feasibility:
 
     def _pick(self, rest: Rest, need: Need) -> int:
         """The device that takes the fewest others away from all needs."""
-        board, mark = self.board, self.board.mark
         wanted = 0
         for other in rest.needs:
             wanted |= other.mask
-        best, least = -1, -1
-        for position in bits(need.mask):
-            board.put(need.demand, position)
-            lost = (wanted & board.short).bit_count()
-            board.back_to(mark)
-            if best < 0 or lost < least:
-                best, least = position, lost
-        return best
+        return self.board.gentlest(need.demand, need.mask, wanted)

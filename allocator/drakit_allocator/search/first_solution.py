@@ -16,6 +16,7 @@ from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.feasibility import Feasibility
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
+from drakit_allocator.search.repair import Known, Repair
 from drakit_allocator.search.state import State
 
 
@@ -91,6 +92,7 @@ class _Questions:
         self._first = first
         self._board = first.board
         self._asked = Feasibility(first.board)
+        self._repair = Repair(first.board, self._asked)
         self._known: list[int] = []  # the devices of a solution, by demand
         self._alternatives: dict[Item, Demand] = {}
 
@@ -112,16 +114,26 @@ class _Questions:
         board, mark = self._board, self._board.mark
         if not self._asked.propagation.has_room(rest):
             return Outcome.FAILED
-        before = list(board.held)
         merged, crowds = self._asked.merged(rest)
+        if self._asked.is_hopeless(merged):
+            return Outcome.FAILED
+        known = Known(self._known, self._alternatives) if self._known else None
+        if (yield self._repair.attempt(rest, known)) is Outcome.SOLVED:
+            self._keep(mark)
+            return Outcome.SOLVED
+        before = list(board.held)
         outcome = yield self._asked.question(merged)
         if outcome is Outcome.SOLVED:
-            self._known = list(board.held)
+            self._keep(mark)
             for crowd in crowds:
                 self._share_out(crowd, before[crowd[0].demand.number])
-            self._alternatives |= self._asked.propagation.chosen
-            board.back_to(mark)
         return outcome
+
+    def _keep(self, mark: int) -> None:
+        """Take the solution off the board and keep it in mind."""
+        self._known = list(self._board.held)
+        self._alternatives |= self._asked.propagation.chosen
+        self._board.back_to(mark)
 
     def _share_out(self, crowd: list[Need], before: int) -> None:
         """Give each of the needs that were filled as one its own devices, the first need the first ones."""

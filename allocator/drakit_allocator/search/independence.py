@@ -37,6 +37,24 @@ def split(board: Board, structure: Structure, rest: Rest) -> list[Rest]:
     ]
 
 
+def bundles(rest: Rest) -> list[Rest]:
+    """The rest in groups that share no constraint, the largest first."""
+    groups: list[tuple[Rest, set[int]]] = []
+    members = [(Rest([need], []), [need.demand]) for need in rest.needs]
+    members += [(Rest([], [item]), item.alternatives) for item in rest.lists]
+    for member, demands in members:
+        joined, numbers = member, {number for demand in demands for number, _ in demand.ties}
+        apart = []
+        for group in groups:
+            if numbers.isdisjoint(group[1]):
+                apart.append(group)
+            else:
+                joined = Rest([*group[0].needs, *joined.needs], [*group[0].lists, *joined.lists])
+                numbers |= group[1]
+        groups = [*apart, (joined, numbers)]
+    return sorted([group for group, _ in groups], key=lambda one: -len(one.needs) - len(one.lists))
+
+
 def _members(board: Board, rest: Rest) -> list[tuple[Need | Item, int, Sequence[Demand]]]:
     members: list[tuple[Need | Item, int, Sequence[Demand]]] = [(need, need.mask, [need.demand]) for need in rest.needs]
     for item in rest.lists:

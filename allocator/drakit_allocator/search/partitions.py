@@ -10,6 +10,7 @@ from bisect import bisect_right
 
 from drakit_allocator.candidates import Situation
 from drakit_allocator.search.numbering import Numbering
+from drakit_allocator.search.sums import usable
 
 Levels = tuple[list[int], list[int]]
 
@@ -80,6 +81,12 @@ class Partitions:
             if fitting < number:
                 break
         return count
+
+    def usable(self, counter: int, mask: int) -> int:
+        """What is left of a counter, without what these devices cannot use however many there are."""
+        amounts, masks = self.levels(counter)
+        drawn = [amount for level, amount in enumerate(amounts) if mask & masks[level] & ~masks[level + 1]]
+        return usable(self.free[counter], tuple(drawn)) if drawn else 0
 
     def least(self, counter: int, mask: int, number: int) -> int:
         """What so many of these devices draw from a counter at least."""

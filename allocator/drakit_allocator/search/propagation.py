@@ -71,13 +71,15 @@ class Propagation:
     def _decide(self, needs: list[Need], lists: list[Item]) -> list[list[Demand]] | None:
         """Take the only alternative where there is one; those of all other lists, None if there is a list with none."""
         found = []
+        rooms = {claim: self._room(claim, needs, lists) for claim in {item.claim for item in lists}}
         for item in list(lists):
-            viable = self.viable(item, needs, lists)
+            viable = self._viable(item, rooms[item.claim] + item.least)
             if not viable:
                 return None
             if len(viable) == 1:
                 lists.remove(item)
                 self.chosen[item] = viable[0]
+                rooms[item.claim] -= viable[0].count - item.least
                 needs.append(Need.whole(viable[0]))
             else:
                 found.append(viable)
@@ -85,7 +87,9 @@ class Propagation:
 
     def viable(self, item: Item, needs: Sequence[Need], lists: Sequence[Item]) -> list[Demand]:
         """The alternatives that can be filled if nothing else is, and leave the claim room for the others."""
-        room = self._room(item.claim, needs, [other for other in lists if other is not item])
+        return self._viable(item, self._room(item.claim, needs, lists) + item.least)
+
+    def _viable(self, item: Item, room: int) -> list[Demand]:
         return [
             demand
             for demand in item.alternatives
@@ -104,7 +108,7 @@ class Propagation:
         """How many more devices a claim may get when all this is filled by as few as possible."""
         room = MAX_RESULTS - self.board.sizes[claim]
         room -= sum(need.missing for need in needs if need.demand.claim == claim)
-        return room - sum(min(demand.count for demand in item.alternatives) for item in lists if item.claim == claim)
+        return room - sum(item.least for item in lists if item.claim == claim)
 
     def _match(self, needs: list[Need], lists: Sequence[Sequence[Demand]]) -> list[Need] | None:
         """Leave the values that all requests of a constraint can have."""

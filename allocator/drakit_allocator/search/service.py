@@ -15,7 +15,8 @@ from drakit_allocator.search.parts import Part
 Vector = tuple[int, ...]  # devices of each class of a part
 Offer = frozenset[Vector]  # those to which nothing can be added
 
-_STATES = 4_000  # of one part; whoever has more is looked at device by device
+_WORK = 60_000  # devices in all states of one part; whoever has more is looked at device by device
+_VECTORS = 32  # in an offer; comparing more with each other takes longer than it saves
 _REMEMBERED = 50_000
 
 
@@ -61,8 +62,8 @@ class Service:
         key = part.kind, local, tuple(free)
         if key in self._known:
             return self._known[key]
-        self._work += 1
-        if self._work > _STATES:
+        self._work += len(part.positions)
+        if self._work > _WORK:
             return None
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
@@ -92,7 +93,8 @@ class Service:
             if without is None:
                 return None
             vectors |= without
-        return greatest(vectors)
+        offer = greatest(vectors) if len(vectors) <= 2 * _VECTORS else None
+        return offer if offer is None or len(offer) <= _VECTORS else None
 
     def _is_harmless(self, part: Part, first: int, rest: int, left: Sequence[int]) -> bool:
         """Whether all the others can be had together, as far as this device's counters go, next to it."""

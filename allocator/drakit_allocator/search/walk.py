@@ -13,16 +13,33 @@ from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.levels import Level, Outcome
+from drakit_allocator.search.values import Match
 
 
 def is_walk_needed(board: Board) -> bool:
     """Whether some device may be fatal, or satisfies a constraint only if it is the first to be chosen."""
     for demand in board.demands:
-        if demand.faults or (demand.takes_all and demand.ties):
+        if demand.faults or (demand.takes_all and _may_conflict(board, demand)):
             return True
         for _, column in demand.ties:
             if demand.domain & column.unknown or any(demand.domain >> position & 1 for position in column.faults):
                 return True
+    return False
+
+
+def _may_conflict(board: Board, demand: Demand) -> bool:
+    """Whether a constraint may refuse a device of mode All, whatever is chosen before it."""
+    for number, column in demand.ties:
+        before = [(other, known) for other in board.demands for one, known in other.ties if one == number]
+        before = [(other, known) for other, known in before if other.number <= demand.number]
+        if demand.domain & ~column.having:
+            return True
+        elements = [known.elements[at] for other, known in before for at in bits(other.domain & known.having)]
+        if isinstance(board.states[number], Match):
+            if elements and not frozenset.intersection(*elements):
+                return True
+        elif sum(map(len, elements)) > len(frozenset().union(*elements)):
+            return True
     return False
 
 
