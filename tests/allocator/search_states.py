@@ -17,9 +17,9 @@ from drakit_allocator.nodes import Node
 from drakit_allocator.problems import features_of
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item
+from drakit_allocator.search.feasibility import Feasibility
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
-from drakit_allocator.search.structure import Structure
 from drakit_allocator.search.values import Match
 from drakit_allocator.search.walk import is_walk_needed
 from drakit_allocator.snapshot import Snapshot
@@ -109,7 +109,8 @@ class SearchState:
     def __init__(self, name: str, board: Board, rest: Rest) -> None:
         self.name = name
         self.board = board
-        self.structure = Structure(board)
+        self.asked = Feasibility(board)
+        self.structure = self.asked.structure
         self.rest = rest
 
     def __repr__(self) -> str:

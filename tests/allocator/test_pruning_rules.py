@@ -17,7 +17,6 @@ from hypothesis import HealthCheck, given, settings
 from drakit_allocator.columns import bits
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.bounds import Bounds
-from drakit_allocator.search.feasibility import Feasibility
 from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Outcome
 from drakit_allocator.search.needs import Need, Rest
@@ -34,14 +33,15 @@ _many = settings(max_examples=400, deadline=None, suppress_health_check=list(Hea
 _some = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 
 # Rule -> where it is, and what it is when it gives up nothing.
-_BOUNDS = "drakit_allocator.search.bounds."
-_PROPAGATION = "drakit_allocator.search.propagation.Propagation."
+_SEARCH = "drakit_allocator.search."
+_PROPAGATION = _SEARCH + "propagation.Propagation."
 _RULES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "counters over all sets": (_BOUNDS + "_Totals.suffice", lambda *_: True),
-    "capacity over all shares": (_BOUNDS + "_Shares.suffice", lambda *_: True),
-    "what parts can give": ("drakit_allocator.search.offers.Offers.suffice", lambda *_: True),
-    "flow over parts": (_BOUNDS + "Bounds._flow_suffices", lambda *_: True),
-    "distinct values": (_BOUNDS + "Bounds._values_suffice", lambda *_: True),
+    "counters over all sets": (_SEARCH + "totals.Totals.suffice", lambda *_: True),
+    "capacity over all shares": (_SEARCH + "shares.Shares.suffice", lambda *_: True),
+    "what parts can give": (_SEARCH + "offers.Offers.suffice", lambda *_: True),
+    "flow over parts": (_SEARCH + "bounds.Bounds._flow_suffices", lambda *_: True),
+    "values for all": (_SEARCH + "matches.Matches.suffice", lambda *_: True),
+    "distinct values": (_SEARCH + "bounds.Bounds._values_suffice", lambda *_: True),
     "forced devices": (_PROPAGATION + "_fill", lambda _, needs: needs),
     "forced alternatives": (_PROPAGATION + "_decide", lambda _, needs, lists: [one.alternatives for one in lists]),
     "common values": (_PROPAGATION + "_match", lambda _, needs, lists: needs),
@@ -63,9 +63,12 @@ def _leaves_hope(state: SearchState, *rules: str) -> bool:
     """Whether propagation and bounds, with only these rules, let the state pass."""
     board, mark = state.board, state.board.mark
     with _only(*rules):
-        narrowed = Propagation(board).narrow(state.rest)
+        propagation = Propagation(board)
+        narrowed = propagation.narrow(state.rest)
         board.back_to(mark)
-        return narrowed is not None and (not _has_enough(state) or Bounds(board, state.structure).allow(state.rest))
+        return narrowed is not None and (
+            not _has_enough(state) or Bounds(board, state.structure, propagation).allow(state.rest)
+        )
 
 
 def _has_enough(state: SearchState) -> bool:
@@ -84,9 +87,7 @@ def _known(state: SearchState, rest: Rest | None = None) -> bool | None:
 def _is_solved(state: SearchState, rest: Rest) -> bool:
     """As the search says, from where the board is."""
     board, mark = state.board, state.board.mark
-    asked = Feasibility(board)
-    asked.structure = state.structure
-    outcome = run(asked.question(rest))
+    outcome = run(state.asked.question(rest))
     board.back_to(mark)
     return outcome is Outcome.SOLVED
 
@@ -148,9 +149,7 @@ def test_independent_groups_have_solutions_if_the_whole_has_one(state: SearchSta
 @_some
 @given(states)
 def test_needs_that_are_put_together_have_the_same_solutions(state: SearchState) -> None:
-    asked = Feasibility(state.board)
-    asked.structure = state.structure
-    merged, _ = asked.merged(state.rest)
+    merged, _ = state.asked.merged(state.rest)
     expected, found = _known(state), _known(state, merged)
     assert expected is None or found is None or found is expected
 
@@ -257,11 +256,15 @@ def _greatest(board: Board, part: Part, looks: Sequence[int]) -> frozenset[tuple
 
 
 def _problem(devices: list[Json], requests: list[Json], *, sets: Json | None = None, **constraint: str) -> Json:
-    """One claim; requests are counts, or a list of counts for a prioritized list, with selectors."""
+    """One claim; ``constraint`` is for all requests."""
+    constraints = [{kind: f"{GPU}/{name}"} for kind, name in constraint.items()]
+    return _with_constraints(devices, requests, constraints, sets)
+
+
+def _with_constraints(devices: list[Json], requests: list[Json], constraints: list[Json], sets: Json | None) -> Json:
     pool = {"name": "p", "generation": 1, "resourceSliceCount": 2}
     spec = {"driver": GPU, "nodeName": "node-0", "pool": pool}
     counters = [{"name": name, "counters": values} for name, values in (sets or {}).items()]
-    constraints = [{kind: f"{GPU}/{name}"} for kind, name in constraint.items()]
     claim = {"requests": [{"name": f"r{n}", **one} for n, one in enumerate(requests)], "constraints": constraints}
     return {
         "name": "example",
@@ -334,6 +337,12 @@ _EXAMPLES = {
         [_device(n) for n in range(5)],
         [_exactly(2, _one_of(0, 1)), _exactly(1, _one_of(1, 2)), _exactly(1, _one_of(0, 2))],
     ),
+    "values for all": _with_constraints(
+        [_device(n, kind=kind, root=root) for n, (kind, root) in enumerate([(0, 0), (0, 0), (1, 0), (0, 1), (1, 2)])],
+        [_exactly(1, selector("kind", "==", n % 2)) for n in range(4)],
+        [{"matchAttribute": f"{GPU}/root", "requests": names} for names in (["r0", "r1"], ["r2", "r3"])],
+        None,
+    ),
     "distinct values": _problem([_device(n, a=n % 2) for n in range(4)], [_exactly()] * 3, distinctAttribute="a"),
     "forced devices": _problem([_device(n) for n in range(3)], [_exactly(2, _FIRST_TWO), _exactly(1, _one_of(1))]),
     "forced alternatives": _problem(
@@ -346,7 +355,8 @@ _EXAMPLES = {
 def _start(problem: Json) -> SearchState:
     board = board_of(problem)
     state = SearchState("", board, everything(board))
-    return SearchState("", board, Feasibility(board).merged(state.rest)[0])
+    state.rest, _ = state.asked.merged(state.rest)
+    return state
 
 
 @pytest.mark.parametrize("rule", _RULES)
@@ -361,7 +371,46 @@ def test_a_part_that_counters_limit_is_a_limit_of_the_flow() -> None:
     devices = [_device(n, {f"g{n % 2}": {"mem": 3}}) for n in range(4)]
     state = _start(_problem(devices, [_exactly()] * 3, sets={"g0": _amounts(mem=5), "g1": _amounts(mem=5)}))
     assert not _leaves_hope(state, "flow over parts")
-    assert _leaves_hope(state, "counters over all sets")
+
+
+def _matched(*requests: str) -> Json:
+    return {"matchAttribute": f"{GPU}/root", "requests": list(requests)}
+
+
+@pytest.mark.parametrize("constraints", [[["r0", "r1"]] * 2, [["r0", "r1"], ["r1", "r2"]]], ids=["same", "overlapping"])
+def test_constraints_on_the_same_requests_do_not_need_a_value_each(constraints: list[list[str]]) -> None:
+    devices = [_device(n, root=n // 3) for n in range(5)]
+    requests = [_exactly(1, selector("root", "==", 0)), _exactly(), _exactly(1, selector("root", "!=", 1))]
+    problem = _with_constraints(devices, requests, [_matched(*names) for names in constraints], None)
+    assert _start(problem).is_solvable()
+    assert _leaves_hope(_start(problem), *_RULES)
+
+
+def test_with_admin_access_one_device_serves_the_constraints_of_two_claims() -> None:
+    devices = [_device(0, kind=0, root=0), _device(1, kind=1, root=0), _device(2, root=1)]
+    requests = [_exactly(1, selector("kind", "==", kind), adminAccess=True) for kind in (0, 1)]
+    problem = _with_constraints(devices[:2], requests, [_matched("r0", "r1")], None)
+    problem["claims"] *= 2
+    assert _start(problem).is_solvable()
+    assert _leaves_hope(_start(problem), *_RULES)
+
+
+def test_constraints_with_different_values_left_are_told_apart() -> None:
+    """The first one has to do with two of the three values, which is too little for all."""
+    tags = [[0], [0], [1], [1], [0, 2], [1, 2], [0, 1]]
+    devices = [_device(n, kind=2 if n == 6 else n % 2) for n in range(7)]
+    for device, values in zip(devices, tags, strict=True):
+        device["attributes"]["root"] = {"ints": values}
+    one, other, first = (_exactly(1, selector("kind", "==", kind)) for kind in range(3))
+    requests = [first, *[one, other] * 3]
+    constraints = [_matched("r0", "r1", "r2"), _matched("r3", "r4"), _matched("r5", "r6")]
+    problem = _with_constraints(devices, requests, constraints, None) | {"features": {"all": True}}
+    state = _start(problem)
+    state.board.put(state.board.demands[0], 6)
+    needs = [need.within(state.board.open_to(need.demand)) for need in state.rest.needs if need.demand.number]
+    state.rest = Rest(needs, [])
+    assert state.is_solvable()
+    assert _leaves_hope(state, *_RULES)
 
 
 def test_what_is_asked_of_one_part_has_to_fit_in_it() -> None:
