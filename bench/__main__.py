@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import os
 import platform
 import signal
@@ -12,9 +13,10 @@ from typing import Protocol, cast
 import click
 from rich.console import Console
 
-from bench.report import Progress, Report, Step
+from bench.report import Interrupted, Progress, Report, Step
 
-_NAMES = ("startup", "latency", "apiserver", "scheduler", "allocator", "cel")
+_NAMES = ("startup", "latency", "apiserver", "scheduler", "workloads", "adversarial", "memory", "cel")
+_GROUPS = {"allocator": ("workloads", "adversarial", "memory", "cel")}
 _WIDTH = 120  # of tables that go to a file or pipe
 # From here on, somebody else's work is on the cores as much as ours.
 _HIGH_LOAD = 0.5
@@ -36,7 +38,9 @@ def _benchmark(name: str) -> _Benchmark:
 def _print_list(console: Console) -> None:
     for name in _NAMES:
         summary = _benchmark(name).__doc__.partition("\n")[0]
-        console.print(f"{name:10} {summary}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"{name:11} {summary}", highlight=False, markup=False, soft_wrap=True)
+    for name, members in _GROUPS.items():
+        console.print(f"{name:11} All of these: {', '.join(members)}.", highlight=False, markup=False, soft_wrap=True)
 
 
 def _print_machine(console: Console) -> None:
@@ -48,7 +52,7 @@ def _print_machine(console: Console) -> None:
 
 
 @click.command()
-@click.argument("names", nargs=-1, metavar="[NAMES]...", type=click.Choice(_NAMES))
+@click.argument("names", nargs=-1, metavar="[NAMES]...", type=click.Choice([*_NAMES, *_GROUPS]))
 @click.option("--list", "listing", is_flag=True, help="Name the benchmarks and stop.")
 @click.option("--quick", is_flag=True, help="The smallest settings: to see that everything works, not how fast.")
 def main(names: tuple[str, ...], listing: bool, quick: bool) -> None:
@@ -57,6 +61,9 @@ def main(names: tuple[str, ...], listing: bool, quick: bool) -> None:
     \b
     python -m bench
     python -m bench apiserver scheduler
+    python -m bench allocator
+
+    Ctrl-C ends it; what was measured until then is printed.
     """
     # SIGTERM, too, stops what was started; and Ctrl-C also where a shell that started this in the background had it
     # ignored.
@@ -67,13 +74,23 @@ def main(names: tuple[str, ...], listing: bool, quick: bool) -> None:
         _print_list(tables)
         return
     wrong = False
-    for name in names or _NAMES:
+    for name in _chosen(names):
         _print_machine(tables)
-        with Progress(progress, name) as shown:
-            report = _benchmark(name).run(shown.step, quick=quick)
+        try:
+            with Progress(progress, name) as shown:
+                report = _benchmark(name).run(shown.step, quick=quick)
+        except Interrupted as interrupted:
+            interrupted.report.print(tables)
+            raise
         report.print(tables)
         wrong = wrong or bool(report.errors)
     sys.exit(1 if wrong else 0)
+
+
+def _chosen(names: tuple[str, ...]) -> list[str]:
+    """Each benchmark once, in the order in which they are named first."""
+    members = (_GROUPS.get(name, (name,)) for name in names or _NAMES)
+    return list(dict.fromkeys(itertools.chain.from_iterable(members)))
 
 
 if __name__ == "__main__":

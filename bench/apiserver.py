@@ -96,11 +96,21 @@ class _Run:
 
 def run(step: Step, *, quick: bool = False) -> Report:
     """All operations on one server, whose objects stay: as in the recorded run, later ones find a filled store."""
-    return interruptible.run(_run(step, _QUICK if quick else Settings()))
+    settings = _QUICK if quick else Settings()
+    report = Report(
+        title=f"API server, requests a second ({settings.seconds:g} s each; lists of {settings.slices} slices)",
+        columns=["operation", "clients", "per s", "Kubernetes", "ratio", "p50 ms", "p99 ms", "CPU ms"],
+        notes=[
+            "Kubernetes: kube-apiserver and etcd over TLS, which takes some of its time; here plain HTTP.",
+            "CPU: the server's process, divided by requests (or by events, updates included).",
+        ],
+    )
+    with report.kept():
+        interruptible.run(_measure(report, step, settings))
+    return report
 
 
-async def _run(step: Step, settings: Settings) -> Report:
-    rows = []
+async def _measure(report: Report, step: Step, settings: Settings) -> None:
     _slice_body()
     with clusters.scratch_directory() as directory:
         async with _serving(directory) as endpoint:
@@ -109,17 +119,12 @@ async def _run(step: Step, settings: Settings) -> Report:
                     await _have_slices(endpoint, settings.slices, step)
                 for clients in settings.clients:
                     step(f"{name}, {clients} clients")
-                    rows.append(_row(name, clients, await _closed_loop(endpoint, traffic, clients, settings.seconds)))
+                    measured = await _closed_loop(endpoint, traffic, clients, settings.seconds)
+                    report.rows.append(_row(name, clients, measured))
             watch_row, most = await _watch_row(endpoint, settings, step)
-    return Report(
-        title=f"API server, requests a second ({settings.seconds:g} s each; lists of {settings.slices} slices)",
-        columns=["operation", "clients", "per s", "Kubernetes", "ratio", "p50 ms", "p99 ms", "CPU ms"],
-        rows=[*rows, watch_row],
-        notes=[
-            f"The longest delay of a watch event was {most:.0f} ms (Kubernetes {UPSTREAM_WATCH[1]:.0f} ms).",
-            "Kubernetes: kube-apiserver and etcd over TLS, which takes some of its time; here plain HTTP.",
-            "CPU: the server's process, divided by requests (or by events, updates included).",
-        ],
+    report.rows.append(watch_row)
+    report.notes.insert(
+        0, f"The longest delay of a watch event was {most:.0f} ms (Kubernetes {UPSTREAM_WATCH[1]:.0f} ms)."
     )
 
 

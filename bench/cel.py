@@ -46,13 +46,15 @@ def microseconds(function: Callable[[], object], rounds: int) -> float:
 def run(step: Step, *, quick: bool = False) -> Report:
     """One row for each selector, and one for the view of a device that all of them are evaluated on."""
     rounds = 10 if quick else ROUNDS
+    report = Report("CEL selectors, microseconds", ["selector", "evaluate", "compile"])
     view = device_view(DRIVER, DEVICE)
-    rows = []
-    for name, expression in SELECTORS.items():
-        step(name)
-        selector = compile_selector(expression)
-        evaluate = microseconds(functools.partial(selector.matches, view), rounds)
-        compiling = microseconds(functools.partial(compile_selector.__wrapped__, expression), 1 if quick else 100)
-        rows.append([name, f"{evaluate:.2f}", f"{compiling:.0f}"])
-    rows.append(["view of a device", f"{microseconds(lambda: device_view(DRIVER, DEVICE), rounds // 10):.2f}", "-"])
-    return Report("CEL selectors, microseconds", ["selector", "evaluate", "compile"], rows)
+    with report.kept():
+        for name, expression in SELECTORS.items():
+            step(name)
+            selector = compile_selector(expression)
+            evaluate = microseconds(functools.partial(selector.matches, view), rounds)
+            compiling = microseconds(functools.partial(compile_selector.__wrapped__, expression), 1 if quick else 100)
+            report.rows.append([name, f"{evaluate:.2f}", f"{compiling:.0f}"])
+        viewing = microseconds(lambda: device_view(DRIVER, DEVICE), rounds // 10)
+        report.rows.append(["view of a device", f"{viewing:.2f}", "-"])
+    return report

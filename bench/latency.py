@@ -28,25 +28,25 @@ def run(step: Step, *, quick: bool = False) -> Report:
     """Twenty pods one after the other, each gone before the next, for both ways to refer to a claim."""
     rounds = 1 if quick else _ROUNDS
     driver = DriverSpec(profile="dgx-a100", nodes=["node-1"])
+    report = Report(
+        title=f"Claim to running, seconds ({rounds} pods one after the other)",
+        columns=["pod refers to a", "median", "most", f"target {TARGET} s"],
+        notes=[f"Kubernetes with a real kubelet and containerd: {UPSTREAM} s from creating a pod."],
+    )
     step("start a cluster")
     with (
+        report.kept(),
         clusters.running(ClusterSpec(nodes=["node-1"], drivers=[driver])) as cluster,
         Api(cluster.kubeconfig) as api,
     ):
         api.create(manifests.claim_template(_TEMPLATE, _partition()))
-        rows = []
         for way in ("claim", "template"):
             seconds = []
             for number in range(rounds):
                 step(f"{way}, pod {number + 1} of {rounds}")
                 seconds.append(_round(api, way, f"{way}-{number}"))
-            rows.append(_row(way, seconds))
-    return Report(
-        title=f"Claim to running, seconds ({rounds} pods one after the other)",
-        columns=["pod refers to a", "median", "most", f"target {TARGET} s"],
-        rows=rows,
-        notes=[f"Kubernetes with a real kubelet and containerd: {UPSTREAM} s from creating a pod."],
-    )
+            report.rows.append(_row(way, seconds))
+    return report
 
 
 def _row(way: str, seconds: list[float]) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.status import Status
@@ -15,15 +16,32 @@ Step = Callable[[str], None]
 _SECONDS_BETWEEN_LINES = 2.0
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in the middle of a benchmark; ``report`` has what was measured until then."""
+
+    def __init__(self, report: Report) -> None:
+        super().__init__()
+        self.report = report
+
+
 @dataclass(frozen=True)
 class Report:
     """One table. ``notes`` say what its figures hold for; any of ``errors`` makes the benchmark fail."""
 
     title: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    notes: Sequence[str] = ()
-    errors: Sequence[str] = ()
+    notes: list[str] = field(default_factory=list)
+    rows: list[Sequence[str]] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Rows that the block has added by the time of Ctrl-C are not lost: they go with the exception."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.notes.append("Interrupted: this is what was measured until then.")
+            raise Interrupted(self) from None
 
     def print(self, console: Console) -> None:
         """The first column is text and the others are figures, so these are aligned to the right."""

@@ -92,14 +92,7 @@ class _Measured:
 
 def run(step: Step, *, quick: bool = False) -> Report:
     """A cluster for each case; an error for each allocation that is not right."""
-    rows, errors = [], []
-    for case in _QUICK if quick else _CASES:
-        step(f"{case.text}: start a cluster")
-        with clusters.running(ClusterSpec(tls=False)) as cluster:
-            measured = interruptible.run(_measure(cluster, case, functools.partial(_of_case, step, case)))
-        rows.append(_row(case, measured))
-        errors += [f"{case.text}: {error}" for error in measured.errors]
-    return Report(
+    report = Report(
         title="Scheduler: MIG claims from templates, 8 GPUs a node",
         columns=[
             "cluster",
@@ -113,13 +106,19 @@ def run(step: Step, *, quick: bool = False) -> Report:
             "CPU ms",
             "held",
         ],
-        rows=rows,
         notes=[
             "1 pod: median from creating it until it is bound. CPU: all of the cluster's process, divided by pods.",
             "held: devices allocated in the end, each checked: given out once, on its pod's node, its counters free.",
         ],
-        errors=errors,
     )
+    with report.kept():
+        for case in _QUICK if quick else _CASES:
+            step(f"{case.text}: start a cluster")
+            with clusters.running(ClusterSpec(tls=False)) as cluster:
+                measured = interruptible.run(_measure(cluster, case, functools.partial(_of_case, step, case)))
+            report.rows.append(_row(case, measured))
+            report.errors.extend(f"{case.text}: {error}" for error in measured.errors)
+    return report
 
 
 def _of_case(step: Step, case: Case, text: str) -> None:

@@ -45,19 +45,19 @@ def run(step: Step, *, quick: bool = False) -> Report:
     if quick:
         cases = {name: cases[name] for name in (_QUICK, _COMMAND)}
     rounds = 1 if quick else _ROUNDS
-    rows = []
-    for name, start in cases.items():
-        seconds = []
-        for number in range(rounds):
-            step(f"{name}, start {number + 1} of {rounds}")
-            seconds.append(start())
-        rows.append(_row(name, seconds))
-    return Report(
+    report = Report(
         title=f"Start to ready, seconds ({rounds} starts each)",
         columns=["cluster", "median", "most", f"target {TARGET:.0f} s"],
-        rows=rows,
         notes=[f"Kubernetes' control plane: {UPSTREAM_CONTROL_PLANE:.0f} s, and 0.9 s more until a node is Ready."],
     )
+    with report.kept():
+        for name, start in cases.items():
+            seconds = []
+            for number in range(rounds):
+                step(f"{name}, start {number + 1} of {rounds}")
+                seconds.append(start())
+            report.rows.append(_row(name, seconds))
+    return report
 
 
 def _row(name: str, seconds: list[float]) -> list[str]:

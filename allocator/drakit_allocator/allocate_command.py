@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from drakit_allocator.compat_option import compat_option
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from drakit_allocator.defects import Compat
     from drakit_allocator.explanation import Explanation, Inventory
+    from drakit_allocator.features import Features
     from drakit_allocator.manifest_files import Manifests
     from drakit_allocator.placement import Placed, Placement, Workload
     from drakit_api.features import FeatureGates
@@ -56,7 +60,8 @@ class UnusableFiles(click.ClickException):
 @click.option(
     "--timeout", type=click.FloatRange(min=0), default=10.0, show_default=True, help="Seconds for claims on a node."
 )
-def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, **options: Any) -> None:
+@compat_option
+def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, compat: Compat, **options: Any) -> None:
     """Allocate devices to the pods and claims of files, as a scheduler would, without a cluster.
 
     \b
@@ -78,14 +83,19 @@ def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, 
     With --problems, answers allocation problems: a JSON line for each, with the
     allocation, null if it does not fit, or the error, in the form in which
     answers of Kubernetes' own allocator were recorded.
+
+    \b
+    With --compat safe, known defects of Kubernetes' allocator are not repeated.
+    Where one of them would have changed what a pod or claim gets, that is said,
+    with the devices and who holds them; answers to problems have "defects" then.
     """
     if problems is not None and files:
         raise click.UsageError("-f and --problems exclude each other: objects of files, or recorded problems")
     if problems is not None:
         _only_with_files(options)
-        _answer(problems, timeout)
+        _answer(problems, timeout, compat)
     elif files:
-        _allocate(files, timeout=timeout, **options)
+        _allocate(files, timeout=timeout, compat=compat, **options)
     else:
         raise click.UsageError("name files with -f, e.g. drakit allocate -f slices.yaml -f claims.yaml; or --problems")
 
@@ -102,7 +112,7 @@ def _only_with_files(options: dict[str, Any]) -> None:
         raise click.UsageError(f"{', '.join(given)}: only with -f; a problem says for itself what it is about")
 
 
-def _answer(problems: BinaryIO, timeout: float) -> None:
+def _answer(problems: BinaryIO, timeout: float, compat: Compat) -> None:
     import sys
     import time
 
@@ -117,7 +127,7 @@ def _answer(problems: BinaryIO, timeout: float) -> None:
             continue
         try:
             problem = msgspec.json.decode(line)
-            answered = answer(problem, Limits(deadline=time.monotonic() + timeout))
+            answered = answer(problem, Limits(deadline=time.monotonic() + timeout), compat=compat)
         except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
             reason = f"field {error} is missing" if isinstance(error, KeyError) else str(error)
             source = getattr(problems, "name", "standard input")
@@ -130,6 +140,7 @@ def _allocate(
     files: Sequence[str],
     *,
     timeout: float,
+    compat: Compat,
     explain: bool,
     nodes: Sequence[str],
     pods: Sequence[str],
@@ -140,10 +151,12 @@ def _allocate(
 ) -> None:
     from drakit_allocator import file_nodes, placement, placement_report
     from drakit_allocator.explanation import explanation_text
+    from drakit_allocator.features import Features
     from drakit_allocator.manifest_documents import ManifestError
     from drakit_allocator.manifest_files import read_manifests
 
     gates = gates_of(emulated_version, feature_gates)
+    features = Features.from_gates(gates).compatible(compat)
     try:
         manifests = read_manifests(files, gates)
         workloads = placement.chosen(placement.workloads(manifests), pods, claims)
@@ -151,15 +164,16 @@ def _allocate(
     except ManifestError as error:
         raise UnusableFiles(str(error)) from None
     _tell(manifests, objects if is_assumed else [])
-    placing = placement.Placement(_inventory(manifests, gates), objects, timeout=timeout)
+    placing = placement.Placement(_inventory(manifests, features), objects, timeout=timeout)
     placed = _place(workloads, placing)
-    explained = [_explained(one, manifests, gates, objects) for one in placed if not one.node] if explain else []
+    explained = [_explained(one, manifests, features, objects) for one in placed if not one.node] if explain else []
     if output == "text":
         table = placement_report.table(placed, tells_why=not explain)
         click.echo("\n".join(filter(None, [table, *map(explanation_text, explained)])), nl=False)
     else:
         form: placement_report.Form = "json" if output == "json" else "yaml"
-        click.echo(placement_report.listed(manifests, explained, form, explains=explain), nl=False)
+        told, avoided = explained if explain else None, placed if compat == "safe" else None
+        click.echo(placement_report.listed(manifests, told, avoided, form), nl=False)
     if any(not one.node for one in placed):
         raise SystemExit(1)
 
@@ -186,12 +200,11 @@ def _tell(manifests: Manifests, assumed: Sequence[Object]) -> None:
         click.echo(f"there is no Node in the files; assumed without labels: {names}", err=True)
 
 
-def _inventory(manifests: Manifests, gates: FeatureGates) -> Inventory:
+def _inventory(manifests: Manifests, features: Features) -> Inventory:
     from drakit_allocator.explanation import Inventory
-    from drakit_allocator.features import Features
 
     return Inventory.of(
-        Features.from_gates(gates),
+        features,
         slices=manifests.of("ResourceSlice"),
         classes=manifests.of("DeviceClass"),
         taint_rules=manifests.of("DeviceTaintRule"),
@@ -209,7 +222,7 @@ def _place(workloads: Sequence[Workload], placing: Placement) -> list[Placed]:
     return placed
 
 
-def _explained(one: Placed, manifests: Manifests, gates: FeatureGates, nodes: Sequence[Object]) -> Explanation:
+def _explained(one: Placed, manifests: Manifests, features: Features, nodes: Sequence[Object]) -> Explanation:
     """Beside what is allocated in the end, which may be more than when it was this workload's turn."""
     from drakit_allocator.explanation import explain
     from drakit_allocator.placement import split_nodes
@@ -217,5 +230,5 @@ def _explained(one: Placed, manifests: Manifests, gates: FeatureGates, nodes: Se
 
     candidates, excluded = split_nodes(one.workload, nodes)
     progress = Waiting(f"nodes for {one.workload.name}")
-    inventory = _inventory(manifests, gates)
+    inventory = _inventory(manifests, features)
     return explain(one.workload.to_allocate, candidates, inventory, excluded=excluded, progress=progress)

@@ -10,6 +10,7 @@ from typing import Any
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.answers import UNKNOWN, Unknown, signature_of
 from drakit_allocator.candidates import Situation
+from drakit_allocator.defects import Defect
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.kinds import RequestKind
@@ -59,11 +60,16 @@ class PodAllocation:
         """Raises ``AllocationError`` for claims that no node can satisfy, though some only where a node is tried."""
         self.snapshot = snapshot
         self.allocated = allocated
+        self._objects = claims
         self.claims = expand(claims, snapshot.classes, snapshot.features)
         self._asked = signature_of(self.claims)
         self._interest = interest_of(self.claims)
         self._least = least_needs(self.claims)
         self._fault = next((claim.fault for claim in self.claims if claim.fault is not None), None)
+
+    def under(self, defects: frozenset[Defect]) -> PodAllocation:
+        """The same claims, asked for of an allocator with these defects."""
+        return PodAllocation(self._objects, self.snapshot.under(defects), self.allocated)
 
     def refuse(self) -> None:
         """Raise now what no node can change, for those to whom it does not matter what upstream tells first."""
@@ -72,13 +78,13 @@ class PodAllocation:
 
     def situation(self, node: Node) -> Situation:
         """The node as the search will see it. Raises ``AllocationError``."""
-        return Situation(node, self.snapshot.slices.pools(node), self.allocated, self.snapshot.features)
+        return Situation(node, self.snapshot.pools(node), self.allocated, self.snapshot.features)
 
     def glance(self, node: Node) -> Solution | Unknown | None:
         """The answer if it needs no search: too few devices, or a node like one that was searched. Raises as ``on``."""
         if self._fault is not None:
             return UNKNOWN
-        pools = self.snapshot.slices.pools(node)
+        pools = self.snapshot.pools(node)
         if self._least is not None and self._lacks(self._least, pools, node):
             return self._concluded(node, pools, None)
         alike = likeness(pools, self._interest, self.allocated, node)

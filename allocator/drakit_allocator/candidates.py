@@ -121,7 +121,8 @@ class Situation:
         if known is not None:
             return known
         mask = 0
-        for position, device, fault in self._selected(request, pool, skips_allocated=not request.has_admin_access):
+        kept = 0 if request.has_admin_access else pool.occupation(self.allocated).kept
+        for position, device, fault in self._selected(request, pool, kept):
             if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
                 faults[device] = fault
                 if len(faults) > rivals:
@@ -149,25 +150,24 @@ class Situation:
     def _every(self, request: Request, pool: PoolView) -> tuple[int, int]:
         """The devices of a pool that the request must get and those among them that it cannot get."""
         mask = unusable = 0
-        for position, device, fault in self._selected(request, pool, skips_allocated=False):
+        kept = 0 if request.has_admin_access else pool.occupation(self.allocated).kept
+        for position, device, fault in self._selected(request, pool):
             if fault is not None or (fault := self._capacity_fault(request, device)) is not None:
                 raise fault
             if self.has_capacity(request, device, counts_consumed=False):
                 mask |= 1 << position
-                in_use = not request.has_admin_access and device.id in self.allocated.holders
-                if in_use or self.obstacle(request, device, pool) is not None:
+                if kept >> position & 1 or self.obstacle(request, device, pool) is not None:
                     unusable |= 1 << position
         return mask, unusable
 
     def _selected(
-        self, request: Request, pool: PoolView, *, skips_allocated: bool
+        self, request: Request, pool: PoolView, skipped: int = 0
     ) -> Iterator[tuple[int, Device, AllocationError | None]]:
         """Devices that the selectors and the node selection of single devices let through, or fail on."""
-        holders = self.allocated.holders
         for position, failed in pool.selection(request.selectors.expressions).visit():
-            device = pool.devices[position]
-            if skips_allocated and device.id in holders:
+            if skipped >> position & 1:
                 continue
+            device = pool.devices[position]
             if failed is not None:
                 yield position, device, request.selectors.fault(device, failed.position, failed.error)
             elif not device.slice.is_selected_per_device:
@@ -206,7 +206,7 @@ class Situation:
         if device.content.consumption:
             if not self.features.partitionable_devices:
                 return Obstacle.PARTITIONS
-            if self._is_short(device, pool):
+            if request.kind.draws_counters and self._is_short(device, pool):
                 return Obstacle.COUNTERS
         if self.features.device_taints and (device.content.taints or device.rule_taints):
             tolerations = request.spec.get("tolerations") or ()
@@ -216,10 +216,11 @@ class Situation:
 
     def _is_short(self, device: Device, pool: PoolView) -> bool:
         """Whether counters lack what the device needs. Further shares of a shared device need none."""
-        if self.charges_once(device) and self.allocated.is_shared(device.id):
-            return False
-        availability, layout = pool.availability(self.allocated), pool.counters.layout
-        return availability.overdrawn or availability.shortage(device.content.needs(layout)) is not None
+        return bool(pool.occupation(self.allocated).unaffordable >> pool.position(device) & 1)
+
+    def is_kept(self, device: Device, pool: PoolView) -> bool:
+        """Whether others have the device, so that nobody can get it but for admin access."""
+        return bool(pool.occupation(self.allocated).kept >> pool.position(device) & 1)
 
     def pool(self, pool_id: PoolID) -> PoolView:
         """The pool of one of the candidates."""

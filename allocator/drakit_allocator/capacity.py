@@ -21,6 +21,10 @@ class CapacityError(ValueError):
     """A request or a device's policy that makes the allocation fail as a whole; the message is upstream's."""
 
 
+class BrokenRange(CapacityError):
+    """A policy of which upstream panics; the message is ours."""
+
+
 @dataclass(frozen=True, slots=True)
 class Range:
     """``validRange`` of a request policy."""
@@ -28,6 +32,11 @@ class Range:
     minimum: Quantity | None
     maximum: Quantity | None
     step: Quantity | None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether some request may meet a ``BrokenRange``."""
+        return self.step is not None and (self.minimum is None or self.step.as_integer() == 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +89,25 @@ def consumed(limits: Limits, requests: Amounts, *, fractional: bool) -> dict[str
     """What a device with these limits would give for the request, every capacity of the device included.
 
     None when the device has no capacity of a requested name or its policy does not allow the amount; the device is
-    then no candidate. Raises ``CapacityError``. ``fractional`` is the feature DRAFractionalCapacityRange.
+    then no candidate. Raises ``CapacityError``, which is a ``BrokenRange`` only if nothing else is wrong.
+    ``fractional`` is the feature DRAFractionalCapacityRange.
     """
     if any(name not in limits for name in requests):
         return None
     amounts: dict[str, Quantity] = {}
+    broken: BrokenRange | None = None
     for name, limit in limits.items():
         try:
-            amount = _consumed_amount(requests.get(name), limit, fractional)
+            amounts[name] = _consumed_amount(requests.get(name), limit, fractional)
+        except BrokenRange as error:
+            broken = BrokenRange(f'capacity "{name}": {error}')
+            continue
         except CapacityError as error:
             raise CapacityError(f'capacity "{name}": {error}') from None
-        if amount.nanos < 0:
+        if amounts[name].nanos < 0:
             raise CapacityError(f'capacity "{name}": capacity value is negative')
-        amounts[name] = amount
+    if broken is not None:
+        raise broken
     if any(_violates(amounts[name], limit, fractional) for name, limit in limits.items()):
         return None
     return amounts
@@ -158,7 +173,7 @@ def _is_out_of_range(amount: Quantity, valid: Range, fractional: bool) -> bool:
     if valid.step is None:
         return False
     if valid.minimum is None:
-        raise CapacityError("validRange has a step but no min, which only an API server without validation stores")
+        raise BrokenRange("validRange has a step but no min, which only an API server without validation stores")
     if _uses_milli(valid, fractional):
         return not _is_milli(amount) or (amount.nanos - valid.minimum.nanos) % valid.step.nanos != 0
     return (amount.as_integer() - valid.minimum.as_integer()) % _positive_step(valid.step) != 0
@@ -168,7 +183,7 @@ def _positive_step(step: Quantity) -> int:
     """Upstream divides by zero here; only API validation prevents it."""
     width = step.as_integer()
     if width == 0:
-        raise CapacityError("validRange has step 0, which only an API server without validation stores")
+        raise BrokenRange("validRange has step 0, which only an API server without validation stores")
     return width
 
 

@@ -174,9 +174,8 @@ def _layout_of(names: tuple[CounterName, ...], sets: frozenset[str]) -> Layout:
 class Availability:
     """What is left of a pool's counters after the allocated devices, by number; never changed during a search.
 
-    ``overdrawn`` says that no device which needs counters can be had, however little it needs: a defect of upstream,
-    whose check covers all counter sets of the pool, so that one overdrawn counter blocks all devices that need any.
-    ``shape_of`` decides whether a pool has the defect.
+    ``overdrawn`` says that no device which needs counters can be had, however little it needs
+    (``Defect.OVERDRAFT_BLOCKS_POOL``).
     """
 
     __slots__ = ("free", "overdrawn")
@@ -209,18 +208,26 @@ class Availability:
 class Consumers:
     """For devices in their order: which of them counters stop, depending on how much is free of them, as bits."""
 
-    __slots__ = ("_amounts", "_known", "_masks", "mask")
+    __slots__ = ("_amounts", "_by_set", "_known", "_masks", "mask")
 
     def __init__(self, consumptions: Iterable[tuple[tuple[Consumption, ...], Needs]], layout: Layout) -> None:
         self.mask = 0  # all that draw from counters
+        self._by_set: dict[int, int] = {}  # those that draw from a counter set, by its first counter
+        starts = {name: layout.spans[number][0] for number, (name, _) in enumerate(layout.names)}
         needing: list[dict[int, int]] = [{} for _ in layout.names]
         for position, (consumption, needs) in enumerate(consumptions):
             self.mask |= bool(consumption) << position
+            for start in {starts[entry.counter_set] for entry in consumption if entry.counter_set in starts}:
+                self._by_set[start] = self._by_set.get(start, 0) | 1 << position
             for number, amount in needs:
                 needing[number][amount] = needing[number].get(amount, 0) | 1 << position
         self._amounts = [sorted(by_amount) for by_amount in needing]
         self._masks = [_suffixes([by_amount[one] for one in sorted(by_amount)]) for by_amount in needing]
         self._known: dict[tuple[int, tuple[int, ...]], tuple[int, bool]] = {}
+
+    def of_set(self, start: int) -> int:
+        """The devices that draw from the counter set that begins with this counter."""
+        return self._by_set.get(start, 0)
 
     def levels(self, number: int) -> tuple[Sequence[int], Sequence[int]]:
         """What devices need of a counter, least first; and for each the devices that need as much or more, then 0."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from drakit_allocator.compat_option import compat_option
+
 if TYPE_CHECKING:
     from drakit_allocator.explanation import Explanation
     from drakit_allocator.live_objects import LiveObjects
@@ -33,6 +35,9 @@ def explain() -> None:
     It reads nodes, ResourceSlices, DeviceClasses, ResourceClaims and DeviceTaintRules and changes nothing. It
     explains devices: for CPU, memory and the like, look at the events of the pod. Exit status 0: explained, or
     it fits; 1: there is nothing to explain. For files instead of a cluster: drakit allocate -f FILE --explain.
+
+    Where a known defect of Kubernetes' allocator is to blame, it is named; --compat safe explains for a scheduler
+    that has none of them, such as drakit scheduler run --compat safe.
     """
 
 
@@ -47,6 +52,7 @@ def _options(command: F) -> F:
         click.option("--node", "nodes", multiple=True, metavar="NAME", help="Only for this node; repeat for more."),
         click.option("--feature-gates", default="", metavar="A=true,B=false", help="Gates of the cluster."),
         click.option("--emulated-version", metavar="V", help="Version of its scheduler. [default: the server's]"),
+        compat_option,
         click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True),
         click.option("--timeout", type=click.FloatRange(min=0.1), default=20.0, show_default=True, help="Seconds."),
     )
@@ -218,7 +224,7 @@ def _explained(workload: Workload, live: LiveObjects, gates: FeatureGates, optio
         workload, [node for node in live.nodes if not only or node["metadata"]["name"] in only]
     )
     inventory = Inventory.of(
-        Features.from_gates(gates),
+        Features.from_gates(gates).compatible(options["compat"]),
         slices=live.slices,
         classes=live.classes,
         taint_rules=live.taint_rules,

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from drakit_allocator.defects import UPSTREAM, Compat, Defect, defects_of
 from drakit_api.features import FeatureGates
 
 Variant = Literal["stable", "incubating", "experimental"]
@@ -40,6 +41,7 @@ class Features:
     """The switches of upstream's ``structured.Features``. All off by default.
 
     ``forced_variant`` picks an implementation that the features alone would not, as the tests of upstream do.
+    ``defects`` are the mistakes of upstream that are repeated: all of them, unless ``compatible`` says otherwise.
     """
 
     admin_access: bool = False
@@ -54,6 +56,7 @@ class Features:
     partitionable_devices: bool = False
     prioritized_list: bool = False
     forced_variant: Variant | None = None
+    defects: frozenset[Defect] = UPSTREAM
 
     @staticmethod
     def from_gates(gates: FeatureGates) -> Features:
@@ -77,6 +80,14 @@ class Features:
     def forced(self, variant: Variant) -> Features:
         """The same features in a given variant."""
         return dataclasses.replace(self, forced_variant=variant)
+
+    def compatible(self, compat: Compat) -> Features:
+        """The same features with all of upstream's defects ("upstream"), or with none ("safe")."""
+        return self.having(defects_of(compat))
+
+    def having(self, defects: Iterable[Defect]) -> Features:
+        """The same features with these of upstream's defects."""
+        return dataclasses.replace(self, defects=frozenset(defects))
 
     @property
     def variant(self) -> Variant:

@@ -12,13 +12,17 @@ from typing import Any
 
 import msgspec
 
-from drakit_allocator.capacity import Amounts, CapacityError, consumed, fits
+from drakit_allocator.capacity import Amounts, BrokenRange, CapacityError, consumed, fits
 from drakit_allocator.columns import remember
 from drakit_allocator.traits import Capacity
 
 
 class RequestKind:
-    """Compared by identity, made by ``kind_of``."""
+    """Compared by identity, made by ``kind_of``.
+
+    ``draws_counters``: whether it needs counters for its devices. ``skips_broken``: whether it passes over devices with
+    a policy that makes no sense; asking for one is an error otherwise.
+    """
 
     def __init__(
         self,
@@ -27,14 +31,18 @@ class RequestKind:
         capacity: Amounts,
         tolerations: Sequence[Mapping[str, Any]],
         fractional: bool,
+        draws_counters: bool,
+        skips_broken: bool,
     ) -> None:
         self.expressions = expressions
         self.has_admin_access = has_admin_access
         self.capacity = capacity
         self.tolerations = tuple(tolerations)
         self.fractional = fractional
+        self.draws_counters = draws_counters
+        self.skips_broken = skips_broken
         self.tolerated = _text(tolerations)  # equal for the same tolerations
-        self.asked = (_comparable(capacity), fractional)  # equal for the same amounts
+        self.asked = (_comparable(capacity), fractional, skips_broken)  # equal for the same amounts
         self._amounts: dict[int, Amounts | CapacityError | None] = {}
 
     def amounts(self, capacity: Capacity) -> Amounts | CapacityError | None:
@@ -45,8 +53,20 @@ class RequestKind:
         try:
             found = consumed(capacity.limits, self.capacity, fractional=self.fractional)
         except CapacityError as error:
-            found = error.with_traceback(None)
+            is_passed_over = self.skips_broken and isinstance(error, BrokenRange)
+            found = None if is_passed_over else error.with_traceback(None)
         return remember(self._amounts, capacity.number, found)
+
+    def passes_over(self, capacity: Capacity) -> str:
+        """Why a policy of the device makes no sense, if it is passed over for that reason; else empty."""
+        try:
+            if self.skips_broken:
+                consumed(capacity.limits, self.capacity, fractional=self.fractional)
+        except BrokenRange as error:
+            return str(error)
+        except CapacityError:
+            pass
+        return ""
 
     def has_room(self, capacity: Capacity, taken: Mapping[str, int]) -> bool:
         """Whether a device has what the kind asks for, next to what others have taken of it."""
@@ -64,12 +84,15 @@ def kind_of(
     tolerations: Sequence[Mapping[str, Any]],
     *,
     fractional: bool,
+    draws_counters: bool = True,
+    skips_broken: bool = False,
 ) -> RequestKind:
     """The kind of the requests with these selectors, of class and request, and so on."""
-    key = (expressions, has_admin_access, _comparable(capacity), _text(tolerations), fractional)
+    rules = fractional, draws_counters, skips_broken
+    key = (expressions, has_admin_access, _comparable(capacity), _text(tolerations), *rules)
     found = _KINDS.get(key)
     if found is None:
-        found = _KINDS[key] = RequestKind(expressions, has_admin_access, capacity, tolerations, fractional)
+        found = _KINDS[key] = RequestKind(expressions, has_admin_access, capacity, tolerations, *rules)
     return found
 
 

@@ -20,13 +20,15 @@ class Drawing:
     """Who draws what from the counters of a pool.
 
     ``others`` are devices that the node does not see, by name; several may have one name. ``shareable`` are the devices
-    whose shares, but for the first, draw from no counters. ``overdraft_blocks`` as in ``shape_of``.
+    that can be shared; their shares, but for the first, draw from no counters. ``overdraft_blocks`` as in ``shape_of``;
+    ``shares_keep``: whether shares of a device that cannot be shared any more keep others from it.
     """
 
     counters: PoolCounters
     consumers: Consumers
     shareable: int
     overdraft_blocks: bool
+    shares_keep: bool
     positions: Mapping[str, int]
     draws: Sequence[Draw]
     others: Mapping[str, Sequence[Draw]]
@@ -35,17 +37,29 @@ class Drawing:
 class Occupation:
     """The state of a pool at one moment; never changed."""
 
-    __slots__ = ("_negative", "_stopped", "availability", "charged_others", "in_use", "shared", "unaffordable")
+    __slots__ = (
+        "_stopped",
+        "availability",
+        "charged_others",
+        "in_use",
+        "kept",
+        "orphaned",
+        "overdrawn",
+        "shared",
+        "unaffordable",
+    )
 
-    def __init__(self, free: Sequence[int], stopped: dict[int, int], negative: frozenset[int]) -> None:
-        """``stopped`` and ``negative`` are by counter set, for which the number of its first counter stands."""
+    def __init__(self, free: Sequence[int], stopped: dict[int, int], overdrawn: frozenset[int]) -> None:
+        """``stopped`` and ``overdrawn`` are by counter set, for which the number of its first counter stands."""
         self.in_use = 0  # devices allocated as a whole
         self.shared = 0  # devices of which shares or capacity are given out
+        self.orphaned = 0  # those among them that cannot be shared any more
+        self.kept = 0  # devices that nobody else can have, but for admin access
         self.unaffordable = 0  # devices that cannot be had for want of counters
         self.charged_others: frozenset[str] = frozenset()
         self.availability = Availability.known(free, overdrawn=False)
+        self.overdrawn = overdrawn
         self._stopped = stopped
-        self._negative = negative
 
     @staticmethod
     def nothing(counters: PoolCounters, consumers: Consumers, *, overdraft_blocks: bool) -> Occupation:
@@ -57,13 +71,27 @@ class Occupation:
             if is_negative:
                 negative.add(start)
         found = Occupation(counters.totals, stopped, frozenset(negative))
-        return found.settled(consumers, 0, overdraft_blocks)
+        found.unaffordable = found.short(consumers, overdraft_blocks)
+        return found
 
-    def settled(self, consumers: Consumers, shareable: int, overdraft_blocks: bool) -> Occupation:
-        """The same, with what devices cannot be had for want of counters derived from the rest."""
-        self.availability.overdrawn = overdraft_blocks and bool(self._negative)
-        short = consumers.mask if self.availability.overdrawn else functools.reduce(or_, self._stopped.values(), 0)
-        self.unaffordable = short & ~(shareable & self.shared)
+    def short(self, consumers: Consumers, overdraft_blocks: bool) -> int:
+        """The devices that cannot be had for want of counters, unless they are shared already."""
+        if self.overdrawn and overdraft_blocks:
+            self.availability.overdrawn = True
+            return consumers.mask
+        mask = functools.reduce(or_, self._stopped.values(), 0)
+        for start in self.overdrawn:
+            mask |= consumers.of_set(start)
+        return mask
+
+    def settled(self, drawing: Drawing) -> Occupation:
+        """The same, with what devices cannot be had derived from the rest."""
+        self.kept = self.in_use
+        self.unaffordable = self.short(drawing.consumers, drawing.overdraft_blocks)
+        if self.shared:
+            self.orphaned = self.shared & ~drawing.shareable
+            self.kept |= self.orphaned if drawing.shares_keep else 0
+            self.unaffordable &= ~(self.shared & drawing.shareable)
         return self
 
     def after(self, changed: Iterable[DeviceID], allocated: AllocatedState, drawing: Drawing) -> Occupation:
@@ -115,7 +143,7 @@ class _Change:
 
     def done(self) -> Occupation:
         """The occupation after the changes."""
-        stopped, negative = self.before._stopped, self.before._negative
+        stopped, negative = self.before._stopped, self.before.overdrawn
         free: Sequence[int] = self.before.availability.free
         if self.free is not None:
             free, stopped = self.free, dict(stopped)
@@ -125,4 +153,4 @@ class _Change:
                     negative = negative | {start} if is_negative else negative - {start}
         after = Occupation(free, stopped, negative)
         after.in_use, after.shared, after.charged_others = self.in_use, self.shared, self.others
-        return after.settled(self.drawing.consumers, self.drawing.shareable, self.drawing.overdraft_blocks)
+        return after.settled(self.drawing)

@@ -12,9 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from drakit_allocator.allocator import PodAllocation, Solution
+from drakit_allocator.defects import SAFE
 from drakit_allocator.errors import AllocationError
+from drakit_allocator.explanation.bites import bites
 from drakit_allocator.explanation.inventory import Inventory
+from drakit_allocator.explanation.report import Bite
 from drakit_allocator.explanation.summary import summary
+from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.manifest_documents import ManifestError
 from drakit_allocator.manifest_files import Manifests
 from drakit_allocator.nodes import Node
@@ -25,6 +29,9 @@ from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.search import Limits
 
 Object = dict[str, Any]
+
+# Outcomes after which Kubernetes asks no other node.
+_ENDS = ("fits", "error", "timeout")
 
 
 @dataclass(slots=True)
@@ -48,12 +55,17 @@ class Workload:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """What became of a workload. Without ``node``: why each node does not do, by node; "" is for all of them."""
+    """What became of a workload. Without ``node``: why each node does not do, by node; "" is for all of them.
+
+    ``defects``: of Kubernetes, which would have got another answer on one of the nodes that were asked. Looked for only
+    by those who do without its defects.
+    """
 
     workload: Workload
     allocated: tuple[Object, ...]
     node: str = ""
     refusals: Mapping[str, str] = field(default_factory=dict)
+    defects: tuple[Bite, ...] = ()
 
 
 def workloads(manifests: Manifests) -> list[Workload]:
@@ -133,20 +145,32 @@ class Placement:
         except AllocationError as error:
             return Placed(workload, (), refusals={"": error.message})
         candidates, refusals = split_nodes(workload, self._nodes)
+        defects: list[Bite] = []
         for node in map(Node.of, candidates):
-            limits = Limits(None if self._timeout is None else time.monotonic() + self._timeout)
+            limits = self._limits()
             try:
                 solution = pod.on(node, limits)
             except AllocationError as error:
                 refusals[node.name] = error.message
+                defects += self._defects(pod, node, defects)
                 if error.on_node:
                     continue
                 break  # As in a scheduler, whose attempt this ends.
+            defects += self._defects(pod, node, defects)
             if solution is not None:
                 self._record(workload, to_allocate, solution)
-                return Placed(workload, to_allocate, node.name)
+                return Placed(workload, to_allocate, node.name, defects=tuple(defects))
             refusals[node.name] = summary(pod, node)
-        return Placed(workload, (), refusals=refusals)
+        return Placed(workload, (), refusals=refusals, defects=tuple(defects))
+
+    def _limits(self) -> Limits:
+        return Limits(None if self._timeout is None else time.monotonic() + self._timeout)
+
+    def _defects(self, pod: PodAllocation, node: Node, before: Sequence[Bite]) -> tuple[Bite, ...]:
+        """Those that make a difference on the node; Kubernetes does not come to it if it has ended on one before."""
+        if self._snapshot.features.defects != SAFE or any(one.upstream in _ENDS for one in before):
+            return ()
+        return bites(pod, node, Clock.of(self._limits()))
 
     def _record(self, workload: Workload, claims: Iterable[Object], solution: Solution) -> None:
         for claim, allocation in zip(claims, solution.results(), strict=True):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import yaml
 
 from drakit_allocator.explanation import Explanation, explanation_json
-from drakit_allocator.explanation.phrases import some_of
+from drakit_allocator.explanation.phrases import bite_text, some_of
 from drakit_allocator.manifest_files import Manifests
 from drakit_allocator.placement import Placed
 
@@ -18,7 +18,10 @@ _HEADER = ("CLAIM", "NODE", "REQUEST", "DEVICE")
 
 
 def table(placed: Sequence[Placed], *, tells_why: bool = True) -> str:
-    """A row for each device; with ``tells_why`` also a paragraph for each workload that does not fit."""
+    """A row for each device; with ``tells_why`` also a paragraph for each workload that does not fit.
+
+    Then what Kubernetes would have got wrong.
+    """
     rows = [
         (f"{claim['metadata']['namespace']}/{claim['metadata']['name']}", one.node, result["request"], _device(result))
         for one in placed
@@ -29,6 +32,9 @@ def table(placed: Sequence[Placed], *, tells_why: bool = True) -> str:
     for one in placed:
         if not one.node and tells_why:
             lines += ["", *_refused(one)] if lines else _refused(one)
+    avoided = [f"{one.workload.name} on {bite.node}: {bite_text(bite)}" for one in placed for bite in one.defects]
+    if avoided:
+        lines += ["", "Defects of Kubernetes that make a difference:", *(f"  {text}" for text in avoided)]
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -53,15 +59,26 @@ def _refused(one: Placed) -> list[str]:
     return [f"{one.workload.name} does not fit on {where}", *lines]
 
 
-def listed(manifests: Manifests, explanations: Iterable[Explanation], form: Form, *, explains: bool) -> str:
-    """A List of all ResourceClaims, which can be read again; with ``explains`` the explanations are beside them."""
+def listed(
+    manifests: Manifests,
+    explanations: Iterable[Explanation] | None,
+    avoided: Iterable[Placed] | None,
+    form: Form,
+) -> str:
+    """A List of all ResourceClaims, which can be read again.
+
+    Beside them the explanations, and the defects that were avoided for these workloads, where these are given.
+    """
     claims = [
         {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", **claim}
         for claim in manifests.of("ResourceClaim")
     ]
     content: dict[str, Any] = {"apiVersion": "v1", "kind": "List", "items": claims}
-    if explains:
+    if explanations is not None:
         content["explanations"] = [explanation_json(one) for one in explanations]
+    if avoided is not None:
+        told = ((one.workload.name, bite) for one in avoided for bite in one.defects)
+        content["defects"] = [{"workload": name, **explanation_json(bite)} for name, bite in told]
     if form == "json":
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     # By way of JSON, so that what claims share is written out each time and not as YAML aliases.

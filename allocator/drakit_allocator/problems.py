@@ -11,7 +11,11 @@ from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.defects import Compat
 from drakit_allocator.errors import AllocationError
+from drakit_allocator.explanation.bites import bites
+from drakit_allocator.explanation.report import explanation_json
+from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.search import NO_LIMITS, Limits
@@ -37,21 +41,36 @@ def features_of(problem: Mapping[str, Any]) -> Features:
     return features.forced(problem.get("variant") or "experimental")
 
 
-def answer(problem: Mapping[str, Any], limits: Limits = NO_LIMITS) -> Json:
-    """The answer line: ``allocation`` (one AllocationResult a claim, or null), or ``error`` and perhaps ``onNode``."""
-    result: Json = {"name": problem["name"], "allocation": None}
+def answer(problem: Mapping[str, Any], limits: Limits = NO_LIMITS, *, compat: Compat = "upstream") -> Json:
+    """The answer line: ``allocation`` (one AllocationResult a claim, or null), or ``error`` and perhaps ``onNode``.
+
+    With ``compat="safe"`` also ``defects``: those of Kubernetes' defects for which its answer is another one.
+    """
+    features = features_of(problem).compatible(compat)
+    result: Json = {"name": problem["name"], "allocation": None, "channel": features.variant}
     try:
-        features = features_of(problem)
-        result["channel"] = features.variant
-        solution = _prepare(problem, features).on(Node.of(problem["node"]), limits)
-        if solution is not None:
-            result["allocation"] = _with_plain_shares(solution.results())
-            result["steps"] = solution.steps
+        pod = _prepare(problem, features)
     except AllocationError as error:
-        result["error"] = error.message
-        if error.on_node:
-            result["onNode"] = True
+        return result | _refusal(error)
+    node = Node.of(problem["node"])
+    result |= _answered(pod, node, limits)
+    if compat == "safe":
+        result["defects"] = [explanation_json(bite) for bite in bites(pod, node, Clock.of(limits))]
     return result
+
+
+def _answered(pod: PodAllocation, node: Node, limits: Limits) -> Json:
+    try:
+        solution = pod.on(node, limits)
+        if solution is None:
+            return {}
+        return {"allocation": _with_plain_shares(solution.results()), "steps": solution.steps}
+    except AllocationError as error:
+        return _refusal(error)
+
+
+def _refusal(error: AllocationError) -> Json:
+    return {"error": error.message, **({"onNode": True} if error.on_node else {})}
 
 
 def _prepare(problem: Mapping[str, Any], features: Features) -> PodAllocation:

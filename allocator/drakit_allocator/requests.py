@@ -14,6 +14,7 @@ from typing import Any
 from drakit_allocator.attributes import Attribute
 from drakit_allocator.capacity import Amounts, CapacityError, parse_requests
 from drakit_allocator.constraints import Constraint
+from drakit_allocator.defects import Defect
 from drakit_allocator.devices import DeviceContent
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
@@ -169,6 +170,7 @@ class _Expansion:
         if mode not in ("ExactCount", "All"):
             raise self._error(name, f"unsupported count mode {mode}")
         capacity = parse_requests(spec.get("capacity")) if self.features.consumable_capacity else {}
+        is_admin, defects = bool(spec.get("adminAccess")), self.features.defects
         return Request(
             claim=self.number,
             claim_name=self.name,
@@ -182,10 +184,12 @@ class _Expansion:
             capacity=capacity,
             kind=kind_of(
                 selectors.expressions,
-                bool(spec.get("adminAccess")),
+                is_admin,
                 capacity,
                 spec.get("tolerations") or (),
                 fractional=self.features.fractional_capacity_range,
+                draws_counters=not is_admin or Defect.ADMIN_ACCESS_DRAWS_COUNTERS in defects,
+                skips_broken=Defect.BROKEN_RANGE_PANICS not in defects,
             ),
             derived=derived,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from drakit_allocator.capacity import CapacityError, fits
@@ -47,6 +48,11 @@ class Shape:
         self._room: dict[Any, tuple[int, int]] = {}
         self._untolerated: dict[bytes, int] = {}
 
+    @cached_property
+    def broken(self) -> int:
+        """The devices with a policy that makes no sense."""
+        return sum(mask for capacity, mask in self.capacities.masks().items() if capacity.is_broken)
+
     def _where(self, rule: Callable[[Traits], bool]) -> int:
         """The devices whose traits obey a rule."""
         return sum(mask for traits, mask in self._masks.items() if rule(traits))
@@ -79,11 +85,11 @@ class Shape:
 _SHAPES: weakref.WeakValueDictionary[Hashable, Shape] = weakref.WeakValueDictionary()
 
 
-def shape_of(traits: Column[Traits], counters: PoolCounters | None, *, overdraft_blocks: bool = True) -> Shape:
+def shape_of(traits: Column[Traits], counters: PoolCounters | None, *, overdraft_blocks: bool) -> Shape:
     """The shape of a pool of such devices. Raises ``KeyError`` as ``Shape``.
 
-    ``overdraft_blocks`` is a defect of upstream: one overdrawn counter keeps everybody from all devices of the pool
-    that draw from counters, be it from others.
+    ``overdraft_blocks`` is ``Defect.OVERDRAFT_BLOCKS_POOL``: one overdrawn counter keeps everybody from all devices of
+    the pool that draw from counters, be it from others.
     """
     shape = _SHAPES.get((traits, counters, overdraft_blocks))
     if shape is None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.answers import Answers
+from drakit_allocator.defects import Defect
 from drakit_allocator.devices import PublishedSlice
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.pools import SliceIndex
 from drakit_allocator.selectors import expressions_of
 from drakit_allocator.taints import ruled_positions
+from drakit_allocator.views import PoolView
 
 Object = Mapping[str, Any]
 
@@ -33,15 +35,26 @@ class Snapshot:
     ) -> None:
         self.features = features
         self.slices = SliceIndex(features)
+        self.pools: Callable[[Node], Sequence[PoolView]] = self.slices.pools  # as a node sees them
         self.answers = Answers()
         self.classes: dict[str, Object] = {}
         self._taint_rules: dict[str, Object] = {}
+        self._under: dict[frozenset[Defect], Snapshot] = {}
         for rule in taint_rules:
             self._taint_rules[rule["metadata"]["name"]] = rule
         for device_class in classes:
             self.put_class(device_class)
         for resource_slice in slices:
             self.put_slice(resource_slice)
+
+    def under(self, defects: frozenset[Defect]) -> Snapshot:
+        """The same devices, also after they change, for an allocator with these defects; it is not to be changed."""
+        if defects == self.features.defects:
+            return self
+        found = self._under.get(defects)
+        if found is None:
+            found = self._under[defects] = _Restated(self, self.features.having(defects))
+        return found
 
     def put_slice(self, resource_slice: Object) -> None:
         """Add or replace a ResourceSlice."""
@@ -103,3 +116,12 @@ class Snapshot:
 
 def _expressions(device_class: Object) -> tuple[str, ...]:
     return tuple([one for one in expressions_of(device_class["spec"].get("selectors")) if one is not None])
+
+
+class _Restated(Snapshot):
+    """Another snapshot under other rules: nothing is read again, and answers are its own."""
+
+    def __init__(self, original: Snapshot, features: Features) -> None:
+        super().__init__(features)
+        self.classes = original.classes
+        self.pools = lambda node: [pool.under(features) for pool in original.pools(node)]

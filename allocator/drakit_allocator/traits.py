@@ -43,6 +43,14 @@ class Capacity:
         """Its capacities, as requests consume them."""
         return parse_limits({"capacity": self.spec})
 
+    @property
+    def is_broken(self) -> bool:
+        """Whether the policy of one of them makes no sense."""
+        if self.problem or not any(entry.get("requestPolicy") for entry in self.spec.values()):
+            return False
+        ranges = (limit.valid_range for limit in self.limits.values())
+        return any(valid is not None and valid.is_broken for valid in ranges)
+
 
 class Traits:
     """A published device without name and attributes. Compared by identity, made by ``traits_of``."""

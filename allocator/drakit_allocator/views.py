@@ -14,6 +14,7 @@ from typing import Any, Literal
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.columns import bits, remember
 from drakit_allocator.counters import Availability, Draw, PoolCounters
+from drakit_allocator.defects import Defect
 from drakit_allocator.devices import Device, PoolID, PublishedSlice
 from drakit_allocator.features import Features
 from drakit_allocator.kinds import RequestKind
@@ -68,7 +69,8 @@ class PoolView:
         self.table = Table(slices)
         self.names = self.table.names
         self.devices: Sequence[Device] = self.table.devices
-        self.shape: Shape = shape_of(self.table.traits, counters)
+        overdraft_blocks = Defect.OVERDRAFT_BLOCKS_POOL in features.defects
+        self.shape: Shape = shape_of(self.table.traits, counters, overdraft_blocks=overdraft_blocks)
         self.counters = self.shape.counters
         self.has_binding_conditions = self.shape.has_binding_conditions
         self.is_selected_per_device = any(one.is_selected_per_device for one in slices)
@@ -78,12 +80,14 @@ class PoolView:
         # Whether nodes with this view may differ in which of the devices they can have.
         self.depends_on_node = self.is_selected_per_device or bool(self._skipping)
         self._others = others
+        self._published_counters = counters
         self.has_others = any(map(len, others))
         self._drawing = Drawing(
             self.counters,
             self.shape.consumers,
             self.shape.shareable if features.consumable_capacity else 0,
-            self.shape.overdraft_blocks,
+            overdraft_blocks,
+            Defect.SHARES_ARE_NOT_IN_USE not in features.defects,
             self.names.positions,
             self.shape.draws,
             _draws_by_name(others, counters) if others else {},
@@ -98,6 +102,15 @@ class PoolView:
         """The same pool with nothing to allocate from."""
         view = PoolView(self.id, self.features)
         view.problem, view.reason = problem, reason
+        return view
+
+    def under(self, features: Features) -> PoolView:
+        """The same pool for an allocator with other defects."""
+        view: PoolView | None = self.findings.get(features)
+        if view is None:
+            view = PoolView(self.id, features, self.table.slices, self._others, self._published_counters)
+            view.problem, view.reason = self.problem, self.reason
+            remember(self.findings, features, view)
         return view
 
     @property
@@ -115,6 +128,10 @@ class PoolView:
         """All devices that the features let anybody have."""
         without_conditions = not self.features.device_binding_and_status
         return self.shape.everything & ~self.shape.bound if without_conditions else self.shape.everything
+
+    def position(self, device: Device) -> int:
+        """The number of one of the devices."""
+        return self.names.positions[device.id[2]]
 
     def selection(self, expressions: tuple[str, ...]) -> PoolSelection:
         """The selectable devices that satisfy all expressions."""
@@ -202,9 +219,9 @@ class PoolView:
         return mask, mask & unusable
 
     def _unavailable(self, kind: RequestKind, occupation: Occupation) -> int:
-        """The devices that cannot be had for what is allocated. Counters are not made free by admin access."""
-        lacking = occupation.unaffordable if self.features.partitionable_devices else 0
-        return lacking if kind.has_admin_access else lacking | occupation.in_use
+        """The devices that cannot be had for what is allocated."""
+        lacking = occupation.unaffordable if self.features.partitionable_devices and kind.draws_counters else 0
+        return lacking if kind.has_admin_access else lacking | occupation.kept
 
     def barred(self, kind: RequestKind) -> int:
         """The devices that nobody can get, or nobody with these tolerations, whatever is allocated."""

@@ -198,10 +198,11 @@ class Judge:
         """None of the reasons that there are holds."""
         device, published = self._device(name)
         assert all(holds(expression, device) for *_, expression in self._selectors(request))
-        assert request.get("adminAccess") or not self._holders(name)
+        assert request.get("adminAccess") or not self._keepers(name, device)
         assert not self._untolerated(device, name, request)
         assert self._selects(published if not published["spec"].get("perDeviceNodeSelection") else {"spec": device})
-        if not (device.get("allowMultipleAllocations") and self._sharers(name)):
+        is_free = request.get("adminAccess") and not self.objects.features.defects
+        if not is_free and not (device.get("allowMultipleAllocations") and self._sharers(name)):
             assert all(amount <= self._free(published, key) for key, amount in _needs(device).items())
 
     def _is_true(
@@ -211,12 +212,15 @@ class Judge:
             case "selector" | "selectorError":
                 return self._selector(reason, device, request, request_name)
             case "inUse":
-                return sorted(reason["holders"]) == sorted(set(self._holders(name))) != []
+                return sorted(reason["holders"]) == sorted(set(self._keepers(name, device))) != []
             case "counters":
                 return bool(reason["short"]) and all(self._short(one, device, published) for one in reason["short"])
             case "overdrawn":
                 free = self._free(published, (reason["counterSet"], reason["counter"]))
-                return free < 0 and free == int(reason["free"]) and bool(device["consumesCounters"])
+                own = {one["counterSet"] for one in device["consumesCounters"]}
+                is_blocked = reason["counterSet"] in own if reason["blocks"] == "counterSet" else bool(own)
+                assert (reason["blocks"] == "pool") == bool(self.objects.features.defects)
+                return free < 0 and free == int(reason["free"]) and is_blocked
             case "capacity":
                 return self._capacity(reason, name, device, request)
             case "capacityMissing":
@@ -254,6 +258,14 @@ class Judge:
             for read in condition["read"]:
                 assert _value(device, read) == read["value"]
         return holds(reason["expression"], device) is False and [one["expression"] for one in reason["failed"]] == false
+
+    def _keepers(self, name: str, device: Json) -> list[str]:
+        """Who keeps others from a device: by a share as well, if it cannot be shared and that is not overlooked."""
+        features = self.objects.features
+        can_be_shared = device.get("allowMultipleAllocations") and features.variant != "stable"
+        if features.defects or can_be_shared or self._holders(name):
+            return self._holders(name)
+        return [claim for claim, held, result in self.objects.results() if held == name and "shareID" in result]
 
     def _holders(self, name: str) -> list[str]:
         return [

@@ -1,15 +1,16 @@
 """A slow, obviously right allocator, written from the rules on plain JSON objects, to compare the real one with.
 
 It shares no code with it: quantities are fractions, selectors are one of a few forms, and the search is the naive one,
-depth first in upstream's order. Left out: nodes other than by name, generations of pools, taint rules, derived
-attributes, binding conditions and feature sets other than those of 1.37 and all of them.
+depth first in upstream's order. ``without`` names the mistakes of upstream that it is to be without, by the values of
+``Defect``. Left out: nodes other than by name, generations of pools, taint rules, derived attributes, binding
+conditions and feature sets other than those of 1.37 and all of them.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -34,6 +35,10 @@ class TooLong(Exception):
     """More steps than the caller wants to wait for."""
 
 
+class _BrokenRange(Exception):
+    """A policy of a capacity on which upstream panics."""
+
+
 class _Exceeded(Exception):
     """Only smaller subrequests of an earlier request can help."""
 
@@ -42,6 +47,18 @@ def quantity(text: str) -> Fraction:
     """The amount that a quantity such as 1500m stands for."""
     number, suffix = re.fullmatch(r"(-?[0-9.]+)([a-zA-Z]*)", text).groups()  # type: ignore[union-attr]
     return Fraction(number) * _SUFFIXES[suffix]
+
+
+def picks_of(answered: Mapping[str, Any]) -> Answer:
+    """An answer line of ours in the form in which the reference answers."""
+    if answered.get("error"):
+        return "error on node" if answered.get("onNode") else "error"
+    if answered["allocation"] is None:
+        return None
+    return [
+        [(one["request"], one["driver"], one["pool"], one["device"]) for one in claim["devices"].get("results", ())]
+        for claim in answered["allocation"]
+    ]
 
 
 class Device(NamedTuple):
@@ -138,14 +155,21 @@ def _tolerates(spec: Json, taint: Json) -> bool:
 
 
 def amounts_of(device: Device, spec: Json) -> Amounts | None:
-    """What the device gives of its capacities; None if it cannot. Raises ``Fatal``."""
+    """What the device gives of its capacities; None if it cannot. Raises ``Fatal`` and ``_BrokenRange``."""
     capacities = device.spec.get("capacity") or {}
     requests = (spec.get("capacity") or {}).get("requests") or {}
     if not requests.keys() <= capacities.keys():
         return None
-    amounts = {name: _amount(capacity, requests.get(name)) for name, capacity in capacities.items()}
+    amounts, is_broken = {}, False
+    for name, capacity in capacities.items():
+        try:
+            amounts[name] = _amount(capacity, requests.get(name))
+        except _BrokenRange:
+            is_broken = True
     if any(amount < 0 for amount in amounts.values()):
         raise Fatal("capacity value is negative")
+    if is_broken:
+        raise _BrokenRange
     return amounts if all(_is_valid(amounts[name], capacity) for name, capacity in capacities.items()) else None
 
 
@@ -154,12 +178,16 @@ def _amount(capacity: Json, requested: str | None) -> Fraction:
     if requested is None:
         return quantity(str(policy.get("default", capacity["value"])))
     amount = quantity(requested)
-    if "validRange" in policy:
+    if "min" in policy.get("validRange", ()):
         lowest = quantity(policy["validRange"]["min"])
-        if amount <= lowest:
+        if amount < lowest:
             return lowest
-        step = quantity(policy["validRange"].get("step", "0"))
-        return lowest + step * -(-(amount - lowest) // step) if step else amount
+        if "step" not in policy["validRange"]:
+            return amount
+        step = quantity(policy["validRange"]["step"])
+        if not step:
+            raise _BrokenRange
+        return lowest + step * -(-(amount - lowest) // step)
     if "validValues" in policy:
         return next((one for one in map(quantity, policy["validValues"]) if one >= amount), amount)
     return amount
@@ -170,14 +198,22 @@ def _is_valid(amount: Fraction, capacity: Json) -> bool:
     if "default" in policy and amount == quantity(policy["default"]):
         return True
     if "validRange" in policy:
-        return "max" not in policy["validRange"] or amount <= quantity(policy["validRange"]["max"])
+        valid = policy["validRange"]
+        if "max" in valid and amount > quantity(valid["max"]):
+            return False
+        if "step" in valid and ("min" not in valid or not quantity(valid["step"])):
+            raise _BrokenRange
+        return True
     return "validValues" not in policy or amount in map(quantity, policy["validValues"])
 
 
 class Reference:
     """One problem. ``limit`` is how many devices a claim may have, ``steps`` when to give up with ``TooLong``."""
 
-    def __init__(self, problem: Mapping[str, Any], *, limit: int = 32, steps: int = 100_000) -> None:
+    def __init__(
+        self, problem: Mapping[str, Any], *, limit: int = 32, steps: int = 100_000, without: Collection[str] = ()
+    ) -> None:
+        self.without = without
         self.limit = limit
         self.steps = steps
         self.knows_lists = bool(problem["features"].get("all"))
@@ -222,7 +258,7 @@ class Reference:
         for device in self._allocated():
             for counter, amount in device.draws:
                 self.free[counter] -= amount
-        self.overdrawn = {counter[:2] for counter, left in self.free.items() if left < 0}
+        self.overdrawn = {counter[:3] for counter, left in self.free.items() if left < 0}
 
     def _allocated(self) -> list[Device]:
         return [one for one in self.devices if one.key in self.dedicated or one.key in self.shares]
@@ -276,7 +312,7 @@ class Reference:
 
     def _is_large(self, request: Request, device: Device, taken: Sequence[Amounts]) -> bool:
         """Whether the capacities are enough next to what is taken."""
-        amounts = amounts_of(device, request.spec)
+        amounts = self._amounts(request, device)
         if amounts is None:
             return False
         return all(
@@ -284,6 +320,14 @@ class Reference:
             <= quantity(device.spec["capacity"][name]["value"])
             for name, amount in amounts.items()
         )
+
+    def _amounts(self, request: Request, device: Device) -> Amounts | None:
+        try:
+            return amounts_of(device, request.spec)
+        except _BrokenRange:
+            if "brokenRangePanics" in self.without:
+                return None
+            raise Fatal("the policy of a capacity makes no sense") from None
 
     def _solve(self, items: list[list[Request]], number: int) -> bool:
         """This item and all after it."""
@@ -345,7 +389,7 @@ class Reference:
             return False
         if not request.takes_all and not self._is_suitable(request, device):
             return False
-        if not self._has_counters(device) or self._is_tainted(request, device):
+        if not self._has_counters(request, device) or self._is_tainted(request, device):
             return False
         for constraint in self._constraints(request):
             if not self._satisfies(constraint, device, request.claim):
@@ -354,7 +398,7 @@ class Reference:
                 return False
         if not self._is_large(request, device, self._taken(device)):
             return False
-        self.picks.append(Pick(request, device, amounts_of(device, request.spec) if device.is_shareable else None))
+        self.picks.append(Pick(request, device, self._amounts(request, device) if device.is_shareable else None))
         return True
 
     def _is_in_use(self, request: Request, device: Device) -> bool:
@@ -363,6 +407,8 @@ class Reference:
             holders = set()
         if request.is_admin:
             return request.claim in holders
+        if "sharesAreNotInUse" in self.without and device.key in self.shares and not device.is_shareable:
+            return True
         return device.key in self.dedicated or bool(holders)
 
     def _is_suitable(self, request: Request, device: Device) -> bool:
@@ -372,22 +418,40 @@ class Reference:
         now = [pick.amounts for pick in self.picks if pick.device.key == device.key and pick.amounts is not None]
         return [*self.shares.get(device.key, []), *now]
 
-    def _has_counters(self, device: Device) -> bool:
-        if not device.spec.get("consumesCounters") or (device.is_shareable and self._taken(device)):
+    def _draws(self, request: Request) -> bool:
+        return not request.is_admin or "adminAccessDrawsCounters" not in self.without
+
+    def _has_counters(self, request: Request, device: Device) -> bool:
+        if not device.spec.get("consumesCounters") or not self._draws(request) or self._is_shared(device):
             return True
-        if device.pool in self.overdrawn or not self._is_compatible(device):
+        if self._is_blocked(device) or not self._is_compatible(device):
             return False
         drawn = [draw for one in self.picks if self._is_charged(one) for draw in one.device.draws] + device.draws
         return all(
             sum(amount for other, amount in drawn if other == counter) <= self.free[counter] for counter, _ in drawn
         )
 
+    def _is_shared(self, device: Device) -> bool:
+        """Whether another share of the device draws nothing."""
+        picked = [pick for pick in self.picks if pick.device.key == device.key and self._draws(pick.request)]
+        return device.is_shareable and (bool(picked) or device.key in self.shares)
+
+    def _is_blocked(self, device: Device) -> bool:
+        """Whether more is gone of a counter than there is: of any of the pool, or of the device's own counter sets."""
+        sets = {counter for counter in self.overdrawn if counter[:2] == device.pool}
+        if "overdraftBlocksPool" in self.without:
+            sets &= {(*device.pool, entry["counterSet"]) for entry in device.spec["consumesCounters"]}
+        return bool(sets)
+
     def _is_charged(self, pick: Pick) -> bool:
         """Shares of a device draw its counters once, and not again if it is shared already; all others each time."""
+        if not self._draws(pick.request):
+            return False
         if not pick.device.is_shareable:
             return True
-        first = next(one for one in self.picks if one.device.key == pick.device.key)
-        return first is pick and pick.device.key not in self.shares
+        key = pick.device.key
+        first = next(one for one in self.picks if one.device.key == key and self._draws(one.request))
+        return first is pick and key not in self.shares
 
     def _is_compatible(self, device: Device) -> bool:
         """Devices on a counter set have all a compatibility group in common, or none has any."""

@@ -33,6 +33,7 @@ _FEATURES = [
     Features.from_names(["PartitionableDevices"]),
     Features.from_names(["ConsumableCapacity"]).forced("experimental"),
 ]
+_FEATURES += [one.compatible("safe") for one in _FEATURES]
 _EXPRESSIONS = [
     "true",
     f'device.attributes["{_DRIVER}"].kind == "x"',
@@ -170,18 +171,38 @@ def _obstacle(request: Request, device: Device, pool: PoolView, situation: Situa
             return Obstacle.PARTITIONS
         free, needs = _free(pool, allocated), device.content.needs(pool.counters.layout)
         is_share = features.consumable_capacity and device.content.is_shareable and allocated.is_shared(device.id)
-        if not is_share and (free.overdrawn or free.shortage(needs) is not None):
+        is_free = request.has_admin_access and _is_safe(features)
+        if not is_share and not is_free and (_is_blocked(device, pool, free) or free.shortage(needs) is not None):
             return Obstacle.COUNTERS
     if features.device_taints and first_untolerated(device, request.spec.get("tolerations") or ()) is not None:
         return Obstacle.TAINTS
     return None
 
 
+def _is_safe(features: Features) -> bool:
+    """Nobody here has some of the defects only."""
+    return not features.defects
+
+
+def _is_blocked(device: Device, pool: PoolView, free: Availability) -> bool:
+    """Whether a counter is overdrawn: of the device's counter sets, or with the defect of any."""
+    sets = {entry.counter_set for entry in device.content.consumption}
+    names = zip(pool.counters.layout.names, free.free, strict=True)
+    return any(left < 0 and (not _is_safe(pool.features) or name in sets) for (name, _), left in names)
+
+
+def _is_in_use(request: Request, device: Device, situation: Situation) -> bool:
+    features, allocated = situation.features, situation.allocated
+    can_be_shared = features.consumable_capacity and device.content.is_shareable
+    is_kept = _is_safe(features) and allocated.is_shared(device.id) and not can_be_shared
+    return not request.has_admin_access and (device.id in allocated.holders or is_kept)
+
+
 def _fits(request: Request, device: Device, pool: PoolView, situation: Situation) -> bool:
     features, allocated = situation.features, situation.allocated
     if device.content.spec.get("bindingConditions") and not features.device_binding_and_status:
         return False
-    if device.id in allocated.holders and not request.has_admin_access:
+    if _is_in_use(request, device, situation):
         return False
     if not _is_selected(request, device, situation):
         return False
@@ -210,7 +231,7 @@ def _every(request: Request, pool: PoolView, situation: Situation) -> tuple[int,
                 return None
             if amounts is None or not fits(device.content.limits, amounts):
                 continue
-        in_use = device.id in situation.allocated.holders and not request.has_admin_access
+        in_use = _is_in_use(request, device, situation)
         mask |= 1 << position
         unusable |= (in_use or _obstacle(request, device, pool, situation) is not None) << position
     return mask, unusable
@@ -229,7 +250,8 @@ def _check(situation: Situation, requests: list[Request]) -> int:
     for pool in situation.pools:
         if situation.features.partitionable_devices:
             found, expected = pool.availability(situation.allocated), _free(pool, situation.allocated)
-            assert (list(found.free), found.overdrawn) == (list(expected.free), expected.overdrawn)
+            is_blocked = expected.overdrawn and not _is_safe(situation.features)
+            assert (list(found.free), found.overdrawn) == (list(expected.free), is_blocked)
         for request in requests:
             mask = pool.fitting(request.kind, situation.allocated, situation.node)
             if mask is not None:
@@ -241,7 +263,7 @@ def _check(situation: Situation, requests: list[Request]) -> int:
     return compared
 
 
-@pytest.mark.parametrize("seed", range(120))
+@pytest.mark.parametrize("seed", range(160))
 def test_masks_are_what_the_rules_for_devices_say(seed: int) -> None:
     random = Random(seed)
     features = random.choice(_FEATURES)

@@ -73,8 +73,8 @@ class _Cluster:
         }
         return await self.api.create(RESOURCE_CLAIMS.in_version(version), body, "team")
 
-    async def allocate(self, claim: Json, *devices: str, version: str = "v1") -> None:
-        results = [{"request": "r", "driver": _DRIVER, "pool": "n1", "device": name} for name in devices]
+    async def allocate(self, claim: Json, *devices: str, version: str = "v1", **more: str) -> None:
+        results = [{"request": "r", "driver": _DRIVER, "pool": "n1", "device": name, **more} for name in devices]
         user = {"resource": "pods", "name": "user", "uid": "uid-of-user"}
         status = {"allocation": {"devices": {"results": results}}, "reservedFor": [user]}
         claims = RESOURCE_CLAIMS.in_version(version)
@@ -119,6 +119,18 @@ async def test_the_json_form_has_the_same(cluster: _Cluster) -> None:
     said = json.loads((await cluster.explain("claim", "second", "-n", "team", "-o", "json")).stdout)
     assert said["claims"] == ["team/second"]
     assert said["best"] == [{"kind": "release", "claims": ["team/first"]}]
+
+
+async def test_a_device_that_kubernetes_would_give_out_twice(cluster: _Cluster) -> None:
+    share = "11111111-1111-4111-8111-111111111111"
+    await cluster.allocate(await cluster.claim("first", 2), "d0", "d1", shareID=share)
+    await cluster.claim("second")
+    upstream = await cluster.explain("claim", "second")
+    assert upstream.stdout.startswith("team/second: fits on n1\n")
+    assert "held by team/first): fits in Kubernetes, does not fit without the defect [sharesAreNotIn" in upstream.stdout
+    safe = await cluster.explain("claim", "second", "--compat", "safe")
+    assert safe.stdout.startswith("team/second: does not fit on n1\n")
+    assert "    2 are in use\n        d0, d1 by team/first\n" in safe.stdout
 
 
 async def test_taint_rules_count(cluster: _Cluster) -> None:

@@ -179,6 +179,7 @@ def _reason(node: Json, position: int = 0) -> Json:
                     {"claim": "team/first", "device": f"{_DRIVER}/pool/big", "amount": "3"},
                     {"claim": "team/first", "device": f"{_DRIVER}/pool/huge", "amount": "4"},
                 ],
+                "blocks": "pool",
             },
             id="an overdrawn counter blocks the pool",
         ),
@@ -212,7 +213,7 @@ def _reason(node: Json, position: int = 0) -> Json:
             ],
             _request(capacity={"requests": {"bw": "5"}}),
             {},
-            {"kind": "capacityPolicy", "requested": [["bw", "5"]], "message": ""},
+            {"kind": "capacityPolicy", "requested": [["bw", "5"]], "message": "", "broken": ""},
             id="an amount that the policy does not allow",
         ),
         pytest.param(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 from typing import Any
 
@@ -185,6 +186,12 @@ def _kinds(said: Any) -> list[str]:
 @given(st.builds(Random, st.integers(0, 2**32)).map(_cluster))
 def test_every_reason_is_true(objects: Objects) -> None:
     _judge(objects)
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.builds(Random, st.integers(0, 2**32)).map(_cluster))
+def test_every_reason_is_true_without_the_defects_of_kubernetes(objects: Objects) -> None:
+    _judge(replace(objects, features=objects.features.compatible("safe")))
 
 
 _EVERY_KIND = {

@@ -10,26 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from drakit_allocator.problems import answer
 from drakit_allocator.search.first_solution import FirstSolution
 from tests.allocator.problem_strategies import Json, problem_of, problems
-from tests.allocator.reference_search import Answer, Reference, TooLong
+from tests.allocator.reference_search import Reference, TooLong, picks_of
 
 _STEPS = 1500  # of the reference; few problems need more
 
 
-def _ours(problem: Json) -> Answer:
-    answered = answer(problem)
-    if answered.get("error"):
-        return "error on node" if answered.get("onNode") else "error"
-    if answered["allocation"] is None:
-        return None
-    return [
-        [(one["request"], one["driver"], one["pool"], one["device"]) for one in claim["devices"].get("results", ())]
-        for claim in answered["allocation"]
-    ]
-
-
 def _agree(problem: Json, limit: int = 32) -> bool:
     try:
-        return Reference(problem, limit=limit, steps=_STEPS).answer() == _ours(problem)
+        return Reference(problem, limit=limit, steps=_STEPS).answer() == picks_of(answer(problem))
     except TooLong:
         return True
 

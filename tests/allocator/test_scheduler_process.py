@@ -160,6 +160,34 @@ async def test_a_claim_is_protected_allocated_and_reserved_before_its_pod_is_bou
     assert claim["status"]["reservedFor"] == [{"resource": "pods", "name": "pod", "uid": pod["metadata"]["uid"]}]
 
 
+async def test_a_scheduler_without_the_defects_of_kubernetes_says_which_it_avoids(api: Connection) -> None:
+    await add_node(api)
+    await add_class(api)
+    counters = [{"name": name, "counters": {"u": {"value": value}}} for name, value in (("a", "5"), ("b", "2"))]
+    drawn = [("d0", "a", "1"), ("d1", "b", "3")]
+    devices = [
+        {"name": name, "consumesCounters": [{"counterSet": one, "counters": {"u": {"value": amount}}}]}
+        for name, one, amount in drawn
+    ]
+    for name, content in (("devices", {"devices": devices}), ("counters", {"sharedCounters": counters})):
+        pool = {"name": "p", "generation": 1, "resourceSliceCount": 2}
+        spec = {"driver": DRIVER, "pool": pool, "nodeName": "n1", **content}
+        await api.create(RESOURCE_SLICES, {"metadata": {"name": name}, "spec": spec})
+    held = await add_claim(api, "old")
+    result = {"request": "r", "driver": DRIVER, "pool": "p", "device": "d1"}
+    held["status"] = {"allocation": {"devices": {"results": [result]}}}
+    await api.replace_status(RESOURCE_CLAIMS, held, NAMESPACE)
+    await add_claim(api)
+    async with scheduling(api):
+        await add_pod(api, "pod", "claim")
+        await event(api, "FailedScheduling", containing="would fit but for Kubernetes' defect overdraftBlocksPool")
+    async with scheduling(api, compat="safe"):
+        await bound(api)
+        message = await event(api, "UpstreamDefectAvoided")
+        assert message.startswith("on n1: one overdrawn counter blocks all devices of its pool")
+        assert f"(d0 by counter set b of {DRIVER}/p, held by default/old): does not fit in Kubernetes" in message
+
+
 async def test_an_unschedulable_pod_says_why_and_a_new_node_helps_at_once(api: Connection) -> None:
     await add_node(api, "small", taints=[{"key": "k", "effect": "NoSchedule"}])
     await add_node(api, "tiny")

@@ -17,7 +17,8 @@ from bench import interruptible
 from bench.ledger import Ledger
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("startup", "latency", "apiserver", "scheduler", "allocator", "cel")
+NAMES = ("startup", "latency", "apiserver", "scheduler", "workloads", "adversarial", "memory", "cel")
+GROUPS = ("allocator",)
 BOUND = 280  # they take seconds, but they start whole clusters, and other tests run beside them
 
 pytestmark = pytest.mark.timeout(BOUND + 20)
@@ -34,7 +35,7 @@ def test_the_list_says_what_each_benchmark_is_for() -> None:
     done = _bench("--list")
     assert done.returncode == 0, done.stderr
     lines = [line.split(maxsplit=1) for line in done.stdout.splitlines()]
-    assert [name for name, _ in lines] == list(NAMES)
+    assert [name for name, _ in lines] == [*NAMES, *GROUPS]
     assert all(summary.endswith((".", ":")) for _, summary in lines)
 
 
@@ -45,8 +46,7 @@ def test_the_list_says_what_each_benchmark_is_for() -> None:
         ("latency", ["claim", "template"]),
         ("apiserver", ["claim status update", "slice create", "watch events"]),
         ("scheduler", ["10 nodes, 90 % full"]),
-        ("allocator", ["a-fill-dgx"]),
-        ("cel", ["capacity", "view of a device"]),
+        ("allocator", ["a-fill-dgx", "c01-count-n", "90 % full", "view of a device"]),
     ],
 )
 def test_the_smallest_setting_ends_in_a_table(name: str, rows: list[str]) -> None:
@@ -56,10 +56,16 @@ def test_the_smallest_setting_ends_in_a_table(name: str, rows: list[str]) -> Non
     assert [row for row in rows if row not in done.stdout] == []
 
 
+def test_a_benchmark_that_is_named_twice_runs_once() -> None:
+    done = _bench("--quick", "cel", "workloads", "cel")
+    assert done.returncode == 0, done.stderr
+    assert (done.stdout.count("CEL selectors"), done.stdout.count("recorded workloads")) == (1, 1)
+
+
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     done = _bench("etcd")
     assert done.returncode == 2
-    assert all(name in done.stderr for name in NAMES)
+    assert all(name in done.stderr for name in (*NAMES, *GROUPS))
 
 
 @pytest.mark.usefixtures("signals_heard")
@@ -82,6 +88,23 @@ def test_interrupted_it_stops_what_it_started(name: str, number: signal.Signals)
     assert bench.returncode == 1, "".join(said)
     assert "Traceback" not in "".join(said)
     assert [child for child in children if Path(f"/proc/{child}").exists()] == []
+
+
+@pytest.mark.usefixtures("signals_heard")
+def test_interrupted_it_prints_what_it_has_measured() -> None:
+    command = [sys.executable, "-m", "bench", "workloads"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as bench:
+        try:
+            assert bench.stderr is not None
+            while "b-100" not in bench.stderr.readline():  # the first ones are measured by then
+                assert bench.poll() is None
+            bench.send_signal(signal.SIGINT)
+            table, said = bench.communicate(timeout=BOUND)
+        finally:
+            bench.kill()
+    assert bench.returncode == 1, said
+    assert "Traceback" not in said
+    assert [row for row in ("a-fill-dgx-random-mig", "Interrupted") if row not in table] == []
 
 
 @pytest.mark.usefixtures("signals_heard")

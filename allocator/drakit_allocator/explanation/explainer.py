@@ -12,6 +12,7 @@ from drakit_allocator.allocator import PodAllocation, Solution
 from drakit_allocator.candidates import Situation
 from drakit_allocator.devices import Device
 from drakit_allocator.errors import AllocationAborted, AllocationError
+from drakit_allocator.explanation.bites import bites
 from drakit_allocator.explanation.conflicts import Conflicts, Member
 from drakit_allocator.explanation.inventory import Inventory
 from drakit_allocator.explanation.pools import pool_reasons
@@ -78,7 +79,8 @@ def explain(
         return Explanation(names, False, errors=(nothing,), excluded=elsewhere)
     attempts = _attempts(pod, nodes, Clock(seconds))
     if isinstance(attempts, Solution):
-        return Explanation(names, True, attempts.node.name, _given(pod.claims, attempts))
+        defects = bites(pod, attempts.node, Clock(seconds))
+        return Explanation(names, True, attempts.node.name, _given(pod.claims, attempts), defects)
     study = _Study(pod, inventory, Clock(seconds), network_devices(inventory))
     return _with_best(Explanation(names, False, nodes=study.nodes(attempts, progress), excluded=elsewhere))
 
@@ -155,6 +157,7 @@ class _Study:
         bench = Bench.of(node, self.inventory, (pool.id for pool in situation.pools), clock)
         taints = [reason for study in studies.values() for reason in study.ruled_out if isinstance(reason, Tainted)]
         conflicts = () if outcome == "timeout" else self._conflicts(studies, bench)
+        defects = () if outcome == "timeout" else bites(self.pod, node, clock)
         helpful = remedies([claim.claim for claim in self.pod.claims], bench, taints, pools)
         return NodeExplanation(
             node.name,
@@ -165,6 +168,7 @@ class _Study:
             limits=tuple(limit for claim in self.pod.claims if (limit := _limit(claim, studies)) is not None),
             conflicts=conflicts,
             remedies=tuple(helpful),
+            defects=defects,
             unfinished=_unfinished(studies, clock),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import Literal
 
 from drakit_allocator.candidates import Situation
 from drakit_allocator.compatibility import PoolGroups
@@ -39,6 +40,11 @@ class Holdings:
         allocated = self._situation.allocated
         return tuple(dict.fromkeys([*allocated.holders.get(device_id, ()), *self.sharers(device_id)]))
 
+    def keepers(self, device_id: DeviceID) -> tuple[str, ...]:
+        """The claims that keep others from a device: who has it as a whole, or else shares that nobody can add to."""
+        holders = self._situation.allocated.holders.get(device_id)
+        return tuple(dict.fromkeys(holders)) if holders else self.sharers(device_id)
+
     def sharers(self, device_id: DeviceID) -> tuple[str, ...]:
         """The claims that hold shares of a device."""
         return tuple(dict.fromkeys(self._situation.allocated.shares.get(device_id, {}).values()))
@@ -57,7 +63,7 @@ class Holdings:
             for number, needed in device.content.needs(layout)
             if needed > availability.free[number]
         )
-        return CountersShort(pool.name, short) if short else self._overdrawn(pool, availability)
+        return CountersShort(pool.name, short) if short else self._overdrawn(device, pool, availability)
 
     def incompatible(self, device: Device, pool: PoolView) -> GroupsDiffer | None:
         """The first counter set whose allocated devices have no compatibility group in common with the device."""
@@ -68,10 +74,10 @@ class Holdings:
         for entry in device.content.consumption:
             if self._groups[pool.id].admit((entry,)) is None:
                 groups = tuple(sorted(entry.compatibility_groups))
-                return GroupsDiffer(pool.name, entry.counter_set, groups, self._drawing(pool, entry.counter_set))
+                return GroupsDiffer(pool.name, entry.counter_set, groups, self.drawing(pool, entry.counter_set))
         return None
 
-    def _drawing(self, pool: PoolView, counter_set: str) -> tuple[str, ...]:
+    def drawing(self, pool: PoolView, counter_set: str) -> tuple[str, ...]:
         """The claims with devices that draw from the counter set."""
         allocated = frozenset(self._situation.allocated.in_pool(pool.id))
         return tuple(
@@ -84,12 +90,14 @@ class Holdings:
             )
         )
 
-    def _overdrawn(self, pool: PoolView, availability: Availability) -> CounterOverdrawn | None:
+    def _overdrawn(self, device: Device, pool: PoolView, availability: Availability) -> CounterOverdrawn | None:
+        own = {entry.counter_set for entry in device.content.consumption}
         for number, (counter_set, counter) in enumerate(pool.counters.layout.names):
             free, total = availability.free[number], pool.counters.totals[number]
-            if free < 0:
+            if free < 0 and (availability.overdrawn or counter_set in own):
                 amounts = amount_text(free), amount_text(total)
-                return CounterOverdrawn(pool.name, counter_set, counter, *amounts, self._holders(pool, number))
+                blocks: Literal["pool", "counterSet"] = "pool" if availability.overdrawn else "counterSet"
+                return CounterOverdrawn(pool.name, counter_set, counter, *amounts, self._holders(pool, number), blocks)
         return None
 
     def _holders(self, pool: PoolView, number: int) -> tuple[Holder, ...]:

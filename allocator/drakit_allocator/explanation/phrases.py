@@ -32,6 +32,8 @@ from drakit_allocator.explanation.reasons import (
 )
 from drakit_allocator.explanation.report import (
     AttributeValues,
+    Bite,
+    BitePlace,
     CompletePool,
     Conflict,
     ConstraintName,
@@ -95,7 +97,8 @@ def particulars(reason: DeviceReason) -> str:
             return _short_counters(reason)
         case CounterOverdrawn():
             name = f"{reason.counter} of {reason.counter_set}"
-            return f"{name} is overdrawn, which blocks the whole pool{_held(reason.holders)}"
+            blocked = "whole pool" if reason.blocks == "pool" else "counter set"
+            return f"{name} is overdrawn, which blocks the {blocked}{_held(reason.holders)}"
         case GroupsDiffer():
             groups = f"groups {joined(reason.groups)}" if reason.groups else "no groups"
             return f"{groups} on {reason.counter_set}, which {some_of(reason.holders)} uses with others"
@@ -105,7 +108,7 @@ def particulars(reason: DeviceReason) -> str:
         case CapacityMissing():
             return f"no {reason.capacity}"
         case CapacityRefused():
-            return reason.message or "the request policy does not allow the amount"
+            return reason.message or reason.broken or "the request policy does not allow the amount"
         case Tainted():
             return taint_text(reason.key, reason.value, reason.effect)
         case WrongNode():
@@ -228,6 +231,48 @@ def _values(values: AttributeValues) -> str:
     if values.missing:
         counts.append(f"{values.missing} without it")
     return f"{values.request} wants {wanted}, there are {some_of(counts, 8) or 'none'}"
+
+
+OUTCOMES = {
+    "doesNotFit": "does not fit",
+    "nodeError": "error on this node",
+    "error": "error",
+    "timeout": "no answer in time",
+    "fits": "fits",
+}
+
+
+def bite_text(bite: Bite) -> str:
+    """What Kubernetes gets wrong, where, and what comes of it."""
+    places = f" ({some_of([_place_text(one) for one in bite.places])})" if bite.places else ""
+    return f"{bite.text}{places}: {_difference(bite)} [{_defects(bite)}]"
+
+
+def short_bite_text(bite: Bite) -> str:
+    """No more than its name and what comes of it."""
+    if bite.upstream != "fits" and bite.safe == "fits":
+        return f"would fit but for Kubernetes' defect {_defects(bite)}"
+    if bite.upstream == "fits" and bite.safe != "fits":
+        return f"would fit by Kubernetes' defect {_defects(bite)}"
+    return f"Kubernetes' defect {_defects(bite)}: {_difference(bite)}"
+
+
+def _defects(bite: Bite) -> str:
+    return " and ".join((bite.defect, *bite.together))
+
+
+def _difference(bite: Bite) -> str:
+    if bite.upstream == bite.safe == "fits":
+        return "Kubernetes takes other devices than without the defect"
+    upstream = OUTCOMES[bite.upstream] + (f" ({bite.message})" if bite.message else "")
+    return f"{upstream} in Kubernetes, {OUTCOMES[bite.safe]} without the defect"
+
+
+def _place_text(place: BitePlace) -> str:
+    devices = some_of(place.devices)
+    what = f"counter set {place.counter_set} of {place.pool}" if place.counter_set else place.pool
+    held = f", held by {some_of(place.holders)}" if any(place.holders) else ""
+    return f"{devices}{' by ' if place.counter_set else ' of '}{what}{held}" if devices else f"{what}{held}"
 
 
 def remedy_text(remedy: Remedy) -> str:

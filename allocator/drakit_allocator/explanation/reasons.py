@@ -74,7 +74,11 @@ class CountersShort(Reason, frozen=True, tag="counters"):
 
 
 class CounterOverdrawn(Reason, frozen=True, tag="overdrawn"):
-    """More is drawn from a counter than there is; Kubernetes then gives out no device of the pool that has counters."""
+    """More is drawn from a counter than there is.
+
+    Kubernetes then gives out no device of the pool that draws from counters; without that defect, none that draws from
+    this counter set: ``blocks``.
+    """
 
     pool: str
     counter_set: str
@@ -82,6 +86,7 @@ class CounterOverdrawn(Reason, frozen=True, tag="overdrawn"):
     free: str
     total: str
     holders: tuple[Holder, ...]
+    blocks: Literal["pool", "counterSet"] = "pool"
 
 
 class GroupsDiffer(Reason, frozen=True, tag="compatibilityGroups"):
@@ -110,10 +115,14 @@ class CapacityMissing(Reason, frozen=True, tag="capacityMissing"):
 
 
 class CapacityRefused(Reason, frozen=True, tag="capacityPolicy"):
-    """The device's request policy has no amount for what the request asks for; an error if there is a ``message``."""
+    """The device's request policy has no amount for what the request asks for; an error if there is a ``message``.
+
+    ``broken``: what makes no sense about the policy, if the device is passed over for that.
+    """
 
     requested: tuple[tuple[str, str], ...]
     message: str = ""
+    broken: str = ""
 
 
 class Tainted(Reason, frozen=True, tag="taint"):

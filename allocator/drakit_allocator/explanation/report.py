@@ -123,6 +123,34 @@ class RepairPool(_Part, frozen=True, tag_field="kind", tag="repairPool"):
 Remedy = ReleaseClaims | RemoveTaint | CompletePool | RepairPool
 
 
+class BitePlace(_Part, frozen=True):
+    """Where a defect matters: devices of a pool, the counter set that they draw from, and who holds it, or them."""
+
+    pool: str
+    devices: tuple[str, ...] = ()
+    counter_set: str = ""
+    holders: tuple[str, ...] = ()
+
+
+class Bite(_Part, frozen=True):
+    """A defect of Kubernetes' allocator that makes a difference to claims on a node.
+
+    ``upstream`` is what becomes of them there with all of its defects, ``safe`` with none; if they fit either way, with
+    other devices. ``message`` is that of an error upstream. ``together``: other defects, without which this one makes
+    no difference. ``claims`` are those whose devices are others.
+    """
+
+    defect: str
+    node: str
+    text: str
+    upstream: Outcome
+    safe: Outcome
+    message: str = ""
+    claims: tuple[str, ...] = ()
+    places: tuple[BitePlace, ...] = ()
+    together: tuple[str, ...] = ()
+
+
 class NodeExplanation(_Part, frozen=True):
     """One node. ``unfinished`` says what was left out because it took too long."""
 
@@ -134,6 +162,7 @@ class NodeExplanation(_Part, frozen=True):
     limits: tuple[ClaimReason, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     remedies: tuple[Remedy, ...] = ()
+    defects: tuple[Bite, ...] = ()
     unfinished: tuple[str, ...] = ()
 
 
@@ -162,6 +191,7 @@ class Explanation(_Part, frozen=True):
     """Why claims do not fit, or that they do: then there is a ``node`` and what they get there.
 
     If claims that do not fit have a node with outcome "fits", an error on a node before it ended the attempt.
+    ``defects`` are those without which they would get other devices on ``node``, or none.
     ``errors`` hold on every node. ``best`` are remedies on ``best_node``: no other node that was looked at needs less.
     """
 
@@ -169,6 +199,7 @@ class Explanation(_Part, frozen=True):
     fits: bool
     node: str = ""
     given: tuple[GivenClaim, ...] = ()
+    defects: tuple[Bite, ...] = ()
     errors: tuple[ClaimReason, ...] = ()
     nodes: tuple[NodeExplanation, ...] = ()
     excluded: tuple[ExcludedNode, ...] = ()
@@ -176,7 +207,7 @@ class Explanation(_Part, frozen=True):
     best: tuple[Remedy, ...] = ()
 
 
-def explanation_json(explanation: Explanation) -> dict[str, Any]:
+def explanation_json(explanation: Explanation | Bite) -> dict[str, Any]:
     """The stable JSON form."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(explanation))
     return plain

@@ -10,8 +10,9 @@ from collections import Counter
 
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.devices import Device
+from drakit_allocator.explanation.bites import bites
 from drakit_allocator.explanation.conflicts import Conflicts, members_of
-from drakit_allocator.explanation.phrases import UNSELECTED, category, conflict_text, particulars
+from drakit_allocator.explanation.phrases import UNSELECTED, category, conflict_text, particulars, short_bite_text
 from drakit_allocator.explanation.reasons import (
     CounterOverdrawn,
     DeviceReason,
@@ -27,6 +28,7 @@ from drakit_allocator.nodes import Node
 from drakit_allocator.requests import Request
 
 _SECONDS_FOR_CONFLICTS = 0.02
+_SECONDS_FOR_DEFECTS = 0.05
 # These are not about one device, whose name would say nothing.
 _NAMELESS = (SelectorFalse, Tainted, WrongNode, CounterOverdrawn)
 
@@ -34,7 +36,8 @@ _NAMELESS = (SelectorFalse, Tainted, WrongNode, CounterOverdrawn)
 def summary(pod: PodAllocation, node: Node) -> str:
     """One sentence a request that cannot get its devices on the node, joined by "; ".
 
-    When every request could get devices alone, which of them do not go together. Never empty. Only for nodes on which
+    When every request could get devices alone, which of them do not go together; and which defect of Kubernetes is to
+    blame, if one is. Never empty. Only for nodes on which
     the allocation failed without ``AllocationError``.
     """
     situation = pod.situation(node)
@@ -53,7 +56,8 @@ def summary(pod: PodAllocation, node: Node) -> str:
         if not any(studies[request].has_enough for request in alternatives)
         for request in alternatives
     ]
-    return "; ".join([*reasons, *(short or _conflicts(pod, node, studies))])
+    defects = map(short_bite_text, bites(pod, node, Clock(_SECONDS_FOR_DEFECTS)))
+    return "; ".join([*reasons, *(short or _conflicts(pod, node, studies)), *defects])
 
 
 def _conflicts(pod: PodAllocation, node: Node, studies: dict[Request, RequestStudy]) -> list[str]:

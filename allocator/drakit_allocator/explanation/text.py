@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from drakit_allocator.explanation.phrases import (
+    OUTCOMES,
+    bite_text,
     category,
     claim_text,
     conflict_text,
@@ -27,13 +29,6 @@ from drakit_allocator.explanation.report import (
     RuledOut,
 )
 
-_OUTCOMES = {
-    "doesNotFit": "does not fit",
-    "nodeError": "error on this node",
-    "error": "error",
-    "timeout": "no answer in time",
-    "fits": "fits",
-}
 _NO_DEVICES = "there are no devices for this node"
 # More nodes than these are told in one line for all that are alike.
 _NODES_IN_DETAIL = 3
@@ -53,6 +48,7 @@ def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
         for given in explanation.given:
             for one in given.devices:
                 yield f"  {given.claim} {one.request}: {one.device}"
+        yield from (f"  defect of Kubernetes: {bite_text(one)}" for one in explanation.defects)
         return
     number = len(explanation.nodes)
     where = explanation.nodes[0].node if number == 1 else f"any of {number} nodes"
@@ -109,7 +105,7 @@ def _short(node: NodeExplanation) -> str:
     if _is_bare(node) and not node.unfinished:
         return _NO_DEVICES
     if node.unfinished and not node.claims:
-        return f"{_OUTCOMES[node.outcome]}; why was not looked for, for want of time"
+        return f"{OUTCOMES[node.outcome]}; why was not looked for, for want of time"
     lacking = [
         f"request {request.request}: {len(request.usable)} of {request.devices} devices can be used, {_wanted(request)}"
         for claim in node.claims
@@ -118,11 +114,11 @@ def _short(node: NodeExplanation) -> str:
     ]
     multiple = len(node.claims) > 1
     conflicts = [conflict_text(one, with_claims=multiple) for one in node.conflicts] if not lacking else []
-    return "; ".join([*lacking, *conflicts]) or node.message or _OUTCOMES[node.outcome]
+    return "; ".join([*lacking, *conflicts]) or node.message or OUTCOMES[node.outcome]
 
 
 def _node(node: NodeExplanation) -> Iterator[str]:
-    yield f"{node.node}: {_OUTCOMES[node.outcome]}" + (f": {node.message}" if node.message else "")
+    yield f"{node.node}: {OUTCOMES[node.outcome]}" + (f": {node.message}" if node.message else "")
     yield from (f"  {pool_text(pool)}" for pool in node.pools)
     yield from (f"  {claim_text(limit)}" for limit in node.limits)
     for claim in node.claims:
@@ -130,6 +126,7 @@ def _node(node: NodeExplanation) -> Iterator[str]:
             yield f"  claim {claim.claim}"
         yield from chain.from_iterable(_request(request) for request in claim.requests)
     yield from _conflicts(node)
+    yield from (f"  defect of Kubernetes: {bite_text(one)}" for one in node.defects)
     for number, remedy in enumerate(node.remedies):
         yield f"  {'would help' if number == 0 else '        or'}: {remedy_text(remedy)}"
     if node.unfinished:

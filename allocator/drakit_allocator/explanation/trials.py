@@ -18,6 +18,7 @@ from drakit_allocator.snapshot import Snapshot
 
 # One question must not take the time of all others.
 _SECONDS_PER_TRIAL = 1.0
+_SECONDS = 20.0  # where no limit is given
 
 
 class Clock:
@@ -26,6 +27,11 @@ class Clock:
     def __init__(self, seconds: float) -> None:
         self.deadline = time.monotonic() + seconds
         self.ran_out = False
+
+    @staticmethod
+    def of(limits: Limits) -> Clock:
+        """As long as a search with these limits may take."""
+        return Clock(_SECONDS if limits.deadline is None else limits.deadline - time.monotonic())
 
     @property
     def remaining(self) -> float:

@@ -54,16 +54,16 @@ class Verdicts:
         unselected = self.unselected(request, device)
         if isinstance(unselected, SelectorFalse):
             return unselected
-        holders = () if request.has_admin_access else self._situation.allocated.holders.get(device.id, ())
-        if unselected is not None and (request.wants_all or not holders):
+        is_kept = not request.has_admin_access and self._situation.is_kept(device, pool)
+        if unselected is not None and (request.wants_all or not is_kept):
             return unselected
-        if holders:
-            return InUse(tuple(dict.fromkeys(holders)))
+        if is_kept:
+            return InUse(self._holdings.keepers(device.id))
         return (
             self._binding_conditions(device)
             or self._wrong_node(device)
             or self._capacity(request, device)
-            or self._groups(pool, device)
+            or self._groups(request, pool, device)
             or self._obstacle(request, pool, device)
             or _attributes(request, device)
         )
@@ -100,7 +100,8 @@ class Verdicts:
             if unknown:
                 return CapacityMissing(unknown[0])
             requested = tuple((name, str(amount)) for name, amount in request.capacity.items())
-            return CapacityRefused(requested, "" if amounts is None else str(amounts))
+            broken = request.kind.passes_over(device.content.traits.capacity)
+            return CapacityRefused(requested, "" if amounts is None else str(amounts), broken)
         taken = self._situation.allocated.consumed(device.id)
         for name, amount in amounts.items():
             total = limits[name].value.nanos
@@ -110,9 +111,9 @@ class Verdicts:
                 return CapacityShort(name, str(amount), amount_text(free), str(limits[name].value), sharers)
         return None
 
-    def _groups(self, pool: PoolView, device: Device) -> DeviceReason | None:
+    def _groups(self, request: Request, pool: PoolView, device: Device) -> DeviceReason | None:
         is_charged = self._situation.charges_once(device) and self._situation.allocated.is_shared(device.id)
-        if not device.content.consumption or is_charged:
+        if not device.content.consumption or is_charged or not request.kind.draws_counters:
             return None
         return self._holdings.incompatible(device, pool)
 

@@ -19,6 +19,7 @@ from functools import partial
 from typing import Protocol, TypeVar
 from weakref import WeakValueDictionary
 
+from drakit_allocator.explanation.report import Bite
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_client.connection import Connection, Object
@@ -50,12 +51,16 @@ class BindingFailed(Exception):
 
 @dataclass(slots=True)
 class Decision:
-    """A pod, its node, its claims, and the allocations that are to be recorded, by claim uid."""
+    """A pod, its node, its claims, and the allocations that are to be recorded, by claim uid.
+
+    ``defects``: of Kubernetes, that would have made a difference.
+    """
 
     pod: PodInfo
     node: str
     claims: list[Object]
     allocations: dict[str, Object]
+    defects: tuple[Bite, ...] = ()
 
 
 class Binder:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from drakit_allocator.explanation.report import Bite
 from drakit_allocator.scheduler.affinity import PodAffinity
 from drakit_allocator.scheduler.binding import Decision
 from drakit_allocator.scheduler.cluster import Cluster, NodeInfo
@@ -71,7 +72,7 @@ class Cycle:
         choice = await attempt.run(self._nodes(pod, attempt))
         if pace.gave_way and not self._still_holds(pod, pod_claims, choice):
             return None
-        return _decision(pod, choice, pod_claims)
+        return _decision(pod, choice, pod_claims, attempt.defects(choice.node))
 
     def _check(self, pod: PodInfo) -> PodClaims | None:
         try:
@@ -157,6 +158,10 @@ class _Attempt:
             raise await self._unschedulable()
         return _best(found)
 
+    def defects(self, node: NodeInfo) -> tuple[Bite, ...]:
+        """Of Kubernetes, for which it would do something else on this node; only if this scheduler has none of them."""
+        return () if self._search is None else self._search.defects(node)
+
     def reject(self, node: NodeInfo) -> Rejection | None:
         """The first objection of any filter to this node, apart from its devices."""
         return reject(self._pod, node) or self._reject_late(node)
@@ -206,8 +211,9 @@ def _total(choice: _Choice, best: int) -> int:
     return choice.score + (DEVICES_WEIGHT * (MAX_SCORE * choice.devices.score // best) if best else 0)
 
 
-def _decision(pod: PodInfo, choice: _Choice, pod_claims: PodClaims | None) -> Decision:
+def _decision(pod: PodInfo, choice: _Choice, pod_claims: PodClaims | None, defects: tuple[Bite, ...]) -> Decision:
     if pod_claims is None:
         return Decision(pod, choice.node.name, [], {})
     uids = [claim["metadata"]["uid"] for claim in pod_claims.to_allocate]
-    return Decision(pod, choice.node.name, pod_claims.all, dict(zip(uids, choice.devices.allocations, strict=True)))
+    allocations = dict(zip(uids, choice.devices.allocations, strict=True))
+    return Decision(pod, choice.node.name, pod_claims.all, allocations, defects)

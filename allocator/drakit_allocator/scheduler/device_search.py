@@ -22,8 +22,12 @@ import msgspec
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.answers import Unknown
+from drakit_allocator.defects import SAFE, Compat
 from drakit_allocator.errors import AllocationAborted, AllocationError
+from drakit_allocator.explanation.bites import bites
+from drakit_allocator.explanation.report import Bite
 from drakit_allocator.explanation.summary import summary
+from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.pools import PoolView
@@ -45,6 +49,9 @@ _ELSEWHERE = Rejection(DYNAMIC_RESOURCES, ("resourceclaim not available on the n
 _REMEMBERED = 256
 # What the best alternative of a request with firstAvailable scores (FirstAvailableDeviceRequestMaxSize).
 _BEST_ALTERNATIVE = 8
+
+# How long everything may stand still to find out whether a defect would have made a difference.
+_SECONDS_FOR_DEFECTS = 0.2
 
 # Steps of a search between two looks at the clock.
 _STEPS = 256
@@ -74,8 +81,8 @@ class Allocated:
 class DeviceSearches:
     """The state of all devices, shared by the searches of all pods."""
 
-    def __init__(self, gates: FeatureGates, filter_timeout: float) -> None:
-        self.features = Features.from_gates(gates)
+    def __init__(self, gates: FeatureGates, filter_timeout: float, compat: Compat = "upstream") -> None:
+        self.features = Features.from_gates(gates).compatible(compat)
         self.snapshot = Snapshot(self.features)
         self.taken = AllocatedState(self.features)
         self.filter_timeout = filter_timeout
@@ -219,6 +226,12 @@ class DeviceSearch:
         if isinstance(outcome, Rejection):
             self._failures[node.name] = _Failure(basis, outcome)
         return outcome
+
+    def defects(self, node: NodeInfo) -> tuple[Bite, ...]:
+        """Of a scheduler without Kubernetes' defects: those for which it would do something else on this node."""
+        if self._pod is None or self._shared.features.defects != SAFE:
+            return ()
+        return bites(self._pod, self._shared.node(node), Clock(_SECONDS_FOR_DEFECTS))
 
     def unusable_claims(self) -> list[Object]:
         """Allocated claims that kept the pod off some node."""

@@ -64,7 +64,7 @@ class Diagnosis:
             longer = f"{message} {sentence}"
             if len(longer.encode()) > MESSAGE_BYTES:
                 # The beginning of the only explanation is better than none; of others there is enough already.
-                return _cut(longer) if message is verdict else message
+                return cut(longer) if message is verdict else message
             message = longer
         return message
 
@@ -83,8 +83,11 @@ def explained(explanations: Mapping[str, str]) -> list[str]:
     return [f"{_named(names)}: {explanation.rstrip('.')}." for explanation, names in ordered]
 
 
-def _cut(message: str) -> str:
+def cut(message: str) -> str:
+    """What an event can hold of it."""
     end = " ..."
+    if len(message.encode()) <= MESSAGE_BYTES:
+        return message
     return message.encode()[: MESSAGE_BYTES - len(end)].decode(errors="ignore") + end
 
 

@@ -12,6 +12,9 @@ import asyncio
 import logging
 import time
 
+from drakit_allocator.explanation.phrases import bite_text
+from drakit_allocator.explanation.report import Bite
+from drakit_allocator.scheduler.diagnosis import cut
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.queue import Entry
 from drakit_client.connection import Connection, Object
@@ -39,6 +42,12 @@ class Reports:
         """The pod is bound."""
         message = f"Successfully assigned {pod} to {node}"
         self._recorder.event(_reference(pod), "Normal", "Scheduled", message)
+
+    def avoided_defect(self, pod: PodInfo, bite: Bite) -> None:
+        """The pod has what Kubernetes would not have given to it on this node."""
+        message = f"on {bite.node}: {bite_text(bite)}"
+        log.info("pod %s: defect of Kubernetes avoided %s", pod, message)
+        self._recorder.event(_reference(pod), "Normal", "UpstreamDefectAvoided", cut(message))
 
     def waiting_for_devices(self, pod: PodInfo, node: str) -> None:
         """The pod's devices have binding conditions that do not hold yet."""

@@ -16,6 +16,7 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any
 
+from drakit_allocator.defects import Compat
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.scheduler import readiness
 from drakit_allocator.scheduler.binding import Binder, BindingFailed, Decision, fence
@@ -76,10 +77,11 @@ class Scheduler:
         backoff: Backoff | None = None,
         lease_times: LeaseTimes | None = None,
         filter_timeout: float = FILTER_TIMEOUT,
+        compat: Compat = "upstream",
     ) -> None:
         gates = gates or FeatureGates()
         self.counters = Counters()
-        self.state = State(name, gates, backoff or Backoff(), filter_timeout)
+        self.state = State(name, gates, backoff or Backoff(), filter_timeout, compat)
         self.lease: Lease | NoLease = Lease(connection, name, lease_times) if leader_election else NoLease()
         self._connection = connection
         self._follows_taint_rules = gates.enabled("DRADeviceTaintRules")
@@ -248,6 +250,8 @@ class Scheduler:
                 self.state.forget_binding(pod)
             self.counters.scheduled += 1
             self._reports.scheduled(pod, decision.node)
+            for bite in decision.defects:
+                self._reports.avoided_defect(pod, bite)
 
     async def _await_devices(self, decision: Decision) -> None:
         if not self.state.searches.features.device_binding_and_status:

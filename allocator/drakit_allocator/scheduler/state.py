@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 
+from drakit_allocator.defects import Compat
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.scheduler import hints, pod_claims
 from drakit_allocator.scheduler.cluster import Cluster
@@ -32,11 +33,18 @@ SCHEDULING_GATES = "SchedulingGates"
 class State:
     """The cluster, the claims, the devices and the queue of one scheduler."""
 
-    def __init__(self, name: str, gates: FeatureGates, backoff: Backoff, filter_timeout: float) -> None:
+    def __init__(
+        self,
+        name: str,
+        gates: FeatureGates,
+        backoff: Backoff,
+        filter_timeout: float,
+        compat: Compat = "upstream",
+    ) -> None:
         self._name = name
         self._mixins = gates.enabled("DRAResourceSliceMixins")
         self.cluster = Cluster()
-        self.searches = DeviceSearches(gates, filter_timeout)
+        self.searches = DeviceSearches(gates, filter_timeout, compat)
         self.claims = claim_store.Claims(self.searches.allocated, self._released)
         self.readiness = Readiness(self.claims)
         self.queue = SchedulingQueue(backoff)

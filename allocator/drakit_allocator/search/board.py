@@ -56,6 +56,7 @@ class Board:
         self.taken = 0  # devices given as a whole
         self.short = 0  # devices that counters or compatibility groups rule out, unless they are charged already
         self.has_admin = any(demand.is_admin for demand in self.demands)
+        self.all_draw = all(demand.draws for demand in self.demands)
         domain = 0
         for demand in self.demands:
             domain |= demand.domain
@@ -92,7 +93,7 @@ class Board:
     def open_to(self, demand: Demand) -> int:
         """The devices that the demand can get next to what is on the board."""
         mask = demand.domain & ~(self._taken_from(demand) if self.has_admin else self.taken)
-        if self.short:
+        if self.short and demand.draws:
             mask &= ~self.short | self.charged
         mask &= ~self.full[self._kind[demand.number]]
         for number, column in demand.ties:
@@ -103,6 +104,10 @@ class Board:
     def untaken(self) -> int:
         """The devices that are not given as a whole and for which counters are enough."""
         return ~(self.taken | self.short)
+
+    def is_short(self, demand: Demand, position: int) -> bool:
+        """Whether counters, or compatibility groups, keep the demand from the device."""
+        return demand.draws and bool((self.short & ~self.charged) >> position & 1)
 
     def is_taken(self, demand: Demand, position: int) -> bool:
         """Whether the device is given as a whole to somebody whom the demand minds."""
@@ -126,7 +131,7 @@ class Board:
         before = self.short, self.charged
         drawn: tuple[tuple[int, int], ...] = ()
         groups = None
-        if not (is_share and self.charged & bit):
+        if demand.draws and not (is_share and self.charged & bit):
             drawn = self.partitions.needs(position)
             for counter, amount in drawn:
                 self.partitions.free[counter] -= amount
@@ -136,7 +141,7 @@ class Board:
         consumed: Mapping[str, int] | None = None
         full: tuple[tuple[int, int], ...] = ()
         if is_share:
-            self.charged |= bit
+            self.charged |= bit if demand.draws else 0
             consumed, full = self._consume(demand, position)
         else:
             self.taken |= bit
@@ -147,15 +152,18 @@ class Board:
         self._trail.append(_Move(demand, position, *before, states, drawn, consumed, full, groups))
 
     def gentlest(self, demand: Demand, mask: int, wanted: int) -> int:
-        """Of the devices of ``mask``, the one that takes the fewest of the wanted ones away when it is put."""
-        best, least = -1, -1
+        """Of the devices of ``mask``, the one that takes the fewest of the wanted ones away, and least of counters."""
+        best, least = -1, (0, 0)
         for position in bits(mask):
-            mark = self.mark
+            mark, weight = self.mark, self.partitions.weight(position)
             self.put(demand, position)
-            lost = (wanted & self.short).bit_count()
+            lost = wanted & self.short
+            for number, column in demand.ties:
+                lost |= wanted & column.having & ~self.states[number].allowed(column)
             self.back_to(mark)
-            if best < 0 or lost < least:
-                best, least = position, lost
+            price = lost.bit_count(), weight
+            if best < 0 or price < least:
+                best, least = position, price
         return best
 
     def impose(self, number: int, values: Elements) -> None:

@@ -22,7 +22,8 @@ class Demand:
     """A request or subrequest: ``count`` of the devices in ``domain``, or all of them with mode All.
 
     ``faults`` are devices that are fatal to visit, ``unusable`` ones that mode All wants and nobody can get. ``ties``
-    are its constraints: their numbers among those of all claims, and what each looks at.
+    are its constraints: their numbers among those of all claims, and what each looks at. ``draws``: whether its devices
+    draw from counters.
     """
 
     number: int
@@ -35,6 +36,7 @@ class Demand:
     faults: Mapping[int, AllocationError]
     ties: tuple[tuple[int, Column], ...]
     is_admin: bool
+    draws: bool
 
     @property
     def is_impossible(self) -> bool:
@@ -95,6 +97,7 @@ class _Items:
             faults=self._faults(found),
             ties=tuple((first + number, self._column(attribute)) for number, attribute in request.constraints),
             is_admin=request.has_admin_access,
+            draws=request.kind.draws_counters,
         )
 
     def _faults(self, found: Candidates) -> dict[int, AllocationError]:

@@ -7,7 +7,7 @@ separately, and a state that failed is remembered together with all states that 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from drakit_allocator.attributes import Value
@@ -153,9 +153,10 @@ class Feasibility:
     def _each_alone(self, rest: Rest) -> Level:
         """Whether the needs that have no other part than the same one can be filled together, without all others."""
         mark = self.board.mark
-        for part in self.structure.joint:
+        touched = [part for part in self.structure.joint if any(need.mask & part.mask for need in rest.needs)]
+        for part in touched if len(touched) > 1 else ():
             inside = [need for need in rest.needs if not need.mask & ~part.mask]
-            if self.structure.has_offers(part) or len(inside) < 2 or len(inside) == len(rest.needs) + len(rest.lists):
+            if self.structure.has_offers(part) or len(inside) < 2:
                 continue
             alone = Rest(inside, [])
             key = State(self.structure, alone).key()
@@ -177,7 +178,7 @@ class Feasibility:
 
     def _options(self, rest: Rest, choice: _Alternative | _Value) -> Level:
         mark = self.board.mark
-        for option in choice.viable if isinstance(choice, _Alternative) else choice.values:
+        for option in self._easiest_first(choice.viable) if isinstance(choice, _Alternative) else choice.values:
             if isinstance(choice, _Alternative):
                 assert isinstance(option, Demand)
                 self.propagation.chosen[choice.item] = option
@@ -191,31 +192,39 @@ class Feasibility:
             self.board.back_to(mark)
         return Outcome.FAILED
 
+    def _easiest_first(self, alternatives: Sequence[Demand]) -> list[Demand]:
+        """Few devices before many, and those of which there are many before those of which there are few."""
+        open_to = self.board.open_to
+        return sorted(alternatives, key=lambda one: (one.count, -open_to(one).bit_count()))
+
     def _tightest(self, rest: Rest, state: State) -> _Device | _Cell | _Alternative | _Value:
         """The choice with the fewest possibilities. Single devices of parts that offer numbers come last."""
-        choices: list[tuple[int, int, _Device | _Cell | _Alternative | _Value]] = []
+        blame = self.propagation.blame
+        choices: list[tuple[float, int, _Device | _Cell | _Alternative | _Value]] = []
         lists = []
         for item in rest.lists:
             viable = self.propagation.viable(item, rest.needs, rest.lists)
             lists.append(viable)
-            choices.append((len(viable), 1, _Alternative(item, viable)))
+            choices.append((len(viable) / blame(viable), 1, _Alternative(item, viable)))
         for bond in bonds_of(rest.needs, lists):
             values = self.propagation.values(bond) if bond.needs else None
             if values:
                 families = {self.structure.kinds.family(column) for _, column in bond.needs}
                 values = state.different(families.pop(), values)
-                choices.append((len(values), 0, _Value(bond.number, values)))
+                cost = len(values) / blame([need.demand for need, _ in bond.needs])
+                choices.append((cost, 0, _Value(bond.number, values)))
         settled = []
         for need in rest.needs:
             cells = state.cells(need)
             if not cells:
-                choices.append((need.mask.bit_count() - need.missing + 1, 2, _Device(need)))
+                surplus = need.mask.bit_count() - need.missing + 1
+                choices.append((surplus / blame([need.demand]), 2, _Device(need)))
             elif len(cells) == 1:
                 settled.append(need)
             else:
                 mask, alike = cells[0]
                 kinds = len({one for _, one in cells})
-                choices.append((kinds, 3, _Cell(need, mask, alike)))
+                choices.append((kinds / blame([need.demand]), 3, _Cell(need, mask, alike)))
         if not choices:
             return _Device(min(settled, key=lambda need: need.mask.bit_count() - need.missing))
         return min(choices, key=lambda choice: choice[:2])[2]

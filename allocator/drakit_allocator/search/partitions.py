@@ -53,6 +53,10 @@ class Partitions:
             self._needs[position] = found
         return found
 
+    def weight(self, position: int) -> int:
+        """What a device draws in thousandths of what is left, over all counters."""
+        return sum(1000 * amount // max(1, self.free[counter]) for counter, amount in self.needs(position))
+
     def levels(self, counter: int) -> Levels:
         """Amounts in increasing order; for each the devices that need as much or more, and none for what is above."""
         found = self._levels.get(counter)

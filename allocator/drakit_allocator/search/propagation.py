@@ -7,7 +7,7 @@ the board here is in every solution.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from drakit_allocator.attributes import Value
@@ -25,6 +25,15 @@ class Propagation:
     def __init__(self, board: Board) -> None:
         self.board = board
         self.chosen: dict[Item, Demand] = {}
+        self._blame = [1] * len(board.demands)
+
+    def blame(self, demands: Iterable[Demand]) -> int:
+        """How often these could not be filled, plus one; what often fails is better chosen for early."""
+        return max([self._blame[demand.number] for demand in demands])
+
+    def _accuse(self, demands: Iterable[Demand]) -> None:
+        for demand in demands:
+            self._blame[demand.number] += 1
 
     def narrow(self, rest: Rest) -> Rest | None:
         """What remains to be filled, None if that is impossible. What follows is put on the board either way."""
@@ -54,10 +63,12 @@ class Propagation:
             mask = known & self.board.open_to(demand)
             surplus = mask.bit_count() - missing
             if surplus < 0:
+                self._accuse([demand])
                 return None
             if surplus:
                 kept.append(Need(demand, missing, mask))
             elif not self._put_all(demand, mask):
+                self._accuse([demand])
                 return None
         return kept
 
@@ -75,6 +86,7 @@ class Propagation:
         for item in list(lists):
             viable = self._viable(item, rooms[item.claim] + item.least)
             if not viable:
+                self._accuse(item.alternatives)
                 return None
             if len(viable) == 1:
                 lists.remove(item)
@@ -119,6 +131,7 @@ class Propagation:
             if values is None:
                 continue
             if not values:
+                self._accuse([need.demand for need, _ in bond.needs])
                 return None
             if len(values) == 1 or bond.lists:
                 self._impose(bond.number, frozenset(values))

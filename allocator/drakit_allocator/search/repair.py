@@ -55,6 +55,8 @@ class Repair:
             if not misfits and max(self._board.sizes) <= MAX_RESULTS:
                 return Outcome.SOLVED
             self._board.back_to(mark)
+            if first and misfits and misfits[0] is first[0]:  # nobody was in its way
+                break
             first = [*misfits, *_without(first, misfits), *_without(moved, misfits)]
             waiting = _without(waiting, first)
         return Outcome.FAILED

@@ -144,8 +144,11 @@ class Structure:
         return found
 
     def has_offers(self, part: Part) -> bool:
-        """Whether it pays, and is right, to look at the numbers that a part can give instead of at its devices."""
-        if not part.counters or part.mask & self.board.shareable or self.board.has_groups:
+        """Whether it pays, and is right, to look at the numbers that a part can give instead of at its devices.
+
+        To who draws nothing, the devices of a part may be open for which the part's counters are not enough.
+        """
+        if not part.counters or part.mask & self.board.shareable or self.board.has_groups or not self.board.all_draw:
             return False
         return 2 * part.look_count <= len(part.positions)
 

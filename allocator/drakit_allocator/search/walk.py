@@ -113,7 +113,7 @@ class Walk:
         board, bit = self.board, 1 << position
         if position in demand.faults:
             raise demand.faults[position]
-        if board.short & bit & ~board.charged:
+        if board.is_short(demand, position):
             return False
         for number, column in demand.ties:
             if position in column.faults:

@@ -28,6 +28,7 @@ _RECORDED: tuple[tuple[str, Vector, tuple[str, ...]], ...] = (
     ("allocator/quirks", {}, ("-variant", "")),
     ("allocator/upstream-table", {}, ()),
     ("allocator/found", {}, ()),
+    ("allocator/adversarial", {}, ("-timeout", "10m")),  # minutes, for the sake of the last ones of some families
     ("cel/devices", {}, ()),
     ("cel/language", _LANGUAGE, ()),
     ("cel/unknown", {**_LANGUAGE, "new": True}, ()),
