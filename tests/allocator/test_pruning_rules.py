@@ -480,3 +480,13 @@ def test_an_offer_knows_what_does_not_fit_side_by_side() -> None:
     state = _start(_EXAMPLES["what parts can give"])
     (part,) = state.structure.joint
     assert state.structure.service.offer(part, (0,)) == frozenset([(1,)])
+
+
+@pytest.mark.parametrize("groups", [[], ["x"]])
+def test_parts_are_parts_unless_devices_have_compatibility_groups(groups: list[str]) -> None:
+    devices = [_device(n, {f"g{n % 2}": {"c": 1}}) for n in range(8)]
+    devices[0]["consumesCounters"][0]["compatibilityGroups"] = groups
+    sets = {"g0": _amounts(c=2), "g1": _amounts(c=2)}
+    state = _start(_problem(devices, [_exactly(5)], sets=sets) | {"features": {"all": True}})
+    assert len(state.structure.joint) == (1 if groups else 2)
+    assert _leaves_hope(state, "what parts can give") is bool(groups)
