@@ -17,11 +17,13 @@ from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
+from drakit_allocator.search.prices import PriceBound
 from drakit_allocator.search.propagation import Propagation, bonds_of
 from drakit_allocator.search.state import State
 from drakit_allocator.search.structure import Structure
 
 _REMEMBERED_STATES = 200_000
+_PRICE_STEPS = {20: 100}  # by effort; then a few in each state
 
 
 class _Device(NamedTuple):
@@ -63,6 +65,8 @@ class Feasibility:
         self._dead: set[Hashable] = set()
         self._sound: set[Hashable] = set()
         self._patience: int | None = None
+        self._prices = PriceBound(board)
+        self._effort = 0  # states looked at since the last fresh start
 
     def try_out(self, rest: Rest, patience: int) -> Level:
         """The same as a question, but FAILED may mean no more than that so many choices were not enough."""
@@ -82,6 +86,8 @@ class Feasibility:
             rest = narrowed
             if not rest.needs and not rest.lists:
                 return Outcome.SOLVED
+            if self._is_too_dear(rest):
+                break
             parts = split(board, self.structure, rest)
             if len(parts) > 1:
                 if (yield self._all(parts)) is Outcome.SOLVED:
@@ -124,7 +130,14 @@ class Feasibility:
         narrowed = self.propagation.narrow(rest)
         is_hopeless = narrowed is None or not self._bounds.allow(narrowed)
         self.board.back_to(mark)
+        self._effort = 0
         return is_hopeless
+
+    def _is_too_dear(self, rest: Rest) -> bool:
+        """Ask for prices, which takes longer than other bounds, where these did not decide the matter soon."""
+        self._effort += 1
+        steps = _PRICE_STEPS.get(self._effort, 2 if self._effort > min(_PRICE_STEPS) else 0)
+        return bool(steps) and self._prices.is_useful and not self._prices.allows(rest, steps)
 
     def merged(self, rest: Rest) -> tuple[Rest, list[list[Need]]]:
         """Needs that can have the same devices under the same constraints are one need; and which were put together.
