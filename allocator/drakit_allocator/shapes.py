@@ -44,6 +44,7 @@ class Shape:
         self.shareable = self._where(lambda one: one.is_shareable)
         self.bound = self._where(lambda one: bool(one.spec.get("bindingConditions")))
         self.has_binding_conditions = any(one.spec.get("bindingConditions") is not None for one in self._masks)
+        self.has_groups = any(draw.compatibility_groups for one in self._masks for draw in one.consumption)
         self.tainted = self._where(lambda one: bool(one.taints))
         self._room: dict[Any, tuple[int, int]] = {}
         self._untolerated: dict[bytes, int] = {}

@@ -123,6 +123,12 @@ class PoolView:
         """Devices that the node does not see, but that draw from the same counters."""
         return tuple(Table(self._others).devices)
 
+    @cached_property
+    def has_groups(self) -> bool:
+        """Whether compatibility groups decide which of the devices go together."""
+        elsewhere = {traits for one in self._others for traits in one.traits.values}
+        return self.shape.has_groups or any(draw.compatibility_groups for one in elsewhere for draw in one.consumption)
+
     @property
     def selectable_mask(self) -> int:
         """All devices that the features let anybody have."""

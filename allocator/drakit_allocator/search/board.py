@@ -83,7 +83,8 @@ class Board:
         for position in bits(shared & domain):
             self._fill_up(position)
         self._groups: dict[PoolID, PoolGroups] = {}
-        if situation.features.compatibility_groups and situation.features.partitionable_devices:
+        knows_groups = situation.features.compatibility_groups and situation.features.partitionable_devices
+        if knows_groups and any(pool.has_groups for pool in situation.pools):
             self._start_groups(domain & self.partitions.consumers)
 
     def device(self, position: int) -> Device:

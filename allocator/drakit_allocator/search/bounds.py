@@ -39,16 +39,16 @@ class Bounds:
 
     def allow(self, rest: Rest) -> bool:
         """Whether counting leaves hope for all that is to be filled."""
-        if self.board.has_admin:
-            return True
-        needs = self._crowds([*rest.needs, *(need for need in map(self._least, rest.lists) if need.missing)])
+        lists = [need for need in map(self._least, rest.lists) if need.missing]
+        # Admin access takes nothing away from requests before it, so that only the others are counted.
+        needs = self._crowds([*(need for need in rest.needs if not need.demand.is_admin), *lists])
         return (
             self._totals.suffice(needs)
             and self._shares.suffice(rest)
-            and self._offers.suffice(needs)
+            and (self.board.has_admin or self._offers.suffice(needs))
             and self._flow_suffices(needs)
             and self._values_suffice(rest.needs)
-            and self._matches.suffice(rest.needs)
+            and (self.board.has_admin or self._matches.suffice(rest.needs))
         )
 
     def _crowds(self, needs: Sequence[Need]) -> list[Need]:

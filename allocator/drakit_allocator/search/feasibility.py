@@ -111,7 +111,6 @@ class Feasibility:
             if isinstance(choice, _Cell):
                 if (yield self.question(rest.confined(choice.need, choice.mask))) is Outcome.SOLVED:
                     return Outcome.SOLVED
-                board.back_to(mark)
                 rest = rest.instead(choice.need, choice.need.without(choice.alike))
                 continue
             if not isinstance(choice, _Device):
