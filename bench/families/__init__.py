@@ -1,0 +1,1 @@
+"""Allocation problems that are hard to search, by family and size, in the form of ``drakit allocate --problems``."""
