@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 from bench.families.mig import busy, node, of
 from bench.families.parts import (
@@ -30,10 +31,8 @@ _ROOT = "resource.kubernetes.io"
 
 def _nics(count: int, per_root: int = 1) -> list[Json]:
     """All with an address of their own, so that no two are equal."""
-    return [
-        device(f"nic-{at:02}", mac=f"00:{at:02}", numa=at % 2, **{f"{_ROOT}/pcieRoot": f"pci{at // per_root:02}"})
-        for at in range(count)
-    ]
+    roots: list[dict[str, Any]] = [{f"{_ROOT}/pcieRoot": f"pci{at // per_root:02}"} for at in range(count)]
+    return [device(f"nic-{at:02}", mac=f"00:{at:02}", numa=at % 2, **root) for at, root in enumerate(roots)]
 
 
 @family(2, 4, 6, 8)
