@@ -7,6 +7,7 @@ from itertools import cycle, islice
 from random import Random
 
 from bench.families.parts import (
+    DRIVER,
     Json,
     claim,
     claims,
@@ -16,6 +17,7 @@ from bench.families.parts import (
     first_of,
     holding,
     match,
+    of_driver,
     pool,
     problem,
     request,
@@ -61,7 +63,7 @@ def node(gpus: int) -> list[Json]:
 
 def of(profile: str, count: int = 1) -> Json:
     """What asks for partitions of a profile."""
-    return exactly(where("profile", "==", profile), count=count)
+    return exactly(of_driver(DRIVER), where("profile", "==", profile), count=count)
 
 
 def _all_of(profiles: Iterable[str]) -> list[Json]:

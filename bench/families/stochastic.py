@@ -55,10 +55,8 @@ def _asked(random: Random, *, count: int = 1) -> Json:
 
 def _request(random: Random, at: int, lists: float) -> Json:
     if random.random() < lists:
-        alternatives = [
-            _asked(random, count=count)
-            for count in sorted(random.choices((1, 1, 2, 3), k=random.randint(2, 8)), reverse=True)
-        ]
+        counts = sorted(random.choices((1, 1, 2, 3), k=random.randint(1, 7)), reverse=True)
+        alternatives = [_asked(random, count=count) for count in [*counts, 1]]
         return first_of(f"r{at:02}", alternatives)
     return request(f"r{at:02}", _asked(random))
 
