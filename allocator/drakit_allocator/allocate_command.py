@@ -82,7 +82,8 @@ def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, 
     \b
     With --problems, answers allocation problems: a JSON line for each, with the
     allocation, null if it does not fit, or the error, in the form in which
-    answers of Kubernetes' own allocator were recorded.
+    answers of Kubernetes' own allocator were recorded. Exit status 0: all are
+    answered; 2: some line is no problem, as is said of it; the others are answered.
 
     \b
     With --compat safe, known defects of Kubernetes' allocator are not repeated.
@@ -113,27 +114,32 @@ def _only_with_files(options: dict[str, Any]) -> None:
 
 
 def _answer(problems: BinaryIO, timeout: float, compat: Compat) -> None:
+    """Answer line by line; a line that cannot be answered is told, and those behind it are answered all the same."""
     import sys
     import time
 
     import msgspec
 
+    from drakit_allocator.problem_lines import NoProblem, answered
     from drakit_allocator.problems import answer
     from drakit_allocator.search import Limits
 
-    output = sys.stdout.buffer
+    output, is_unusable = sys.stdout.buffer, False
+    source = "standard input" if problems is sys.stdin.buffer else getattr(problems, "name", "standard input")
     for number, line in enumerate(problems, 1):
         if not line.strip():
             continue
+        limits = Limits(deadline=time.monotonic() + timeout)
         try:
-            problem = msgspec.json.decode(line)
-            answered = answer(problem, Limits(deadline=time.monotonic() + timeout), compat=compat)
-        except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
-            reason = f"field {error} is missing" if isinstance(error, KeyError) else str(error)
-            source = getattr(problems, "name", "standard input")
-            raise click.ClickException(f"{source}, line {number}: not an allocation problem: {reason}") from None
-        output.write(msgspec.json.encode(answered) + b"\n")
+            answer_line = msgspec.json.encode(answered(line, lambda one: answer(one, limits, compat=compat)))  # noqa: B023
+        except NoProblem as error:
+            click.echo(f"Error: {source}, line {number}: not an allocation problem: {error}", err=True)
+            is_unusable = True
+            continue
+        output.write(answer_line + b"\n")
         output.flush()
+    if is_unusable:
+        raise SystemExit(2)
 
 
 def _allocate(
