@@ -33,7 +33,11 @@ class Totals:
                 if mask & board.shareable:
                     continue
                 drawn += _least(table, mask, missing)
-            if drawn > sum(board.partitions.usable(counter, union) for counter in counters):
+            for counter in counters if drawn else ():
+                drawn -= board.partitions.usable(counter, union)
+                if drawn <= 0:
+                    break
+            if drawn > 0:
                 return False
         return True
 
