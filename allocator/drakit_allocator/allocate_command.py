@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from drakit_allocator.compat_option import compat_option
+from drakit_allocator.interruption import ended_by_ctrl_c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, 
     resource.k8s.io. Claims that are allocated already keep their devices; the
     others are allocated in the order of the files, each result counting for the
     next, on the first node that has devices. Exit status 0: all fit; 1: something
-    does not; 2: files or options cannot be used.
+    does not; 2: files or options cannot be used; 130: Ctrl-C.
 
     \b
     drakit driver slices dgx-a100 > slices.yaml
@@ -94,9 +95,11 @@ def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, 
         raise click.UsageError("-f and --problems exclude each other: objects of files, or recorded problems")
     if problems is not None:
         _only_with_files(options)
-        _answer(problems, timeout, compat)
+        with ended_by_ctrl_c():
+            _answer(problems, timeout, compat)
     elif files:
-        _allocate(files, timeout=timeout, compat=compat, **options)
+        with ended_by_ctrl_c():
+            _allocate(files, timeout=timeout, compat=compat, **options)
     else:
         raise click.UsageError("name files with -f, e.g. drakit allocate -f slices.yaml -f claims.yaml; or --problems")
 

@@ -328,3 +328,13 @@ def test_files_and_problems_exclude_each_other(arguments: list[str], message: st
     result = CliRunner().invoke(allocate, arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_ctrl_c_is_no_answer(files: _Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("drakit_allocator.placement.Placement.place", interrupt)
+    result = files.allocate(_NODE, _CLASS, _slice(), _claim("one"))
+    assert result.exit_code == 130
+    assert result.stderr.endswith("interrupted\n")
