@@ -113,6 +113,7 @@ def _only_with_files(options: dict[str, Any]) -> None:
 
 
 def _answer(problems: BinaryIO, timeout: float, compat: Compat) -> None:
+    import gc
     import sys
     import time
 
@@ -122,6 +123,7 @@ def _answer(problems: BinaryIO, timeout: float, compat: Compat) -> None:
     from drakit_allocator.search import Limits
 
     output = sys.stdout.buffer
+    gc.freeze()  # what is loaded stays, and is not looked through for garbage between problems
     for number, line in enumerate(problems, 1):
         if not line.strip():
             continue
