@@ -118,6 +118,7 @@ def _only_with_files(options: dict[str, Any]) -> None:
 
 def _answer(problems: BinaryIO, timeout: float, compat: Compat) -> None:
     """Answer line by line; a line that cannot be answered is told, and those behind it are answered all the same."""
+    import gc
     import sys
     import time
 
@@ -129,6 +130,7 @@ def _answer(problems: BinaryIO, timeout: float, compat: Compat) -> None:
 
     output, is_unusable = sys.stdout.buffer, False
     source = "standard input" if problems is sys.stdin.buffer else getattr(problems, "name", "standard input")
+    gc.freeze()  # what is loaded stays, and is not looked through for garbage between problems
     for number, line in enumerate(problems, 1):
         if not line.strip():
             continue

@@ -21,7 +21,7 @@ from drakit_allocator.search import Limits
 Json = dict[str, Any]
 
 _VECTORS = Path(__file__).parent.parent / "vectors" / "allocator" / "families.jsonl.gz"
-_STEPS = 4000  # of the search; without pruning nearly all of them take billions
+_STEPS = 12_000  # of the search; without pruning nearly all of them take billions
 
 
 @functools.cache

@@ -24,7 +24,9 @@ from drakit_allocator.search.state import State
 from drakit_allocator.search.structure import Structure
 
 _REMEMBERED_STATES = 200_000  # of either kind, dead ones and sound ones; what comes later is not remembered
-_PRICE_STEPS = {20: 100}  # by effort; then a few in each state
+_PRICES_AFTER = 20  # states
+_STEPS_AT_FIRST, _STEPS = 100, 2  # towards better prices, and in each state after that
+_FRUITLESS, _SELDOM = 20, 8  # who proves nothing so many times in a row is asked in one of eight states
 
 
 class _Device(NamedTuple):
@@ -69,6 +71,7 @@ class Feasibility:
         self.gave_up = False  # the last time that something was tried out
         self._prices = PriceBound(board)
         self._effort = 0  # states looked at since the last fresh start
+        self._fruitless = 0
 
     def try_out(self, rest: Rest, patience: int) -> Level:
         """The same as a question, but FAILED may mean no more than that so many choices were not enough."""
@@ -133,14 +136,23 @@ class Feasibility:
         narrowed = self.propagation.narrow(rest)
         is_hopeless = narrowed is None or not self._bounds.allow(narrowed)
         self.board.back_to(mark)
-        self._effort = 0
+        self._effort = self._fruitless = 0
         return is_hopeless
 
     def _is_too_dear(self, rest: Rest) -> bool:
         """Ask for prices, which takes longer than other bounds, where these did not decide the matter soon."""
+        if self._patience is not None or not self._prices.is_useful:
+            return False
         self._effort += 1
-        steps = _PRICE_STEPS.get(self._effort, 2 if self._effort > min(_PRICE_STEPS) else 0)
-        return bool(steps) and self._prices.is_useful and not self._prices.allows(rest, steps)
+        if self._effort < _PRICES_AFTER:
+            return False
+        if self._effort == _PRICES_AFTER:
+            return not self._prices.allows(rest, _STEPS_AT_FIRST)
+        if self._fruitless > _FRUITLESS and self._effort % _SELDOM:
+            return False
+        is_too_dear = not self._prices.allows(rest, _STEPS)
+        self._fruitless = 0 if is_too_dear else self._fruitless + 1
+        return is_too_dear
 
     def merged(self, rest: Rest) -> tuple[Rest, list[list[Need]]]:
         """Needs that can have the same devices under the same constraints are one need; and which were put together.

@@ -14,6 +14,7 @@ class Part:
     """Devices that draw from common counters, or a shared device; ``kind`` is equal for parts that are alike."""
 
     __slots__ = (
+        "_is_block",
         "_local",
         "classes",
         "counters",
@@ -42,12 +43,13 @@ class Part:
         self.look_masks: list[int] = []
         self.draws: list[tuple[tuple[int, int], ...]] = []  # by place: (place of the counter in ``counters``, amount)
         self._local: dict[int, int] = {}
+        self._is_block = self.mask >> positions[0] == (1 << len(positions)) - 1
 
     def local(self, mask: int) -> int:
         """The bits of this part's devices, counted from its own first device."""
         inside = mask & self.mask
-        if not inside:
-            return 0
+        if not inside or self._is_block:
+            return inside >> self.positions[0]
         found = self._local.get(inside)
         if found is None:
             found = sum(1 << index for index, position in enumerate(self.positions) if inside >> position & 1)
