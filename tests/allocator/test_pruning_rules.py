@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from drakit_allocator.columns import bits
 from drakit_allocator.search.board import Board
@@ -21,9 +22,11 @@ from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Outcome
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.parts import Part
+from drakit_allocator.search.prices import PriceBound
 from drakit_allocator.search.propagation import Propagation, bonds_of
 from drakit_allocator.search.service import Service
 from drakit_allocator.search.state import State
+from drakit_allocator.search.sums import usable
 from drakit_allocator.search.walk import is_walk_needed
 from tests.allocator.problem_strategies import GPU, Json, problems, selector
 from tests.allocator.reference_search import Reference
@@ -117,6 +120,23 @@ def test_going_through_all_devices_finds_what_the_reference_finds(problem: Json)
 def test_no_rule_gives_up_what_has_a_solution(rule: str, state: SearchState) -> None:
     if not _leaves_hope(state, rule):
         assert _known(state) is not True
+
+
+@_many
+@given(states)
+def test_no_prices_are_found_for_what_has_a_solution(state: SearchState) -> None:
+    if _has_enough(state) and not PriceBound(state.board).allows(state.rest, 50):
+        assert _known(state) is not True
+
+
+@_many
+@given(st.integers(-5, 300), st.lists(st.integers(1, 120), min_size=1, max_size=4))
+def test_what_no_sum_reaches_cannot_be_used(room: int, amounts: list[int]) -> None:
+    reached = [0]
+    for total in range(1, room + 1):
+        if any(total - amount in reached for amount in amounts):
+            reached.append(total)
+    assert usable(room, tuple(amounts)) == reached[-1]
 
 
 @_many
@@ -368,6 +388,22 @@ def test_each_rule_gives_up_its_own_example(rule: str) -> None:
     assert _leaves_hope(state)
 
 
+def test_prices_give_up_dominoes_on_a_board_without_two_white_corners() -> None:
+    cells = [(row, column) for row in range(4) for column in range(4) if (row, column) not in ((0, 0), (3, 3))]
+    names = {cell: f"c{cell[0]}{cell[1]}" for cell in cells}
+    edges = [(cell, other) for cell in cells for other in cells if sum(other) == sum(cell) + 1 and _touch(cell, other)]
+    devices = [_device(n, {"g": {names[one]: 1, names[other]: 1}}) for n, (one, other) in enumerate(edges)]
+    state = _start(
+        _problem(devices, [_exactly(len(cells) // 2)], sets={"g": _amounts(**dict.fromkeys(names.values(), 1))})
+    )
+    assert _leaves_hope(state, *(_RULES.keys() - {"what parts can give"}))
+    assert not PriceBound(state.board).allows(state.rest, 100)
+
+
+def _touch(cell: tuple[int, int], other: tuple[int, int]) -> bool:
+    return abs(cell[0] - other[0]) + abs(cell[1] - other[1]) == 1
+
+
 def test_a_part_that_counters_limit_is_a_limit_of_the_flow() -> None:
     devices = [_device(n, {f"g{n % 2}": {"mem": 3}}) for n in range(4)]
     state = _start(_problem(devices, [_exactly()] * 3, sets={"g0": _amounts(mem=5), "g1": _amounts(mem=5)}))
@@ -411,7 +447,7 @@ def test_constraints_with_different_values_left_are_told_apart() -> None:
     needs = [need.within(state.board.open_to(need.demand)) for need in state.rest.needs if need.demand.number]
     state.rest = Rest(needs, [])
     assert state.is_solvable()
-    assert _leaves_hope(state, *_RULES)
+    assert _leaves_hope(state, *(_RULES.keys() - {"what parts can give"}))
 
 
 def test_what_is_asked_of_one_part_has_to_fit_in_it() -> None:
