@@ -24,7 +24,9 @@ class Kinds:
         self._columns: dict[Column, Family] = _families(board)
         kinds: dict[Hashable, int] = {}
         self.of_demand = [kinds.setdefault(self._description(demand), len(kinds)) for demand in board.demands]
-        self._examples = list(dict(zip(reversed(self.of_demand), reversed(board.demands), strict=True)).items())[::-1]
+        self._examples: dict[int, Demand] = {}  # one demand of each kind
+        for kind, demand in zip(self.of_demand, board.demands, strict=True):
+            self._examples.setdefault(kind, demand)
         self.holders: dict[tuple[Family, Value], int] = {}
         for column, family in self._columns.items():
             for value, mask in column.groups.items():
@@ -54,7 +56,7 @@ class Kinds:
         """What the device is to the demands; ``names`` has the values that do not go by their own."""
         members = 0
         values: dict[int, Hashable] = {}
-        for kind, demand in self._examples:
+        for kind, demand in self._examples.items():
             if demand.domain >> position & 1:
                 members |= 1 << kind
                 for _, column in demand.ties:
