@@ -59,10 +59,10 @@ class Board:
         self.short = 0  # devices that counters or compatibility groups rule out, unless they are charged already
         self.has_admin = any(demand.is_admin for demand in self.demands)
         self.all_draw = all(demand.draws for demand in self.demands)
-        domain = 0
+        self.domain = 0  # the devices that anybody may get
         for demand in self.demands:
-            domain |= demand.domain
-        self._number(domain)
+            self.domain |= demand.domain
+        self._number(self.domain)
         self._trail: list[_Move] = []
 
     def _number(self, domain: int) -> None:

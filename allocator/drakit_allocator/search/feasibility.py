@@ -8,18 +8,18 @@ separately, and a state that failed is remembered together with all states that 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from collections.abc import Hashable
 
 from drakit_allocator.attributes import Value
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.bounds import Bounds
-from drakit_allocator.search.demands import Demand, Item
+from drakit_allocator.search.branches import Branch, Branches, CellBranch, DeviceBranch, ListBranch, ValueBranch
+from drakit_allocator.search.demands import Demand
 from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.prices import PriceBound
-from drakit_allocator.search.propagation import Propagation, bonds_of
+from drakit_allocator.search.propagation import Propagation
 from drakit_allocator.search.state import State
 from drakit_allocator.search.structure import Structure
 
@@ -27,34 +27,6 @@ _REMEMBERED_STATES = 200_000  # of either kind, dead ones and sound ones; what c
 _PRICES_AFTER = 20  # states
 _STEPS_AT_FIRST, _STEPS = 100, 2  # towards better prices, and in each state after that
 _FRUITLESS, _SELDOM = 20, 8  # who proves nothing so many times in a row is asked in one of eight states
-
-
-class _Device(NamedTuple):
-    """Choose a device for a need, or decide against it."""
-
-    need: Need
-
-
-class _Cell(NamedTuple):
-    """Choose for one place of a need a part and a class of devices there, or decide against all that are alike."""
-
-    need: Need
-    mask: int
-    alike: int
-
-
-class _Alternative(NamedTuple):
-    """Choose one of the alternatives of a list."""
-
-    item: Item
-    viable: list[Demand]
-
-
-class _Value(NamedTuple):
-    """Choose the value of a matchAttribute constraint."""
-
-    constraint: int
-    values: list[Value]
 
 
 class Feasibility:
@@ -69,6 +41,7 @@ class Feasibility:
         self._sound: set[Hashable] = set()  # and of needs of one part that can be filled by themselves
         self._patience: int | None = None  # choices left until the question is given up; None: as many as it takes
         self.gave_up = False  # the last time that something was tried out
+        self._branches = Branches(board, self.structure, self.propagation)
         self._prices = PriceBound(board)
         self._effort = 0  # states looked at since the last fresh start
         self._fruitless = 0
@@ -85,15 +58,10 @@ class Feasibility:
         """Ends SOLVED, with a solution on the board, or FAILED, with the board as it was."""
         board, mark = self.board, self.board.mark
         keys: list[Hashable] = []
-        while True:
-            narrowed = self.propagation.narrow(rest)
-            if narrowed is None or not self._bounds.allow(narrowed):
-                break
+        while (narrowed := self._narrowed(rest)) is not None:
             rest = narrowed
             if not rest.needs and not rest.lists:
                 return Outcome.SOLVED
-            if self._is_too_dear(rest):
-                break
             parts = split(board, self.structure, rest)
             if len(parts) > 1:
                 if (yield self._all(parts)) is Outcome.SOLVED:
@@ -104,31 +72,33 @@ class Feasibility:
             if key in self._dead:
                 break
             keys.append(key)
-            if (yield self._each_alone(rest)) is not Outcome.SOLVED:
+            if (yield self._each_alone(rest)) is not Outcome.SOLVED or self._is_out_of_patience():
                 break
-            if self._patience is not None:
-                if not self._patience:
-                    break
-                self._patience -= 1
-            choice = self._tightest(rest, state)
-            if isinstance(choice, _Cell):
-                if (yield self.question(rest.confined(choice.need, choice.mask))) is Outcome.SOLVED:
-                    return Outcome.SOLVED
-                rest = rest.instead(choice.need, choice.need.without(choice.alike))
-                continue
-            if not isinstance(choice, _Device):
-                if (yield self._options(rest, choice)) is Outcome.SOLVED:
-                    return Outcome.SOLVED
-                break
-            position = self._pick(rest, choice.need)
-            if (yield self._with(rest, choice.need, position)) is Outcome.SOLVED:
+            branch = self._branches.tightest(rest, state)
+            if (yield self._take(rest, branch)) is Outcome.SOLVED:
                 return Outcome.SOLVED
-            alike = state.alike(position)
-            rest = rest.instead(choice.need, choice.need.without(alike))
+            if isinstance(branch, ListBranch | ValueBranch):
+                break
+            alike = state.alike(branch.position) if isinstance(branch, DeviceBranch) else branch.alike
+            rest = rest.instead(branch.need, branch.need.without(alike))
         board.back_to(mark)
         if self._patience != 0 and len(self._dead) < _REMEMBERED_STATES:
             self._dead.update(keys)
         return Outcome.FAILED
+
+    def _narrowed(self, rest: Rest) -> Rest | None:
+        """What is left after consequences were drawn; None where that, or a bound, leaves no hope."""
+        narrowed = self.propagation.narrow(rest)
+        if narrowed is None or not self._bounds.allow(narrowed):
+            return None
+        is_filled = not narrowed.needs and not narrowed.lists
+        return None if not is_filled and self._is_too_dear(narrowed) else narrowed
+
+    def _is_out_of_patience(self) -> bool:
+        if self._patience:
+            self._patience -= 1
+            return False
+        return self._patience is not None
 
     def is_hopeless(self, rest: Rest) -> bool:
         """Whether it can be seen without choosing anything that there is no solution."""
@@ -199,6 +169,14 @@ class Feasibility:
                 self._sound.add(key)
         return Outcome.SOLVED
 
+    def _take(self, rest: Rest, branch: Branch) -> Level:
+        """Whether there is a solution with what is chosen; for lists and values, with any of them."""
+        if isinstance(branch, CellBranch):
+            return (yield self.question(rest.confined(branch.need, branch.mask)))
+        if isinstance(branch, DeviceBranch):
+            return (yield self._with(rest, branch.need, branch.position))
+        return (yield self._options(rest, branch))
+
     def _with(self, rest: Rest, need: Need, position: int) -> Level:
         mark = self.board.mark
         self.board.put(need.demand, position)
@@ -207,62 +185,18 @@ class Feasibility:
             self.board.back_to(mark)
         return outcome
 
-    def _options(self, rest: Rest, choice: _Alternative | _Value) -> Level:
+    def _options(self, rest: Rest, branch: ListBranch | ValueBranch) -> Level:
         mark = self.board.mark
-        for option in self._easiest_first(choice.viable) if isinstance(choice, _Alternative) else choice.values:
-            if isinstance(choice, _Alternative):
+        for option in branch.alternatives if isinstance(branch, ListBranch) else branch.values:
+            left = rest
+            if isinstance(branch, ListBranch):
                 assert isinstance(option, Demand)
-                self.propagation.chosen[choice.item] = option
-                left = rest.plus(Need.whole(option), without=choice.item)
+                self.propagation.chosen[branch.item] = option
+                left = rest.plus(Need.whole(option), without=branch.item)
             else:
                 assert isinstance(option, Value)
-                self.board.impose(choice.constraint, frozenset((option,)))
-                left = rest
+                self.board.impose(branch.constraint, frozenset((option,)))
             if (yield self.question(left)) is Outcome.SOLVED:
                 return Outcome.SOLVED
             self.board.back_to(mark)
         return Outcome.FAILED
-
-    def _easiest_first(self, alternatives: Sequence[Demand]) -> list[Demand]:
-        """Few devices before many, and those of which there are many before those of which there are few."""
-        open_to = self.board.open_to
-        return sorted(alternatives, key=lambda one: (one.count, -open_to(one).bit_count()))
-
-    def _tightest(self, rest: Rest, state: State) -> _Device | _Cell | _Alternative | _Value:
-        """The choice with the fewest possibilities. Single devices of parts that offer numbers come last."""
-        blame = self.propagation.blame
-        choices: list[tuple[float, int, _Device | _Cell | _Alternative | _Value]] = []
-        lists = []
-        for item in rest.lists:
-            viable = self.propagation.viable(item, rest.needs, rest.lists)
-            lists.append(viable)
-            choices.append((len(viable) / blame(viable), 1, _Alternative(item, viable)))
-        for bond in bonds_of(rest.needs, lists):
-            values = self.propagation.values(bond) if bond.needs else None
-            if values:
-                families = {self.structure.kinds.family(column) for _, column in bond.needs}
-                values = state.different(families.pop(), values)
-                cost = len(values) / blame([need.demand for need, _ in bond.needs])
-                choices.append((cost, 0, _Value(bond.number, values)))
-        settled = []
-        for need in rest.needs:
-            cells = state.cells(need)
-            if not cells:
-                surplus = need.mask.bit_count() - need.missing + 1
-                choices.append((surplus / blame([need.demand]), 2, _Device(need)))
-            elif len(cells) == 1:
-                settled.append(need)
-            else:
-                mask, alike = cells[0]
-                kinds = len({one for _, one in cells})
-                choices.append((kinds / blame([need.demand]), 3, _Cell(need, mask, alike)))
-        if not choices:
-            return _Device(min(settled, key=lambda need: need.mask.bit_count() - need.missing))
-        return min(choices, key=lambda choice: choice[:2])[2]
-
-    def _pick(self, rest: Rest, need: Need) -> int:
-        """The device that takes the fewest others away from all needs."""
-        wanted = 0
-        for other in rest.needs:
-            wanted |= other.mask
-        return self.board.gentlest(need.demand, need.mask, wanted)

@@ -42,11 +42,8 @@ class PriceBound:
 
     def _has_combinations(self) -> bool:
         """Whether some device draws from several counters; else other bounds say the same."""
-        domain = 0
-        for demand in self._board.demands:
-            domain |= demand.domain
         needs = self._board.partitions.needs
-        return not self._board.has_admin and any(len(needs(position)) > 1 for position in bits(domain))
+        return not self._board.has_admin and any(len(needs(position)) > 1 for position in bits(self._board.domain))
 
     def allows(self, rest: Rest, steps: int) -> bool:
         """Whether no prices are found, in so many steps, at which ``rest`` is too dear."""

@@ -21,10 +21,7 @@ class Shares:
         self._amounts: dict[int, dict[str, tuple[int, ...]]] = {}  # of shares of a device, each once
         self._tables: dict[tuple[int, str], list[tuple[int, int]]] = {}
         self._names: set[str] = set()
-        domain = 0
-        for demand in board.demands:
-            domain |= demand.domain
-        for position in bits(domain & board.shareable):
+        for position in bits(board.domain & board.shareable):
             self._look_at(position)
 
     def _look_at(self, position: int) -> None:

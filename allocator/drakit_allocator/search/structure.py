@@ -42,10 +42,7 @@ class Structure:
         self.board = board
         self.kinds = Kinds(board)
         self.service = Service(board)
-        self.domain = 0
-        for demand in board.demands:
-            self.domain |= demand.domain
-        parts = parts_of(board, self.domain)
+        parts = parts_of(board, board.domain)
         self.lone = 0  # devices that are only there or not
         for part in parts:
             if len(part.positions) == 1 and not board.partitions.consumers >> part.positions[0] & 1:
@@ -71,11 +68,10 @@ class Structure:
         for family, values in sorted(families.items(), key=lambda one: max(map(int.bit_count, one[1].values()))):
             touched = {value: [one for one in members if one.mask & mask] for value, mask in values.items()}
             several = {value: ones for value, ones in touched.items() if len(ones) > 1}
-            if len(several) < 2 or sum(map(len, several.values())) > len(
-                {id(o) for os in several.values() for o in os}
-            ):
-                continue
             joined = {id(one) for ones in several.values() for one in ones}
+            do_overlap = sum(map(len, several.values())) > len(joined)
+            if len(several) < 2 or do_overlap:
+                continue
             members = [one for one in members if id(one) not in joined]
             members += [Group((family, value), ones) for value, ones in several.items()]
         return members

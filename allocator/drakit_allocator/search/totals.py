@@ -59,10 +59,7 @@ def _by_amount(board: Board, counters: Sequence[int]) -> list[tuple[int, int]]:
     """(amount, devices that draw so much of these counters in all), the least first."""
     wanted = set(counters)
     masks: dict[int, int] = {}
-    domain = 0
-    for demand in board.demands:
-        domain |= demand.domain
-    for position in bits(domain):
+    for position in bits(board.domain):
         amount = sum(drawn for counter, drawn in board.partitions.needs(position) if counter in wanted)
         masks[amount] = masks.get(amount, 0) | 1 << position
     return sorted(masks.items())
