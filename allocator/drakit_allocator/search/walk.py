@@ -19,6 +19,8 @@ from drakit_allocator.search.values import Match
 def is_walk_needed(board: Board) -> bool:
     """Whether some device may be fatal, or satisfies a constraint only if it is the first to be chosen."""
     for demand in board.demands:
+        if demand.count > MAX_RESULTS:  # given up before any of its devices is visited
+            continue
         if demand.faults or (demand.takes_all and _may_conflict(board, demand)):
             return True
         for _, column in demand.ties:
