@@ -7,6 +7,7 @@ that it considers, and takes the first that fits.
 from __future__ import annotations
 
 import functools
+import gc
 import gzip
 import time
 from collections.abc import Callable, Sequence
@@ -129,7 +130,12 @@ class Replay:
         cluster = Cluster(workload)
         slices, claims = cluster.put_slices(), cluster.count_claims()
         _, warm_up = timed(cluster.warm_up)
-        placed = [timed(functools.partial(cluster.place, claims)) for claims in workload.pods]
+        gc.collect()
+        gc.freeze()  # as the scheduler does when it is ready: a cluster of a thousand nodes is no garbage
+        try:
+            placed = [timed(functools.partial(cluster.place, claims)) for claims in workload.pods]
+        finally:
+            gc.unfreeze()
         return Replay(slices, claims, warm_up, [seconds for _, seconds in placed], [one for one, _ in placed])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from drakit_allocator.compat_option import compat_option
+from drakit_allocator.interruption import ended_by_ctrl_c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, 
     resource.k8s.io. Claims that are allocated already keep their devices; the
     others are allocated in the order of the files, each result counting for the
     next, on the first node that has devices. Exit status 0: all fit; 1: something
-    does not; 2: files or options cannot be used.
+    does not; 2: files or options cannot be used; 130: Ctrl-C.
 
     \b
     drakit driver slices dgx-a100 > slices.yaml
@@ -82,7 +83,8 @@ def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, 
     \b
     With --problems, answers allocation problems: a JSON line for each, with the
     allocation, null if it does not fit, or the error, in the form in which
-    answers of Kubernetes' own allocator were recorded.
+    answers of Kubernetes' own allocator were recorded. Exit status 0: all are
+    answered; 2: some line is no problem, as is said of it; the others are answered.
 
     \b
     With --compat safe, known defects of Kubernetes' allocator are not repeated.
@@ -93,9 +95,11 @@ def allocate(problems: BinaryIO | None, files: tuple[str, ...], timeout: float, 
         raise click.UsageError("-f and --problems exclude each other: objects of files, or recorded problems")
     if problems is not None:
         _only_with_files(options)
-        _answer(problems, timeout, compat)
+        with ended_by_ctrl_c():
+            _answer(problems, timeout, compat)
     elif files:
-        _allocate(files, timeout=timeout, compat=compat, **options)
+        with ended_by_ctrl_c():
+            _allocate(files, timeout=timeout, compat=compat, **options)
     else:
         raise click.UsageError("name files with -f, e.g. drakit allocate -f slices.yaml -f claims.yaml; or --problems")
 
@@ -113,27 +117,34 @@ def _only_with_files(options: dict[str, Any]) -> None:
 
 
 def _answer(problems: BinaryIO, timeout: float, compat: Compat) -> None:
+    """Answer line by line; a line that cannot be answered is told, and those behind it are answered all the same."""
+    import gc
     import sys
     import time
 
     import msgspec
 
+    from drakit_allocator.problem_lines import NoProblem, answered
     from drakit_allocator.problems import answer
     from drakit_allocator.search import Limits
 
-    output = sys.stdout.buffer
+    output, is_unusable = sys.stdout.buffer, False
+    source = "standard input" if problems is sys.stdin.buffer else getattr(problems, "name", "standard input")
+    gc.freeze()  # what is loaded stays, and is not looked through for garbage between problems
     for number, line in enumerate(problems, 1):
         if not line.strip():
             continue
+        limits = Limits(deadline=time.monotonic() + timeout)
         try:
-            problem = msgspec.json.decode(line)
-            answered = answer(problem, Limits(deadline=time.monotonic() + timeout), compat=compat)
-        except (msgspec.DecodeError, KeyError, TypeError, ValueError) as error:
-            reason = f"field {error} is missing" if isinstance(error, KeyError) else str(error)
-            source = getattr(problems, "name", "standard input")
-            raise click.ClickException(f"{source}, line {number}: not an allocation problem: {reason}") from None
-        output.write(msgspec.json.encode(answered) + b"\n")
+            answer_line = msgspec.json.encode(answered(line, lambda one: answer(one, limits, compat=compat)))  # noqa: B023
+        except NoProblem as error:
+            click.echo(f"Error: {source}, line {number}: not an allocation problem: {error}", err=True)
+            is_unusable = True
+            continue
+        output.write(answer_line + b"\n")
         output.flush()
+    if is_unusable:
+        raise SystemExit(2)
 
 
 def _allocate(

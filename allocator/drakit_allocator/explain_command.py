@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
 from drakit_allocator.compat_option import compat_option
+from drakit_allocator.interruption import ended_by_ctrl_c
 
 if TYPE_CHECKING:
     from drakit_allocator.explanation import Explanation
@@ -34,7 +35,8 @@ def explain() -> None:
 
     It reads nodes, ResourceSlices, DeviceClasses, ResourceClaims and DeviceTaintRules and changes nothing. It
     explains devices: for CPU, memory and the like, look at the events of the pod. Exit status 0: explained, or
-    it fits; 1: there is nothing to explain. For files instead of a cluster: drakit allocate -f FILE --explain.
+    it fits; 1: there is nothing to explain; 130: Ctrl-C. For files instead of a cluster: drakit allocate -f FILE
+    --explain.
 
     Where a known defect of Kubernetes' allocator is to blame, it is named; --compat safe explains for a scheduler
     that has none of them, such as drakit scheduler run --compat safe.
@@ -88,10 +90,18 @@ def pod(name: str, **options: Any) -> None:
     _run(lambda connection, gates: _pod(connection, gates, name, options), options)
 
 
-_Explaining = Callable[["Connection", "FeatureGates"], Coroutine[Any, Any, "Explanation"]]
+class _Question(NamedTuple):
+    """Everything that was read from the cluster, and what is to be explained of it."""
+
+    workload: Workload
+    live: LiveObjects
+    gates: FeatureGates
 
 
-def _run(explaining: _Explaining, options: Options) -> None:
+_Reading = Callable[["Connection", "FeatureGates"], Coroutine[Any, Any, _Question]]
+
+
+def _run(reading: _Reading, options: Options) -> None:
     import asyncio
     import json
 
@@ -101,7 +111,9 @@ def _run(explaining: _Explaining, options: Options) -> None:
     from drakit_client.errors import ConfigurationError
 
     try:
-        explanation = asyncio.run(_connected(explaining, options))
+        # Not explained in there: while it computes, an event loop would not hear Ctrl-C.
+        with ended_by_ctrl_c():
+            explanation = _explained(asyncio.run(_connected(reading, options)), options)
     except ConfigurationError as error:
         raise click.ClickException(f"{error}; name a file with --kubeconfig") from error
     except ClusterError as error:
@@ -116,7 +128,7 @@ def _run(explaining: _Explaining, options: Options) -> None:
             click.echo("Its devices are free: if it waits, the events of its pod say for what (kubectl describe pod).")
 
 
-async def _connected(explaining: _Explaining, options: Options) -> Explanation:
+async def _connected(reading: _Reading, options: Options) -> _Question:
     import asyncio
 
     from drakit_allocator.live_objects import server_version
@@ -132,22 +144,22 @@ async def _connected(explaining: _Explaining, options: Options) -> Explanation:
     async with connection:
         try:
             version = options["emulated_version"] or await server_version(connection)
-            return await explaining(connection, FeatureGates(version, overrides))
+            return await reading(connection, FeatureGates(version, overrides))
         finally:
             told.cancel()
 
 
-async def _claim(connection: Connection, gates: FeatureGates, name: str, options: Options) -> Explanation:
+async def _claim(connection: Connection, gates: FeatureGates, name: str, options: Options) -> _Question:
     from drakit_allocator.live_objects import read_cluster
     from drakit_allocator.placement import Workload
 
     live = await read_cluster(connection, gates)
     found = live.claim(_namespace(options), name)
     _refuse_allocated([found])
-    return _explained(Workload(None, [found]), live, gates, options)
+    return _Question(Workload(None, [found]), live, gates)
 
 
-async def _pod(connection: Connection, gates: FeatureGates, name: str, options: Options) -> Explanation:
+async def _pod(connection: Connection, gates: FeatureGates, name: str, options: Options) -> _Question:
     from drakit_allocator.live_objects import ClusterError, read_cluster, read_pod
     from drakit_allocator.placement import Workload
 
@@ -158,7 +170,7 @@ async def _pod(connection: Connection, gates: FeatureGates, name: str, options: 
     if (node := found["spec"].get("nodeName")) and all(_is_allocated(one) for one in claims):
         raise ClusterError(f"pod {namespace}/{name} is on node {node} already{_holdings(claims)}")
     _refuse_allocated(claims)
-    return _explained(Workload(found, claims), live, gates, options)
+    return _Question(Workload(found, claims), live, gates)
 
 
 def _namespace(options: Options) -> str:
@@ -209,7 +221,7 @@ def _holdings(claims: list[dict[str, Any]]) -> str:
     return "".join(f"\n{line}" for line in lines)
 
 
-def _explained(workload: Workload, live: LiveObjects, gates: FeatureGates, options: Options) -> Explanation:
+def _explained(question: _Question, options: Options) -> Explanation:
     from drakit_allocator.explanation import Inventory
     from drakit_allocator.explanation import explain as explained
     from drakit_allocator.features import Features
@@ -217,6 +229,7 @@ def _explained(workload: Workload, live: LiveObjects, gates: FeatureGates, optio
     from drakit_allocator.placement import split_nodes
     from drakit_allocator.waiting import Waiting
 
+    workload, live, gates = question
     names, only = [node["metadata"]["name"] for node in live.nodes], options["nodes"]
     if unknown := [name for name in only if name not in names]:
         raise ClusterError(f"there is no Node {', '.join(unknown)}; there are {', '.join(names[:10])}")

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from drakit_allocator import core_objects
 from drakit_allocator.manifest_documents import Document, ManifestError, documents
 from drakit_api import conversion, decoding, mixins
 from drakit_api.decoding import DecodeError
@@ -94,6 +95,8 @@ def _take(document: Document, manifests: Manifests, gates: FeatureGates, now: st
     _name(kind, obj, manifests)
     if kind in _PLURALS:
         _check(kind, obj)
+    elif faults := core_objects.faults(kind, obj):
+        raise ManifestError([f"{kind} {obj['metadata']['name']}: {fault}" for fault in faults])
     namespace = obj["metadata"].get("namespace", "")
     known = manifests.by_kind.setdefault(kind, {})
     key = (namespace, obj["metadata"]["name"])

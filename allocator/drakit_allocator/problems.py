@@ -84,7 +84,7 @@ def _prepare(problem: Mapping[str, Any], features: Features) -> PodAllocation:
         allocated = AllocatedState.of_raw(problem["allocatedState"], features)
     else:
         allocated = AllocatedState.of(problem.get("allocated") or (), features)
-    return PodAllocation(problem["claims"], snapshot, allocated)
+    return PodAllocation(problem["claims"] or (), snapshot, allocated)
 
 
 def _with_plain_shares(results: list[Json]) -> list[Json]:

@@ -281,6 +281,15 @@ def test_mixins_are_applied_with_their_gate(files: _Files) -> None:
             "status.allocation.devices.results[0].driver: required",
             id="an allocation of nothing",
         ),
+        pytest.param([{**_NODE, "spec": {"taints": [1]}}], (), "Node node-1: spec.taints[0]: an object is", id="taint"),
+        pytest.param([_pod("p", 5)], (), "Pod p: spec.resourceClaims[0]: an object is expected", id="pod claim"),  # type: ignore[arg-type]
+        pytest.param([_pod("p", {})], (), "Pod p: spec.resourceClaims[0].name: required", id="pod claim without name"),
+        pytest.param(
+            [_pod("p", tolerations={}, nodeSelector=[])],
+            (),
+            "Pod p: spec.tolerations: a list is expected, not object",
+            id="tolerations",
+        ),
     ],
 )
 def test_files_that_cannot_be_used(files: _Files, objects: list[Json], options: tuple[str, ...], message: str) -> None:
@@ -319,3 +328,13 @@ def test_files_and_problems_exclude_each_other(arguments: list[str], message: st
     result = CliRunner().invoke(allocate, arguments)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_ctrl_c_is_no_answer(files: _Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("drakit_allocator.placement.Placement.place", interrupt)
+    result = files.allocate(_NODE, _CLASS, _slice(), _claim("one"))
+    assert result.exit_code == 130
+    assert result.stderr.endswith("interrupted\n")

@@ -320,17 +320,69 @@ def test_the_command_answers_line_by_line() -> None:
     assert answers[0]["allocation"][0]["devices"]["results"][0]["device"] == "d0"
 
 
+_MALFORMED = [
+    pytest.param("{", "", id="no JSON"),
+    pytest.param("[1]", "an object is expected, not array", id="no object"),
+    pytest.param('{"name": "x"}', "features: required", id="a field"),
+    pytest.param(_problem("x") | {"features": ["all"]}, "features: an object is expected, not array", id="features"),
+    pytest.param(_problem("x") | {"features": {"Y": True}}, "unknown allocator feature Y; known are Ad", id="feature"),
+    pytest.param(_problem("x") | {"node": "n"}, "node: an object is expected, not string", id="node"),
+    pytest.param(_problem("x") | {"slices": {"a": 1}}, "slices: a list is expected, not object", id="no list"),
+    pytest.param(_problem("x") | {"claims": [3]}, "claims[0]: an object is expected, not number", id="no claim"),
+    pytest.param(_problem("x") | {"slices": [{"metadata": {}}]}, "slices[0].spec: required", id="no spec"),
+    pytest.param(_problem("x") | {"allocatedState": []}, "allocatedState: an object is", id="allocated state"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), _MALFORMED)
+def test_the_command_refuses_what_is_no_problem(line: str | Json, message: str) -> None:
+    text = line if isinstance(line, str) else json.dumps(line)
+    result = CliRunner().invoke(allocate_command, ["--problems", "-"], input=text)
+    assert result.exit_code == 2
+    assert f"line 1: not an allocation problem: {message}" in result.stderr
+
+
+def _with_device(**fields: Any) -> Json:
+    problem = _problem("x")
+    problem["slices"][0]["spec"]["devices"] = [{"name": "d0"} | fields]
+    return problem | {"features": {"all": True}}
+
+
+def _with_request(**fields: Any) -> Json:
+    problem = _problem("x")
+    problem["claims"][0]["spec"]["devices"]["requests"][0]["exactly"] |= fields
+    return problem
+
+
 @pytest.mark.parametrize(
-    ("line", "message"),
+    ("problem", "message"),
     [
-        pytest.param("{", "line 1: not an allocation problem: ", id="no JSON"),
-        pytest.param('{"name": "x"}', "line 1: not an allocation problem: field 'features' is missing", id="a field"),
+        pytest.param(_with_device(attributes={"x": 5}), "slices[0]: json: cannot unmarshal number", id="attribute"),
+        pytest.param(_with_device(capacity={"m": {"value": "a"}}), "slices[0]: quantities must match", id="quantity"),
+        pytest.param(_with_request(count="2"), "claims[0]: json: cannot unmarshal string into Go struct", id="count"),
         pytest.param(
-            '{"name": "x", "features": {"Y": true}}', "unknown allocator feature Y; known are AdminAccess", id="feature"
+            _problem("x") | {"slices": [{"metadata": {"name": "s"}, "spec": {"driver": "d", "nodeName": "n"}}]},
+            "slices[0]: spec.pool.name: Required value",
+            id="no pool",
         ),
     ],
 )
-def test_the_command_refuses_what_is_no_problem(line: str, message: str) -> None:
-    result = CliRunner().invoke(allocate_command, ["--problems", "-"], input=line)
-    assert result.exit_code == 1
-    assert message in result.output
+def test_the_field_deep_inside_a_problem_is_named(problem: Json, message: str) -> None:
+    result = CliRunner().invoke(allocate_command, ["--problems", "-"], input=json.dumps(problem))
+    assert result.exit_code == 2
+    assert f"line 1: not an allocation problem: {message}" in result.stderr
+
+
+def test_problems_behind_one_that_is_none_are_answered() -> None:
+    lines = "\n".join([json.dumps(_problem("one")), "{", json.dumps(_problem("two"))])
+    result = CliRunner().invoke(allocate_command, ["--problems", "-"], input=lines)
+    assert result.exit_code == 2
+    assert [json.loads(line)["name"] for line in result.stdout.splitlines()] == ["one", "two"]
+    assert "line 2: not an allocation problem: " in result.stderr
+
+
+def test_lists_of_a_problem_may_be_null() -> None:
+    problem = _problem("x") | {"slices": None, "allocated": None, "taintRules": None}
+    result = CliRunner().invoke(allocate_command, ["--problems", "-"], input=json.dumps(problem))
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["allocation"] is None

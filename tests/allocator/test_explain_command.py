@@ -241,3 +241,14 @@ def test_the_command_is_part_of_drakit() -> None:
     told = CliRunner().invoke(main, ["explain", "pod", "--help"])
     assert told.exit_code == 0
     assert "drakit explain pod my-pod -n team-a" in told.stdout
+
+
+async def test_ctrl_c_is_heard_while_it_computes(cluster: _Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: Any, **__: Any) -> None:
+        with pytest.raises(RuntimeError):  # an event loop would hear it when the work is done
+            asyncio.get_running_loop()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("drakit_allocator.explanation.explain", interrupt)
+    await cluster.claim("one")
+    assert (await cluster.explain("claim", "one")).exit_code == 130

@@ -552,4 +552,5 @@ def test_a_selector_that_takes_long_is_not_asked_of_all_devices() -> None:
     explanation = explain([_claim(_request("r", endless))], [_NODE], inventory, seconds=1.0)
     assert time.monotonic() - started < 20
     assert "the other devices" in explanation.nodes[0].unfinished
-    assert explanation.nodes[0].message.endswith("actual cost limit exceeded")
+    # On a busy machine the second may be over before the first device is.
+    assert explanation.nodes[0].message.endswith(("actual cost limit exceeded", "context deadline exceeded"))

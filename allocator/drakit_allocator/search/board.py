@@ -24,6 +24,8 @@ from drakit_allocator.search.values import Elements, Match, State, initial_state
 
 Consumed = dict[str, int]
 
+_TRIED = 16  # devices, before one is taken for the gentlest
+
 
 @dataclass(frozen=True, slots=True)
 class _Move:
@@ -155,18 +157,18 @@ class Board:
 
     def gentlest(self, demand: Demand, mask: int, wanted: int) -> int:
         """Of the devices of ``mask``, the one that takes the fewest of the wanted ones away, and least of counters."""
-        best, least = -1, (0, 0)
-        for position in bits(mask):
-            mark, weight = self.mark, self.partitions.weight(position)
-            self.put(demand, position)
-            lost = wanted & self.short
-            for number, column in demand.ties:
-                lost |= wanted & column.having & ~self.states[number].allowed(column)
-            self.back_to(mark)
-            price = lost.bit_count(), weight
-            if best < 0 or price < least:
-                best, least = position, price
-        return best
+        weights = {position: self.partitions.weight(position) for position in bits(mask)}
+        lightest = sorted(weights, key=weights.__getitem__)[:_TRIED]
+        return min(lightest, key=lambda position: (self._lost(demand, position, wanted), weights[position], position))
+
+    def _lost(self, demand: Demand, position: int, wanted: int) -> int:
+        mark = self.mark
+        self.put(demand, position)
+        lost = wanted & self.short
+        for number, column in demand.ties:
+            lost |= wanted & column.having & ~self.states[number].allowed(column)
+        self.back_to(mark)
+        return lost.bit_count()
 
     def impose(self, number: int, values: Elements) -> None:
         """Decide that a matchAttribute constraint will have one of these values in common."""

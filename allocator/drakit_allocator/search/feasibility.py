@@ -23,7 +23,7 @@ from drakit_allocator.search.propagation import Propagation, bonds_of
 from drakit_allocator.search.state import State
 from drakit_allocator.search.structure import Structure
 
-_REMEMBERED_STATES = 200_000
+_REMEMBERED_STATES = 200_000  # of either kind, dead ones and sound ones; what comes later is not remembered
 _PRICES_AFTER = 20  # states
 _STEPS_AT_FIRST, _STEPS = 100, 2  # towards better prices, and in each state after that
 _FRUITLESS, _SELDOM = 20, 8  # who proves nothing so many times in a row is asked in one of eight states
@@ -65,9 +65,9 @@ class Feasibility:
         self.propagation = Propagation(board)
         self.structure = Structure(board)
         self._bounds = Bounds(board, self.structure, self.propagation)
-        self._dead: set[Hashable] = set()
-        self._sound: set[Hashable] = set()
-        self._patience: int | None = None
+        self._dead: set[Hashable] = set()  # keys of states without a solution
+        self._sound: set[Hashable] = set()  # and of needs of one part that can be filled by themselves
+        self._patience: int | None = None  # choices left until the question is given up; None: as many as it takes
         self.gave_up = False  # the last time that something was tried out
         self._prices = PriceBound(board)
         self._effort = 0  # states looked at since the last fresh start
@@ -195,7 +195,8 @@ class Feasibility:
             if (yield self.question(alone)) is not Outcome.SOLVED:
                 return Outcome.FAILED
             self.board.back_to(mark)
-            self._sound.add(key)
+            if len(self._sound) < _REMEMBERED_STATES:
+                self._sound.add(key)
         return Outcome.SOLVED
 
     def _with(self, rest: Rest, need: Need, position: int) -> Level:

@@ -24,6 +24,9 @@ class Kinds:
         self._columns: dict[Column, Family] = _families(board)
         kinds: dict[Hashable, int] = {}
         self.of_demand = [kinds.setdefault(self._description(demand), len(kinds)) for demand in board.demands]
+        self._examples: dict[int, Demand] = {}  # one demand of each kind
+        for kind, demand in zip(self.of_demand, board.demands, strict=True):
+            self._examples.setdefault(kind, demand)
         self.holders: dict[tuple[Family, Value], int] = {}
         for column, family in self._columns.items():
             for value, mask in column.groups.items():
@@ -51,12 +54,11 @@ class Kinds:
 
     def token(self, position: int, draws: Hashable, names: Mapping[tuple[Family, Value], Hashable]) -> Hashable:
         """What the device is to the demands; ``names`` has the values that do not go by their own."""
-        board = self.board
         members = 0
         values: dict[int, Hashable] = {}
-        for demand in board.demands:
+        for kind, demand in self._examples.items():
             if demand.domain >> position & 1:
-                members |= 1 << self.of_demand[demand.number]
+                members |= 1 << kind
                 for _, column in demand.ties:
                     if id(column) not in values:
                         values[id(column)] = self._named(column, position, names)

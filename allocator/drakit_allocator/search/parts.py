@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from drakit_allocator.columns import bits
+from drakit_allocator.columns import bits, remember
 from drakit_allocator.search.board import Board
+
+_REMEMBERED = 10_000  # masks of a part's devices
 
 
 class Part:
@@ -51,7 +53,7 @@ class Part:
         found = self._local.get(inside)
         if found is None:
             found = sum(1 << index for index, position in enumerate(self.positions) if inside >> position & 1)
-            self._local[inside] = found
+            remember(self._local, inside, found, _REMEMBERED)
         return found
 
 

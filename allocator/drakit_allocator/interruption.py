@@ -1,0 +1,20 @@
+"""How commands that compute end on Ctrl-C: by a status of its own, as 1 is an answer, such as "does not fit"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+_INTERRUPTED = 130  # as shells say it: 128 and the number of SIGINT
+
+
+@contextmanager
+def ended_by_ctrl_c() -> Iterator[None]:
+    """Ctrl-C in the block ends the process without a traceback."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        raise SystemExit(_INTERRUPTED) from None
