@@ -614,6 +614,16 @@ def test_what_is_too_large_for_a_claim_visits_no_device(count: int, is_needed: b
     assert is_walk_needed(board_of(_problem(devices, requests, distinctAttribute="a"))) is is_needed
 
 
+@pytest.mark.parametrize("is_list", [True, False])
+def test_another_alternative_is_no_reason_for_a_conflict(*, is_list: bool) -> None:
+    """Mode All wants one device, which no other request is given one next to if there is only the list."""
+    devices = [_device(number, a=number) for number in range(2)]
+    one, all_of_them = _mode(1), {"deviceClassName": "any", "allocationMode": "All", "selectors": [_one_of(0)]}
+    requests = [_first_of(one, all_of_them)] if is_list else [{"exactly": one}, {"exactly": all_of_them}]
+    board = board_of(_problem(devices, requests, matchAttribute="a"))
+    assert is_walk_needed(board) is not is_list
+
+
 def test_identical_devices_are_alike() -> None:
     state = _start(_problem([_device(n) for n in range(4)], [_exactly(5)]))
     assert State(state.structure, state.rest).alike(2) == 0b1111
