@@ -51,7 +51,7 @@ help:
 	@echo "                 [ARGS='-k 1.36.3' runs some rows, ARGS='--cluster embedded' on one backend]"
 	@echo "make e2e-leftovers  that real components leave nothing on this machine, even if killed [CLUSTER=binaries|kind]"
 	@echo "make lint    ruff, mypy --strict, import-linter"
-	@echo "make bench   timings, one table each                    [ARGS='startup latency']"
+	@echo "make bench   timings, one table each                    [ARGS='startup latency', ARGS=--list names all]"
 	@echo "make clean   remove .venv, dist and build"
 
 setup: $(STAMP)

@@ -118,6 +118,7 @@ def _only_with_files(options: dict[str, Any]) -> None:
 
 def _answer(problems: BinaryIO, timeout: float, compat: Compat) -> None:
     """Answer line by line; a line that cannot be answered is told, and those behind it are answered all the same."""
+    import functools
     import gc
     import sys
     import time
@@ -136,12 +137,12 @@ def _answer(problems: BinaryIO, timeout: float, compat: Compat) -> None:
             continue
         limits = Limits(deadline=time.monotonic() + timeout)
         try:
-            answer_line = msgspec.json.encode(answered(line, lambda one: answer(one, limits, compat=compat)))  # noqa: B023
+            found = answered(line, functools.partial(answer, limits=limits, compat=compat))
         except NoProblem as error:
             click.echo(f"Error: {source}, line {number}: not an allocation problem: {error}", err=True)
             is_unusable = True
             continue
-        output.write(answer_line + b"\n")
+        output.write(msgspec.json.encode(found) + b"\n")
         output.flush()
     if is_unusable:
         raise SystemExit(2)

@@ -82,7 +82,15 @@ class PoolView:
         self._others = others
         self._published_counters = counters
         self.has_others = any(map(len, others))
-        self._drawing = Drawing(
+        self._drawing = self._drawing_of(features, overdraft_blocks)
+        self._selections = PoolSelections(slices, self.shape.capacities, self.selectable_mask)
+        self._answers: dict[RequestKind, _Answer] = {}
+        self.number = next(_numbers)  # stands for the view where a reference would keep it alive
+        self.findings: dict[Hashable, Any] = {}  # what others have found out about it; to be filled with ``remember``
+        self._occupation: tuple[object, Occupation] = (None, self.shape.untouched)
+
+    def _drawing_of(self, features: Features, overdraft_blocks: bool) -> Drawing:
+        return Drawing(
             self.counters,
             self.shape.consumers,
             self.shape.shareable if features.consumable_capacity else 0,
@@ -90,13 +98,8 @@ class PoolView:
             Defect.SHARES_ARE_NOT_IN_USE not in features.defects,
             self.names.positions,
             self.shape.draws,
-            _draws_by_name(others, counters) if others else {},
+            _draws_by_name(self._others, self._published_counters) if self._others else {},
         )
-        self._selections = PoolSelections(slices, self.shape.capacities, self.selectable_mask)
-        self._answers: dict[RequestKind, _Answer] = {}
-        self.number = next(_numbers)  # stands for the view where a reference would keep it alive
-        self.findings: dict[Hashable, Any] = {}  # what others have found out about it; to be filled with ``remember``
-        self._occupation: tuple[object, Occupation] = (None, self.shape.untouched)
 
     def defective(self, problem: Literal["incomplete", "invalid"], reason: str) -> PoolView:
         """The same pool with nothing to allocate from."""

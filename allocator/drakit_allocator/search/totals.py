@@ -22,6 +22,7 @@ class Totals:
         self._tables = {name: _by_amount(board, counters) for name, counters in self._counters.items()}
 
     def suffice(self, needs: Sequence[Need]) -> bool:
+        """Whether what is left of each name is as much as is drawn; of shares, only the first of a device draws."""
         board = self.board
         union = 0
         for need in needs:
