@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.columns import bits
+from drakit_allocator.defects import Compat
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.nodes import Node
 from drakit_allocator.problems import features_of
@@ -32,9 +33,9 @@ class TooLong(Exception):
     """More steps than anybody wants to wait for."""
 
 
-def board_of(problem: Json) -> Board:
+def board_of(problem: Json, compat: Compat = "upstream") -> Board:
     """The board of a problem, with nothing on it. Raises ``AllocationError``."""
-    features = features_of(problem)
+    features = features_of(problem).compatible(compat)
     snapshot = Snapshot(features, slices=problem["slices"], classes=problem["classes"])
     pod = PodAllocation(problem["claims"], snapshot, AllocatedState.of(problem.get("allocated") or (), features))
     situation = pod.situation(Node.of(problem["node"]))

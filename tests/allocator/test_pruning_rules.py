@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from drakit_allocator.columns import bits
+from drakit_allocator.defects import COMPATS, Compat
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.bounds import Bounds
 from drakit_allocator.search.independence import split
@@ -24,6 +25,7 @@ from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.parts import Part
 from drakit_allocator.search.prices import PriceBound
 from drakit_allocator.search.propagation import Propagation, bonds_of
+from drakit_allocator.search.repair import Known, Repair
 from drakit_allocator.search.service import Service
 from drakit_allocator.search.state import State
 from drakit_allocator.search.sums import usable
@@ -46,10 +48,12 @@ _RULES: dict[str, tuple[str, Callable[..., Any]]] = {
     "flow over parts": (_SEARCH + "bounds.Bounds._flow_suffices", lambda *_: True),
     "values for all": (_SEARCH + "matches.Matches.suffice", lambda *_: True),
     "distinct values": (_SEARCH + "bounds.Bounds._values_suffice", lambda *_: True),
+    "prices": (_SEARCH + "prices.PriceBound.allows", lambda *_: True),
     "forced devices": (_PROPAGATION + "_fill", lambda _, needs: needs),
     "forced alternatives": (_PROPAGATION + "_decide", lambda _, needs, lists: [one.alternatives for one in lists]),
     "common values": (_PROPAGATION + "_match", lambda _, needs, lists: needs),
 }
+_PRICE_STEPS = 100
 
 
 @contextmanager
@@ -70,9 +74,11 @@ def _leaves_hope(state: SearchState, *rules: str) -> bool:
         propagation = Propagation(board)
         narrowed = propagation.narrow(state.rest)
         board.back_to(mark)
-        return narrowed is not None and (
-            not _has_enough(state) or Bounds(board, state.structure, propagation).allow(state.rest)
-        )
+        if narrowed is None or not _has_enough(state):
+            return narrowed is not None
+        prices = PriceBound(board)
+        is_too_dear = prices.is_useful and not prices.allows(state.rest, _PRICE_STEPS)
+        return not is_too_dear and Bounds(board, state.structure, propagation).allow(state.rest)
 
 
 def _has_enough(state: SearchState) -> bool:
@@ -123,13 +129,6 @@ def test_no_rule_gives_up_what_has_a_solution(rule: str, state: SearchState) -> 
 
 
 @_many
-@given(states)
-def test_no_prices_are_found_for_what_has_a_solution(state: SearchState) -> None:
-    if _has_enough(state) and not PriceBound(state.board).allows(state.rest, 50):
-        assert _known(state) is not True
-
-
-@_many
 @given(st.integers(-5, 300), st.lists(st.integers(1, 120), min_size=1, max_size=4))
 def test_what_no_sum_reaches_cannot_be_used(room: int, amounts: list[int]) -> None:
     reached = [0]
@@ -145,6 +144,33 @@ def test_a_search_solves_what_has_a_solution_and_nothing_else(state: SearchState
     expected = _known(state)
     if expected is not None:
         assert _is_solved(state, state.rest) is expected
+
+
+@_many
+@given(states, st.integers(0, 3))
+def test_who_gave_up_knows_nothing_that_is_wrong(state: SearchState, patience: int) -> None:
+    board, mark, expected = state.board, state.board.mark, _known(state)
+    outcome = run(state.asked.try_out(state.rest, patience))
+    board.back_to(mark)
+    if expected is not None:
+        assert (outcome is Outcome.SOLVED) is expected or (expected and state.asked.gave_up)
+        assert _is_solved(state, state.rest) is expected
+
+
+@_many
+@given(states)
+def test_what_is_found_without_looking_back_is_a_solution(state: SearchState) -> None:
+    board, mark, before, expected = state.board, state.board.mark, list(state.board.held), _known(state)
+    outcome = run(Repair(board, state.asked).attempt(state.rest, None))
+    chosen = (
+        [Need.whole(state.asked.propagation.chosen[item]) for item in state.rest.lists] if board.mark > mark else []
+    )
+    if outcome is Outcome.SOLVED:
+        assert expected is not False
+        for demand, missing, mask in [*state.rest.needs, *chosen]:
+            assert (board.held[demand.number] & ~before[demand.number] & mask).bit_count() == missing
+    else:
+        assert board.mark == mark
 
 
 @_many
@@ -346,6 +372,24 @@ def _one_of(*numbers: int) -> Json:
     return selector("i", "in", list(numbers))
 
 
+def _matched(*requests: str) -> Json:
+    return {"matchAttribute": f"{GPU}/root", "requests": list(requests)}
+
+
+_SQUARES = [(x, y) for x in range(4) for y in range(4)]
+_MUTILATED = [one for one in _SQUARES if one not in {(0, 0), (3, 3)}]  # both corners are of one colour
+
+
+def _dominoes(squares: Sequence[tuple[int, int]], count: int) -> Json:
+    """So many dominoes on a chess board with these squares."""
+    names = {one: f"m{number}" for number, one in enumerate(squares)}
+    pairs = [(x, y, *other) for x, y in squares for other in ((x + 1, y), (x, y + 1)) if other in names]
+    devices = [
+        _device(number, {"board": {names[x, y]: 1, names[u, v]: 1}}) for number, (x, y, u, v) in enumerate(pairs)
+    ]
+    return _problem(devices, [_exactly(count)], sets={"board": _amounts(**dict.fromkeys(names.values(), 1))})
+
+
 _EXAMPLES = {
     "counters over all sets": _problem(
         [_device(n, {f"g{n % 2}": {"mem": 3}}) for n in range(4)],
@@ -370,11 +414,12 @@ _EXAMPLES = {
         [_device(n) for n in range(3)], [_exactly(), _first_of(_mode(4), _mode(3, _FIRST_TWO))]
     ),
     "common values": _problem([_device(n, a=n // 2) for n in range(6)], [_exactly()] * 3, matchAttribute="a"),
+    "prices": _dominoes(_MUTILATED, 7),
 }
 
 
-def _start(problem: Json) -> SearchState:
-    board = board_of(problem)
+def _start(problem: Json, compat: Compat = "upstream") -> SearchState:
+    board = board_of(problem, compat)
     state = SearchState("", board, everything(board))
     state.rest, _ = state.asked.merged(state.rest)
     return state
@@ -383,35 +428,100 @@ def _start(problem: Json) -> SearchState:
 @pytest.mark.parametrize("rule", _RULES)
 def test_each_rule_gives_up_its_own_example(rule: str) -> None:
     state = _start(_EXAMPLES[rule])
-    assert not state.is_solvable()
+    assert not has_solution(state.board, state.rest, 20_000)
     assert not _leaves_hope(state, rule)
     assert _leaves_hope(state)
 
 
-def test_prices_give_up_dominoes_on_a_board_without_two_white_corners() -> None:
-    cells = [(row, column) for row in range(4) for column in range(4) if (row, column) not in ((0, 0), (3, 3))]
-    names = {cell: f"c{cell[0]}{cell[1]}" for cell in cells}
-    edges = [(cell, other) for cell in cells for other in cells if sum(other) == sum(cell) + 1 and _touch(cell, other)]
-    devices = [_device(n, {"g": {names[one]: 1, names[other]: 1}}) for n, (one, other) in enumerate(edges)]
-    state = _start(
-        _problem(devices, [_exactly(len(cells) // 2)], sets={"g": _amounts(**dict.fromkeys(names.values(), 1))})
-    )
-    assert _leaves_hope(state, *(_RULES.keys() - {"what parts can give"}))
-    assert not PriceBound(state.board).allows(state.rest, 100)
+def test_of_a_room_too_large_for_sums_what_the_common_unit_fills_can_be_used() -> None:
+    assert usable(10**6 + 1, (4, 6)) == 10**6
+    assert usable(10**6 + 1, (4, 7)) == 10**6 + 1
 
 
-def _touch(cell: tuple[int, int], other: tuple[int, int]) -> bool:
-    return abs(cell[0] - other[0]) + abs(cell[1] - other[1]) == 1
+_ODD_ROOMS = {
+    "counters over all sets": (
+        "partitions.usable",
+        _problem(
+            [_device(n, {f"g{n % 2}": {"mem": 2}}) for n in range(4)],
+            [_exactly()] * 3,
+            sets={"g0": _amounts(mem=3), "g1": _amounts(mem=3)},
+        ),
+    ),
+    "capacity over all shares": ("shares.usable", _problem([_shared(0), _shared(1)], [_exactly()] * 3)),
+}
+
+
+@pytest.mark.parametrize("rule", _ODD_ROOMS)
+def test_even_draws_leave_one_of_an_odd_room(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, problem = _ODD_ROOMS[rule]
+    state = _start(problem)
+    assert not state.is_solvable()
+    assert not _leaves_hope(state, rule)
+    monkeypatch.setattr(_SEARCH + place, lambda room, _: max(0, room))
+    assert _leaves_hope(_start(problem), rule)
+
+
+def test_dominoes_may_cost_what_the_squares_are_worth() -> None:
+    assert _leaves_hope(_start(_dominoes(_MUTILATED, 6)), *_RULES)
+    assert _leaves_hope(_start(_dominoes(_SQUARES, 8)), *_RULES)
+
+
+def _couples() -> Json:
+    """Three couples of devices with a common root each, four roots with one device of either kind."""
+    devices = [_device(n, kind=n % 2, root=n // 2) for n in range(8)]
+    requests = [_exactly(1, selector("kind", "==", n % 2)) for n in range(6)]
+    return _with_constraints(devices, requests, [_matched(f"r{n}", f"r{n + 1}") for n in (0, 2, 4)], None)
+
+
+def test_a_known_solution_is_repaired_with_what_still_fits_kept() -> None:
+    """The first couple moves to the root of the second one, which has to go elsewhere; the third one stays."""
+    board = board_of(_couples())
+    state = SearchState("", board, everything(board))
+    first = state.rest.needs[0]
+    rest = state.rest.instead(first, first.within(1 << 2))
+    assert run(Repair(board, state.asked).attempt(rest, Known([1 << n for n in range(6)], {}))) is Outcome.SOLVED
+    assert board.held[:2] == [1 << 2, 1 << 3]
+    assert board.held[4:] == [1 << 4, 1 << 5]
+    assert sum(board.held[2:4]) in {0b11, 0b11 << 6}
+
+
+def test_who_finds_no_place_chooses_first_in_the_next_round() -> None:
+    """Whoever is placed first takes the only device of the one after, whose couple has no other."""
+    devices = [_device(n, root=n // 2) for n in range(4)]
+    requests = [_exactly(), _exactly(), _exactly(1, _one_of(0)), _exactly(1, _one_of(1))]
+    constraints = [_matched("r0", "r1"), _matched("r2", "r3")]
+    board = board_of(_with_constraints(devices, requests, constraints, None))
+    state = SearchState("", board, everything(board))
+    assert run(Repair(board, state.asked).attempt(state.rest, None)) is Outcome.SOLVED
+    assert board.held == [1 << 2, 1 << 3, 1 << 0, 1 << 1]
+
+
+@pytest.mark.parametrize("patience", range(4))
+def test_a_state_in_which_the_search_gave_up_is_not_dead(patience: int) -> None:
+    state = _start(_dominoes(_SQUARES, 8))
+    assert run(state.asked.try_out(state.rest, patience)) is Outcome.FAILED
+    assert state.asked.gave_up
+    assert state.board.mark == 0
+    assert _is_solved(state, state.rest)
+
+
+def _never(*_: Any) -> Any:
+    raise AssertionError
+
+
+def test_a_state_that_failed_with_patience_left_is_dead(monkeypatch: pytest.MonkeyPatch) -> None:
+    state = _start(_dominoes(_MUTILATED, 7))
+    with _only("forced devices"):
+        assert run(state.asked.try_out(state.rest, 10_000)) is Outcome.FAILED
+        assert not state.asked.gave_up
+        monkeypatch.setattr(_SEARCH + "feasibility.Feasibility._tightest", _never)
+        assert not _is_solved(state, state.rest)
 
 
 def test_a_part_that_counters_limit_is_a_limit_of_the_flow() -> None:
     devices = [_device(n, {f"g{n % 2}": {"mem": 3}}) for n in range(4)]
     state = _start(_problem(devices, [_exactly()] * 3, sets={"g0": _amounts(mem=5), "g1": _amounts(mem=5)}))
     assert not _leaves_hope(state, "flow over parts")
-
-
-def _matched(*requests: str) -> Json:
-    return {"matchAttribute": f"{GPU}/root", "requests": list(requests)}
 
 
 @pytest.mark.parametrize("constraints", [[["r0", "r1"]] * 2, [["r0", "r1"], ["r1", "r2"]]], ids=["same", "overlapping"])
@@ -447,7 +557,7 @@ def test_constraints_with_different_values_left_are_told_apart() -> None:
     needs = [need.within(state.board.open_to(need.demand)) for need in state.rest.needs if need.demand.number]
     state.rest = Rest(needs, [])
     assert state.is_solvable()
-    assert _leaves_hope(state, *(_RULES.keys() - {"what parts can give"}))
+    assert _leaves_hope(state, *_RULES)
 
 
 def test_what_is_asked_of_one_part_has_to_fit_in_it() -> None:
@@ -464,6 +574,54 @@ def test_admin_access_does_not_keep_the_others_from_being_counted() -> None:
     assert not state.is_solvable()
     assert not _leaves_hope(state, "flow over parts")
     assert _leaves_hope(_start(_problem(devices, [*requests[:2], _exactly(2, adminAccess=True)])), *_RULES)
+
+
+@pytest.mark.parametrize("compat", COMPATS)
+def test_admin_access_costs_what_it_draws(compat: Compat) -> None:
+    """Two dominoes of it, which Kubernetes charges for, next to others on fourteen squares."""
+
+    def state_with(count: int) -> SearchState:
+        problem = _dominoes(_MUTILATED, count)
+        problem["claims"][0]["spec"]["devices"]["requests"].append({"name": "admin", **_exactly(2, adminAccess=True)})
+        return _start(problem, compat)
+
+    assert not _leaves_hope(state_with(7), "prices")
+    assert _leaves_hope(state_with(6), "prices") is (compat == "safe")
+    assert _leaves_hope(state_with(4), *_RULES)
+    assert compat == "upstream" or state_with(6).is_solvable()
+
+
+@pytest.mark.parametrize(("admins", "gives_twice"), [((), False), ((0,), False), ((1,), True), ((0, 1), True)])
+def test_admin_access_gives_again_what_a_claim_before_it_has(admins: tuple[int, ...], gives_twice: bool) -> None:
+    """The devices of its own claim it minds as everybody does."""
+    problem = _problem([_device(0)], [])
+    claims = [{"requests": [{"name": "r", **_exactly(adminAccess=number in admins)}]} for number in range(2)]
+    problem["claims"] = [
+        {"metadata": {"name": f"c{number}", "namespace": "ns"}, "spec": {"devices": devices}}
+        for number, devices in enumerate(claims)
+    ]
+    state = _start(problem)
+    assert state.board.gives_twice is gives_twice
+    assert state.is_solvable() is gives_twice
+    assert _is_solved(state, state.rest) is gives_twice
+
+
+@pytest.mark.parametrize(("count", "is_needed"), [(32, True), (33, False)])
+def test_what_is_too_large_for_a_claim_visits_no_device(count: int, is_needed: bool) -> None:
+    """Mode All ends with an error at the second of these devices, if it comes so far."""
+    devices = [_device(number, a=0) for number in range(count)]
+    requests = [_first_of({"deviceClassName": "any", "allocationMode": "All"}, _mode(1))]
+    assert is_walk_needed(board_of(_problem(devices, requests, distinctAttribute="a"))) is is_needed
+
+
+@pytest.mark.parametrize("is_list", [True, False])
+def test_another_alternative_is_no_reason_for_a_conflict(*, is_list: bool) -> None:
+    """Mode All wants one device, which no other request is given one next to if there is only the list."""
+    devices = [_device(number, a=number) for number in range(2)]
+    one, all_of_them = _mode(1), {"deviceClassName": "any", "allocationMode": "All", "selectors": [_one_of(0)]}
+    requests = [_first_of(one, all_of_them)] if is_list else [{"exactly": one}, {"exactly": all_of_them}]
+    board = board_of(_problem(devices, requests, matchAttribute="a"))
+    assert is_walk_needed(board) is not is_list
 
 
 def test_identical_devices_are_alike() -> None:

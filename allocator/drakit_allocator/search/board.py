@@ -57,7 +57,8 @@ class Board:
         self.held = [0] * len(self.demands)  # devices, whole or in part, of each demand
         self.taken = 0  # devices given as a whole
         self.short = 0  # devices that counters or compatibility groups rule out, unless they are charged already
-        self.has_admin = any(demand.is_admin for demand in self.demands)
+        # Admin access minds the devices of its own claim: only what another claim has before it can be given again.
+        self.gives_twice = any(demand.is_admin and demand.claim != self.demands[0].claim for demand in self.demands)
         self.all_draw = all(demand.draws for demand in self.demands)
         self.domain = 0  # the devices that anybody may get
         for demand in self.demands:
@@ -95,7 +96,7 @@ class Board:
 
     def open_to(self, demand: Demand) -> int:
         """The devices that the demand can get next to what is on the board."""
-        mask = demand.domain & ~(self._taken_from(demand) if self.has_admin else self.taken)
+        mask = demand.domain & ~(self._taken_from(demand) if self.gives_twice else self.taken)
         if self.short and demand.draws:
             mask &= ~self.short | self.charged
         mask &= ~self.full[self._kind[demand.number]]
@@ -114,7 +115,7 @@ class Board:
 
     def is_taken(self, demand: Demand, position: int) -> bool:
         """Whether the device is given as a whole to somebody whom the demand minds."""
-        taken = self._taken_from(demand) if self.has_admin else self.taken
+        taken = self._taken_from(demand) if self.gives_twice else self.taken
         return bool(taken >> position & 1)
 
     def _taken_from(self, demand: Demand) -> int:
@@ -204,7 +205,7 @@ class Board:
         self.held[demand.number] &= ~bit
         if not self.shareable & bit:
             self.taken &= ~bit
-            if self.has_admin:
+            if self.gives_twice:
                 self.taken = self._all_held()
         self.sizes[demand.claim] -= 1
 

@@ -45,10 +45,10 @@ class Bounds:
         return (
             self._totals.suffice(needs)
             and self._shares.suffice(rest)
-            and (self.board.has_admin or self._offers.suffice(needs))
+            and (self.board.gives_twice or self._offers.suffice(needs))
             and self._flow_suffices(needs)
             and self._values_suffice(rest.needs)
-            and (self.board.has_admin or self._matches.suffice(rest.needs))
+            and (self.board.gives_twice or self._matches.suffice(rest.needs))
         )
 
     def _crowds(self, needs: Sequence[Need]) -> list[Need]:

@@ -133,7 +133,7 @@ class Feasibility:
         times = Counter(need.demand.number for need in rest.needs)
         for need in rest.needs:
             demand = need.demand
-            is_apart = self.board.has_admin or need.mask & self.board.shareable or not need.missing
+            is_apart = self.board.gives_twice or need.mask & self.board.shareable or not need.missing
             claim = demand.claim if rest.lists else 0
             ties = tuple(number for number, _ in demand.ties)
             kind = self.structure.kinds.of_demand[demand.number]

@@ -41,7 +41,7 @@ class Kinds:
     def _description(self, demand: Demand) -> Hashable:
         ties = tuple((id(column), isinstance(self.board.states[number], Match)) for number, column in demand.ties)
         # With admin access it matters who comes first.
-        place = demand.number if self.board.has_admin else -1
+        place = demand.number if self.board.gives_twice else -1
         return demand.domain, demand.is_admin, demand.takes_all, self.board.amounts_kind(demand), ties, place
 
     def of_item(self, item: Item) -> Hashable:

@@ -43,7 +43,7 @@ class PriceBound:
     def _has_combinations(self) -> bool:
         """Whether some device draws from several counters; else other bounds say the same."""
         needs = self._board.partitions.needs
-        return not self._board.has_admin and any(len(needs(position)) > 1 for position in bits(self._board.domain))
+        return any(len(needs(position)) > 1 for position in bits(self._board.domain))
 
     def allows(self, rest: Rest, steps: int) -> bool:
         """Whether no prices are found, in so many steps, at which ``rest`` is too dear."""
@@ -71,8 +71,9 @@ class PriceBound:
 
     def _wanted(self, rest: Rest) -> list[Wanted]:
         shareable = self._board.shareable
-        found: list[Wanted] = [[(need.mask, need.missing)] for need in rest.needs]
-        found += [[(self._board.open_to(one), one.count) for one in item.alternatives] for item in rest.lists]
+        found: list[Wanted] = [[(need.mask, need.missing)] for need in rest.needs if need.demand.draws]
+        lists = [item.alternatives for item in rest.lists if all(one.draws for one in item.alternatives)]
+        found += [[(self._board.open_to(one), one.count) for one in alternatives] for alternatives in lists]
         return [one for one in found if not any(mask & shareable for mask, _ in one)]
 
     def _free(self, union: int) -> dict[int, int]:

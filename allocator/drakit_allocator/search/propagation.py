@@ -174,7 +174,7 @@ class Propagation:
                     union |= mask
             if not is_possible:
                 return False
-        return union.bit_count() >= total or bool(union & self.board.shareable) or self.board.has_admin
+        return union.bit_count() >= total or bool(union & self.board.shareable) or self.board.gives_twice
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from drakit_allocator.search.values import Match
 def is_walk_needed(board: Board) -> bool:
     """Whether some device may be fatal, or satisfies a constraint only if it is the first to be chosen."""
     for demand in board.demands:
+        if demand.count > MAX_RESULTS:  # given up before any of its devices is visited
+            continue
         if demand.faults or (demand.takes_all and _may_conflict(board, demand)):
             return True
         for _, column in demand.ties:
@@ -31,7 +33,7 @@ def _may_conflict(board: Board, demand: Demand) -> bool:
     """Whether a constraint may refuse a device of mode All, whatever is chosen before it."""
     for number, column in demand.ties:
         before = [(other, known) for other in board.demands for one, known in other.ties if one == number]
-        before = [(other, known) for other, known in before if other.number <= demand.number]
+        before = [(other, known) for other, known in before if _may_precede(other, demand)]
         if demand.domain & ~column.having:
             return True
         elements = [known.elements[at] for other, known in before for at in bits(other.domain & known.having)]
@@ -41,6 +43,13 @@ def _may_conflict(board: Board, demand: Demand) -> bool:
         elif sum(map(len, elements)) > len(frozenset().union(*elements)):
             return True
     return False
+
+
+def _may_precede(other: Demand, demand: Demand) -> bool:
+    """Whether ``other`` may have devices, or gets them itself, when those of ``demand`` are visited."""
+    parent = demand.request.parent
+    is_instead = parent is not None and (other.claim, other.request.parent) == (demand.claim, parent)
+    return other is demand or (other.number < demand.number and other.count <= MAX_RESULTS and not is_instead)
 
 
 class Walk:
