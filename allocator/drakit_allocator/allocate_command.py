@@ -161,8 +161,7 @@ def _allocate(
     emulated_version: str,
     output: str,
 ) -> None:
-    from drakit_allocator import file_nodes, placement, placement_report
-    from drakit_allocator.explanation import explanation_text
+    from drakit_allocator import file_nodes, placement
     from drakit_allocator.features import Features
     from drakit_allocator.manifest_documents import ManifestError
     from drakit_allocator.manifest_files import read_manifests
@@ -177,17 +176,37 @@ def _allocate(
         raise UnusableFiles(str(error)) from None
     _tell(manifests, objects if is_assumed else [])
     placing = placement.Placement(_inventory(manifests, features), objects, timeout=timeout)
-    placed = _place(workloads, placing)
-    explained = [_explained(one, manifests, features, objects) for one in placed if not one.node] if explain else []
-    if output == "text":
-        table = placement_report.table(placed, tells_why=not explain)
-        click.echo("\n".join(filter(None, [table, *map(explanation_text, explained)])), nl=False)
-    else:
-        form: placement_report.Form = "json" if output == "json" else "yaml"
-        told, avoided = explained if explain else None, placed if compat == "safe" else None
-        click.echo(placement_report.listed(manifests, told, avoided, form), nl=False)
+    placed: list[Placed] = []
+    try:
+        _place(workloads, placing, placed)
+        lacking = [one for one in placed if not one.node] if explain else []
+        explained = [_explained(one, manifests, features, objects) for one in lacking] if explain else None
+    except KeyboardInterrupt:  # nothing of what was found until then is lost
+        _print(manifests, placed, None, output, compat)
+        click.echo(f"{len(workloads) - len(placed)} of {len(workloads)} were not asked for", err=True)
+        raise
+    _print(manifests, placed, explained, output, compat)
     if any(not one.node for one in placed):
         raise SystemExit(1)
+
+
+def _print(
+    manifests: Manifests,
+    placed: Sequence[Placed],
+    explained: Sequence[Explanation] | None,
+    output: str,
+    compat: Compat,
+) -> None:
+    from drakit_allocator import placement_report
+    from drakit_allocator.explanation import explanation_text
+
+    if output == "text":
+        table = placement_report.table(placed, tells_why=explained is None)
+        click.echo("\n".join(filter(None, [table, *map(explanation_text, explained or ())])), nl=False)
+    else:
+        form: placement_report.Form = "json" if output == "json" else "yaml"
+        avoided = placed if compat == "safe" else None
+        click.echo(placement_report.listed(manifests, explained, avoided, form), nl=False)
 
 
 def gates_of(emulated_version: str, feature_gates: str) -> FeatureGates:
@@ -224,14 +243,13 @@ def _inventory(manifests: Manifests, features: Features) -> Inventory:
     )
 
 
-def _place(workloads: Sequence[Workload], placing: Placement) -> list[Placed]:
+def _place(workloads: Sequence[Workload], placing: Placement, placed: list[Placed]) -> None:
     from drakit_allocator.waiting import Waiting
 
-    waiting, placed = Waiting("allocated"), []
-    for number, workload in enumerate(workloads):
+    waiting = Waiting("allocated")
+    for workload in workloads:
         placed.append(placing.place(workload))
-        waiting(number + 1, len(workloads))
-    return placed
+        waiting(len(placed), len(workloads))
 
 
 def _explained(one: Placed, manifests: Manifests, features: Features, nodes: Sequence[Object]) -> Explanation:

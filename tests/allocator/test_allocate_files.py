@@ -11,6 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from drakit_allocator.allocate_command import allocate
+from drakit_allocator.placement import Placed, Placement, Workload
 
 Json = dict[str, Any]
 
@@ -338,3 +339,19 @@ def test_ctrl_c_is_no_answer(files: _Files, monkeypatch: pytest.MonkeyPatch) -> 
     result = files.allocate(_NODE, _CLASS, _slice(), _claim("one"))
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted\n")
+
+
+def test_ctrl_c_loses_nothing_that_was_allocated(files: _Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    place, asked = Placement.place, []
+
+    def interrupted_at_the_second(placement: Placement, workload: Workload) -> Placed:
+        asked.append(workload)
+        if len(asked) > 1:
+            raise KeyboardInterrupt
+        return place(placement, workload)
+
+    monkeypatch.setattr(Placement, "place", interrupted_at_the_second)
+    result = files.allocate(_NODE, _CLASS, _slice(), _claim("one"), _claim("two"))
+    assert result.exit_code == 130
+    assert "default/one" in result.stdout
+    assert "1 of 2 were not asked for" in result.stderr

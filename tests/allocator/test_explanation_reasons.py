@@ -488,7 +488,7 @@ def test_an_error_on_one_node_ends_the_attempt_for_all() -> None:
         node-1: error: {explanation.nodes[0].message}
           request r: 1 wanted, 0 of 1 devices can be used: not enough
             1 fail a selector
-                d: no such key: profile: profile is not set
+                d: no such key: profile
 
         node-2: fits
         """)

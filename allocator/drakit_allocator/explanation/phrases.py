@@ -90,7 +90,10 @@ def particulars(reason: DeviceReason) -> str:
         case SelectorFalse():
             return "; ".join(f"{one.expression}: {readings_text(one.read)}" for one in reason.failed)
         case SelectorFails():
-            return f"{reason.message.splitlines()[0]}: {readings_text(reason.read)}"
+            message = reason.message.splitlines()[0]
+            # What is not set is what the message is about.
+            read = [one for one in reason.read if one.value is not None or one.name not in message]
+            return f"{message}: {readings_text(read)}" if read else message
         case InUse():
             return f"by {joined(reason.holders)}" if any(reason.holders) else ""
         case CountersShort():
