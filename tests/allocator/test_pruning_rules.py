@@ -514,7 +514,7 @@ def test_a_state_that_failed_with_patience_left_is_dead(monkeypatch: pytest.Monk
     with _only("forced devices"):
         assert run(state.asked.try_out(state.rest, 10_000)) is Outcome.FAILED
         assert not state.asked.gave_up
-        monkeypatch.setattr(_SEARCH + "feasibility.Feasibility._tightest", _never)
+        monkeypatch.setattr(_SEARCH + "branches.Branches.tightest", _never)
         assert not _is_solved(state, state.rest)
 
 
