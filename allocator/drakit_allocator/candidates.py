@@ -21,7 +21,7 @@ from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
 from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
 from drakit_allocator.taints import first_untolerated
-from drakit_allocator.views import PoolView, skips_operations
+from drakit_allocator.views import PoolView, by_pool, skips_operations
 
 
 class Obstacle(enum.Enum):
@@ -60,10 +60,9 @@ class Candidates:
 
 
 def _devices_of(pools: Iterable[PoolView], mask: int) -> Iterator[Device]:
-    for pool in pools:
-        for position in bits(mask & pool.shape.everything):
+    for pool, inside in by_pool(mask, pools):
+        for position in bits(inside):
             yield pool.devices[position]
-        mask >>= pool.shape.size
 
 
 @dataclass(slots=True)

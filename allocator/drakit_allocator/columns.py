@@ -8,9 +8,11 @@ long as a slice that publishes it, so that memory grows with the cluster and not
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 import weakref
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -143,6 +145,11 @@ def key_of(parts: Hashable) -> Key:
     if found is None:
         found = _KEYS[parts] = Key(parts)
     return found
+
+
+def union(masks: Iterable[int]) -> int:
+    """The bits that are set in any of the masks."""
+    return functools.reduce(operator.or_, masks, 0)
 
 
 def bits(mask: int) -> list[int]:

@@ -5,12 +5,11 @@ An allocation or release changes one device and a few counters, and only these a
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from operator import or_
 
 from drakit_allocator.allocated import AllocatedState
+from drakit_allocator.columns import union
 from drakit_allocator.counters import Availability, Consumers, Draw, PoolCounters
 from drakit_allocator.devices import DeviceID
 
@@ -79,7 +78,7 @@ class Occupation:
         if self.overdrawn and overdraft_blocks:
             self.availability.overdrawn = True
             return consumers.mask
-        mask = functools.reduce(or_, self._stopped.values(), 0)
+        mask = union(self._stopped.values())
         for start in self.overdrawn:
             mask |= consumers.of_set(start)
         return mask

@@ -13,7 +13,7 @@ from drakit_allocator.columns import bits
 from drakit_allocator.devices import Device
 from drakit_allocator.requests import ClaimRequests, Request
 from drakit_allocator.search import Choice
-from drakit_allocator.views import PoolView
+from drakit_allocator.views import PoolView, by_pool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,13 @@ def placements(claims: Sequence[ClaimRequests], choice: Choice, pools: Sequence[
 
 def _of_request(request: Request, mask: int, pools: Sequence[PoolView]) -> list[Placement]:
     found = []
-    for pool in pools:
+    for pool, inside in by_pool(mask, pools):
         is_shared = pool.shape.shareable if pool.features.consumable_capacity else 0
-        for position in bits(mask & pool.shape.everything):
+        for position in bits(inside):
             amounts = None
             if is_shared >> position & 1:
                 given = request.kind.amounts(pool.shape.capacities.values[position])
                 assert isinstance(given, dict)
                 amounts = given
             found.append(Placement(request, pool.devices[position], amounts))
-        mask >>= pool.shape.size
     return found

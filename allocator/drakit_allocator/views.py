@@ -7,7 +7,7 @@ no slice of the pool changes and nothing in it is allocated or released.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
@@ -275,3 +275,10 @@ def _draws_by_name(others: Sequence[PublishedSlice], counters: PoolCounters | No
             if traits.consumption:
                 found.setdefault(name, []).append(counters.layout.draw(traits.consumption))
     return found
+
+
+def by_pool(mask: int, pools: Iterable[PoolView]) -> Iterator[tuple[PoolView, int]]:
+    """Each pool with its own part of bits that are counted over all pools, as a search does."""
+    for pool in pools:
+        yield pool, mask & pool.shape.everything
+        mask >>= pool.shape.size

@@ -19,7 +19,7 @@ from drakit_allocator.explanation.report import BitePlace
 from drakit_allocator.nodes import Node
 from drakit_allocator.requests import ClaimRequests, Request
 from drakit_allocator.search import Choice
-from drakit_allocator.views import PoolView
+from drakit_allocator.views import PoolView, by_pool
 
 
 class Places:
@@ -122,11 +122,7 @@ class Places:
         for requests, (number, devices) in zip(alternatives, choice or (), strict=choice is not None):
             if requests[number].has_admin_access or not only_admin:
                 mask |= devices
-        found = []
-        for pool in self._situation.pools:
-            found.append(mask & pool.shape.everything)
-            mask >>= pool.shape.size
-        return found
+        return [inside for _, inside in by_pool(mask, self._situation.pools)]
 
 
 def requests_of(claims: Sequence[ClaimRequests]) -> Iterator[Request]:

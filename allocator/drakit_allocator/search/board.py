@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from drakit_allocator.candidates import Candidates, Situation
-from drakit_allocator.columns import bits
+from drakit_allocator.columns import bits, union
 from drakit_allocator.compatibility import Groups, PoolGroups
 from drakit_allocator.devices import Device, PoolID
 from drakit_allocator.requests import ClaimRequests, Request
@@ -60,9 +60,7 @@ class Board:
         # Admin access minds the devices of its own claim: only what another claim has before it can be given again.
         self.gives_twice = any(demand.is_admin and demand.claim != self.demands[0].claim for demand in self.demands)
         self.all_draw = all(demand.draws for demand in self.demands)
-        self.domain = 0  # the devices that anybody may get
-        for demand in self.demands:
-            self.domain |= demand.domain
+        self.domain = union(demand.domain for demand in self.demands)  # the devices that anybody may get
         self._number(self.domain)
         self._trail: list[_Move] = []
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from drakit_allocator.attributes import Value
-from drakit_allocator.columns import bits
+from drakit_allocator.columns import bits, union
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Item
 from drakit_allocator.search.flow import Flow
@@ -67,29 +67,24 @@ class Bounds:
     def _least(self, item: Item) -> Need:
         """A need that every alternative of a list implies."""
         demands = item.alternatives
-        mask = 0
-        for demand in demands:
-            mask |= self.board.open_to(demand)
-        return Need(demands[0], item.least, mask)
+        return Need(demands[0], item.least, union(map(self.board.open_to, demands)))
 
     def _flow_suffices(self, needs: Sequence[Need]) -> bool:
         """Whether the needs can be distributed over parts and groups of lone devices, by their numbers alone."""
         units, caps, free = [], [], []
-        union = 0
-        for need in needs:
-            union |= need.mask
-        for _, block in blocks([need.mask for need in needs], union & self.structure.lone):
+        wanted = union(need.mask for need in needs)
+        for _, block in blocks([need.mask for need in needs], wanted & self.structure.lone):
             units.append(block)
             caps.append(block.bit_count())
         confined: set[int] = set()
         for part in self.structure.joint:
-            if not part.mask & union:
+            if not part.mask & wanted:
                 continue
             inside = [index for index, need in enumerate(needs) if not need.mask & ~part.mask]
-            capacity = self._capacity(part, union, [needs[index] for index in inside])
+            capacity = self._capacity(part, wanted, [needs[index] for index in inside])
             if capacity < 0:
                 return False
-            if not part.mask & union & self.board.shareable:
+            if not part.mask & wanted & self.board.shareable:
                 confined.update(inside)
             units.append(part.mask)
             caps.append(capacity)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from drakit_allocator.attributes import Value
+from drakit_allocator.columns import union
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.needs import Need, Rest
@@ -101,7 +102,4 @@ class Branches:
 
     def _gentlest(self, rest: Rest, need: Need) -> int:
         """The device that takes the fewest others away from all needs."""
-        wanted = 0
-        for other in rest.needs:
-            wanted |= other.mask
-        return self._board.gentlest(need.demand, need.mask, wanted)
+        return self._board.gentlest(need.demand, need.mask, union(other.mask for other in rest.needs))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from drakit_allocator.attributes import Attribute
 from drakit_allocator.candidates import Candidates
-from drakit_allocator.columns import bits
+from drakit_allocator.columns import bits, union
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.requests import ClaimRequests, Request
 from drakit_allocator.search.numbering import Numbering
@@ -79,9 +79,7 @@ class _Items:
         for claim, requests in enumerate(self._claims):
             for request, alternatives in enumerate(requests.requests):
                 demands = [self._demand(one, first) for one in alternatives]
-                least, reach = min(demand.count for demand in demands), 0
-                for demand in demands:
-                    reach |= demand.domain
+                least, reach = min(demand.count for demand in demands), union(demand.domain for demand in demands)
                 items.append(Item(claim, request, demands, alternatives[0].parent is not None, least, reach))
             first += len(requests.constraints)
         return items

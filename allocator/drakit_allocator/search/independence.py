@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
@@ -16,10 +16,28 @@ Bonds = set[Hashable]
 
 def split(board: Board, structure: Structure, rest: Rest) -> list[Rest]:
     """The rest in groups that share no device, counter, undecided constraint, or limit of a claim."""
+    groups = _grouped(
+        (member, structure.spread(mask), _bonds(board, rest, demands))
+        for member, mask, demands in _members(board, rest)
+    )
+    return groups if len(groups) > 1 else [rest]
+
+
+def bundles(rest: Rest) -> list[Rest]:
+    """The rest in groups that share no constraint, the largest first."""
+    members: list[tuple[Need | Item, Sequence[Demand]]] = [(need, [need.demand]) for need in rest.needs]
+    members += [(item, item.alternatives) for item in rest.lists]
+    groups = _grouped(
+        (member, 0, {number for demand in demands for number, _ in demand.ties}) for member, demands in members
+    )
+    return sorted(groups, key=lambda one: -len(one.needs) - len(one.lists))
+
+
+def _grouped(members: Iterable[tuple[Need | Item, int, Bonds]]) -> list[Rest]:
+    """Members joined where they share a device or a bond."""
     groups: list[tuple[list[Need | Item], int, Bonds]] = []
-    for member, mask, demands in _members(board, rest):
+    for member, mask, bonds in members:
         joined: list[Need | Item] = [member]
-        mask, bonds = structure.spread(mask), _bonds(board, rest, demands)
         apart = []
         for group in groups:
             if group[1] & mask or not bonds.isdisjoint(group[2]):
@@ -29,30 +47,10 @@ def split(board: Board, structure: Structure, rest: Rest) -> list[Rest]:
             else:
                 apart.append(group)
         groups = [*apart, (joined, mask, bonds)]
-    if len(groups) == 1:
-        return [rest]
     return [
         Rest([one for one in group if isinstance(one, Need)], [one for one in group if isinstance(one, Item)])
         for group, _, _ in groups
     ]
-
-
-def bundles(rest: Rest) -> list[Rest]:
-    """The rest in groups that share no constraint, the largest first."""
-    groups: list[tuple[Rest, set[int]]] = []
-    members = [(Rest([need], []), [need.demand]) for need in rest.needs]
-    members += [(Rest([], [item]), item.alternatives) for item in rest.lists]
-    for member, demands in members:
-        joined, numbers = member, {number for demand in demands for number, _ in demand.ties}
-        apart = []
-        for group in groups:
-            if numbers.isdisjoint(group[1]):
-                apart.append(group)
-            else:
-                joined = Rest([*group[0].needs, *joined.needs], [*group[0].lists, *joined.lists])
-                numbers |= group[1]
-        groups = [*apart, (joined, numbers)]
-    return sorted([group for group, _ in groups], key=lambda one: -len(one.needs) - len(one.lists))
 
 
 def _members(board: Board, rest: Rest) -> list[tuple[Need | Item, int, Sequence[Demand]]]:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from drakit_allocator.attributes import Value
+from drakit_allocator.columns import union
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.flow import Flow
 from drakit_allocator.search.kinds import Family, Kinds
@@ -59,12 +60,9 @@ class Matches:
 
     def _rooms(self, shapes: Sequence[Shape], units: Sequence[tuple[Family, Value]]) -> list[int]:
         """For each value, how many bundles it serves at most, were all as small as the smallest."""
-        union = 0
-        for shape in shapes:
-            for mask, _ in shape:
-                union |= mask
+        wanted = union(mask for shape in shapes for mask, _ in shape)
         smallest = min(sum(count for _, count in shape) for shape in shapes)
-        return [(self._kinds.holders[unit] & union).bit_count() // smallest for unit in units]
+        return [(self._kinds.holders[unit] & wanted).bit_count() // smallest for unit in units]
 
 
 def _shape(bond: Bond) -> Shape:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 
+from drakit_allocator.columns import union
 from drakit_allocator.search.needs import Need
 from drakit_allocator.search.parts import Part
 from drakit_allocator.search.service import Offer, Vector, greatest
@@ -57,14 +58,12 @@ class Offers:
         inside = [need for need in needs if not need.mask & ~self._mask]
         if not inside:
             return True
-        union = 0
-        for need in needs:
-            union |= need.mask
+        asked = union(need.mask for need in needs)
         reserved, free = self._reserved(inside)
         offers = []
         for part in self._parts:
-            if part.mask & union:
-                looks = tuple([look for look, devices in enumerate(part.look_masks) if devices & union])
+            if part.mask & asked:
+                looks = tuple([look for look, devices in enumerate(part.look_masks) if devices & asked])
                 offer = self._structure.service.offer(part, looks)
                 if offer is None:
                     return True

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from drakit_allocator.columns import bits
+from drakit_allocator.columns import bits, union
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.needs import Rest
 
@@ -48,14 +48,11 @@ class PriceBound:
     def allows(self, rest: Rest, steps: int) -> bool:
         """Whether no prices are found, in so many steps, at which ``rest`` is too dear."""
         wanted = self._wanted(rest)
-        union = 0
-        for alternatives in wanted:
-            for mask, _ in alternatives:
-                union |= mask
-        free = self._free(union)
+        devices = union(mask for alternatives in wanted for mask, _ in alternatives)
+        free = self._free(devices)
         if not free or not wanted:
             return True
-        draws = {position: self._board.partitions.needs(position) for position in bits(union)}
+        draws = {position: self._board.partitions.needs(position) for position in bits(devices)}
         prices = {counter: self._prices.get(counter, 1.0 / max(1, left)) for counter, left in free.items()}
         step = _FIRST_STEP
         for _ in range(steps):
@@ -76,9 +73,9 @@ class PriceBound:
         found += [[(self._board.open_to(one), one.count) for one in alternatives] for alternatives in lists]
         return [one for one in found if not any(mask & shareable for mask, _ in one)]
 
-    def _free(self, union: int) -> dict[int, int]:
+    def _free(self, devices: int) -> dict[int, int]:
         partitions = self._board.partitions
-        counters = {counter for position in bits(union) for counter, _ in partitions.needs(position)}
+        counters = {counter for position in bits(devices) for counter, _ in partitions.needs(position)}
         return {counter: max(0, partitions.free[counter]) for counter in sorted(counters)}
 
 
@@ -89,7 +86,8 @@ def _bill(wanted: Sequence[Wanted], draws: Draws, prices: Prices) -> _Bill:
     """The least that everything can cost, each need for itself."""
     costs = {position: sum(prices[one] * amount for one, amount in drawn) for position, drawn in draws.items()}
     order = sorted(costs, key=costs.__getitem__)
-    total, drawn = 0.0, dict.fromkeys(prices, 0)
+    total: float = 0  # a whole number if all prices are
+    drawn = dict.fromkeys(prices, 0)
     for alternatives in wanted:
         cost, chosen = min(
             (_cheapest(order, costs, mask, count) for mask, count in alternatives), key=lambda one: one[0]
@@ -129,7 +127,4 @@ def _is_proven(wanted: Sequence[Wanted], draws: Draws, prices: Prices, free: Map
     """The same in whole numbers."""
     dearest = max(prices.values())
     whole = {counter: round(price / dearest * _WHOLE) for counter, price in prices.items()}
-    costs = {position: sum(whole[one] * amount for one, amount in drawn) for position, drawn in draws.items()}
-    order = sorted(costs, key=costs.__getitem__)
-    least = sum(min(_cheapest(order, costs, mask, count)[0] for mask, count in alternatives) for alternatives in wanted)
-    return least > sum(whole[counter] * left for counter, left in free.items())
+    return _bill(wanted, draws, whole).cost > sum(whole[counter] * left for counter, left in free.items())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from drakit_allocator.attributes import Value
-from drakit_allocator.columns import bits
+from drakit_allocator.columns import bits, union
 from drakit_allocator.search.demands import Item
 from drakit_allocator.search.kinds import Family
 from drakit_allocator.search.needs import Need, Rest
@@ -34,9 +34,7 @@ class State:
         self._lists = sorted(rest.lists, key=lambda item: (self._kinds.of_item(item), item.claim))
         self._masks = [need.mask & board.open_to(need.demand) for need in self._needs]
         self._masks += [board.open_to(demand) for item in self._lists for demand in item.alternatives]
-        self._union = 0
-        for mask in self._masks:
-            self._union |= mask
+        self._union = union(self._masks)
         self._exact: dict[Part, Number] = {}
         self._offered: dict[Part, Number | None] = {}
         self._grouped: dict[Group, Number] = {}

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from drakit_allocator.attributes import Value
+from drakit_allocator.columns import union
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.kinds import Family, Kinds
 from drakit_allocator.search.parts import Part, parts_of
@@ -30,9 +31,7 @@ class Group:
         self.groups = [one for one in members if isinstance(one, Group)]
         self.parts = [one for one in members if isinstance(one, Part)]
         self.lone: dict[Hashable, int] = {}
-        self.mask = 0
-        for one in members:
-            self.mask |= one.mask
+        self.mask: int = union(one.mask for one in members)
 
 
 class Structure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
-from drakit_allocator.columns import bits
+from drakit_allocator.columns import bits, union
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.needs import Need
 
@@ -24,9 +24,7 @@ class Totals:
     def suffice(self, needs: Sequence[Need]) -> bool:
         """Whether what is left of each name is as much as is drawn; of shares, only the first of a device draws."""
         board = self.board
-        union = 0
-        for need in needs:
-            union |= need.mask
+        wanted = union(need.mask for need in needs)
         for name, counters in self._counters.items():
             table = self._tables[name]
             drawn = 0
@@ -35,7 +33,7 @@ class Totals:
                     continue
                 drawn += _least(table, mask, missing)
             for counter in counters if drawn else ():
-                drawn -= board.partitions.usable(counter, union)
+                drawn -= board.partitions.usable(counter, wanted)
                 if drawn <= 0:
                     break
             if drawn > 0:
