@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from drakit_embedded.apiserver.admission.chain import Admission
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.store import Object, Store
 
@@ -25,6 +26,7 @@ class Api:
     kubelet_token: str = ""
     # How their ports are spoken to; False is https with whoever answers.
     kubelet_tls: ssl.SSLContext | Literal[False] = False
+    admission: Admission = field(default_factory=Admission)
 
     def find(self, storage: str, namespace: str, name: str) -> Object | None:
         """A decoded copy of an object of the collection ``storage`` (``pods``, ``deviceclasses.resource.k8s.io``)."""

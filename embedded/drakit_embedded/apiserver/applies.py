@@ -50,12 +50,12 @@ def apply(call: Call, wanted: Object, *, subresource: str | None, dry_run: bool)
         if subresource is not None:
             raise statuses.not_found(served.kind.plural, served.kind.group, key[1])
         meta["managedFields"] = [entry]
-        return writes.create(api, served, key[0] or None, body, dry_run=dry_run)
+        return writes.create(api, served, key[0] or None, body, dry_run=dry_run, user=call.user)
 
     def change(stored: Object) -> Object:
         return _merged(stored, body, node, claimed, entry, force=query.flag("force"))
 
-    return writes.update(api, served, key, change, subresource=subresource, dry_run=dry_run)
+    return writes.update(api, served, key, change, subresource=subresource, dry_run=dry_run, user=call.user)
 
 
 def _untyped(error: statuses.StatusError, call: Call, wanted: Object, node: Node) -> statuses.StatusError:

@@ -12,6 +12,7 @@ from aiohttp import web
 from drakit_embedded.apiserver import bodies, forms, statuses, writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.requests import Query, Target
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.store import Key, Record
@@ -38,13 +39,21 @@ def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
 class Call:
     """One request for a resource."""
 
-    __slots__ = ("accept", "api", "query", "request", "served", "target", "warnings", "watches")
+    __slots__ = ("accept", "api", "query", "request", "served", "target", "user", "warnings", "watches")
 
     def __init__(
-        self, api: Api, watches: Watches, served: Served, target: Target, request: web.BaseRequest, query: Query
+        self,
+        api: Api,
+        watches: Watches,
+        served: Served,
+        target: Target,
+        request: web.BaseRequest,
+        query: Query,
+        user: User,
     ) -> None:
         self.api, self.watches, self.served = api, watches, served
         self.target, self.request, self.query = target, request, query
+        self.user = user
         self.warnings: list[str] = list(served.warnings)
         self.accept = request.headers.get("Accept", "")
 

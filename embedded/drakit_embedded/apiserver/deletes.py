@@ -13,8 +13,10 @@ from typing import NamedTuple
 import msgspec
 
 from drakit_embedded.apiserver import bodies, metadata, statuses
+from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.store import Key, Record
@@ -87,17 +89,21 @@ def _check(found: Options) -> None:
         raise statuses.invalid("DeleteOptions", "meta.k8s.io", "", faults)
 
 
-def delete(api: Api, served: Served, key: Key, wanted: Options) -> Deleted:
-    """DELETE of one object."""
+def delete(
+    api: Api, served: Served, key: Key, wanted: Options, *, user: User = LOOPBACK, admitted: bool = False
+) -> Deleted:
+    """DELETE of one object; ``admitted`` is for what an admitted eviction deletes."""
     kind = served.kind
     record = served.collection.records.get(key)
     if record is None:
         raise statuses.not_found(kind.plural, kind.group, key[1])
-    if key[1] in served.strategy.undeletable:
-        raise statuses.forbidden(kind.plural, kind.group, key[1], "this namespace may not be deleted")
     _check_preconditions(served, record, wanted.preconditions)
     obj = record.object()
     before = record.object()
+    if not admitted:
+        request = Attributes(user, "DELETE", kind, key[0], key[1], old=before, dry_run=bool(wanted.dryRun))
+        api.admission.admit(request, api)
+        api.admission.validate(request, api)
     finalizers = _finalizers(obj["metadata"].get("finalizers") or [], wanted)
     if finalizers:
         obj["metadata"]["finalizers"] = finalizers

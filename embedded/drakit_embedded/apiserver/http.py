@@ -15,6 +15,7 @@ from aiohttp import ClientConnectionResetError, web
 from drakit_embedded.apiserver import discovery, openapi, requests, statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.call import Call, answer
+from drakit_embedded.apiserver.identity.users import ADMIN
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.verbs import serve
@@ -74,7 +75,7 @@ class Handler:
             if group not in ("", *self._api.catalog.groups()):
                 return _page_not_found()
             raise statuses.unknown_resource()
-        return await serve(Call(self._api, self._watches, served, target, request, Query(query)))
+        return await serve(Call(self._api, self._watches, served, target, request, Query(query), ADMIN))
 
     def _authenticate(self, request: web.BaseRequest, first: str, path: str, query: str) -> None:
         given = request.headers.get("Authorization")

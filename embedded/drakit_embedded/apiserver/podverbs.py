@@ -7,8 +7,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from drakit_embedded.apiserver import deletes, metadata, statuses, writes
+from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.registry.pods import scheduled_condition
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.store import Key
@@ -45,12 +47,13 @@ class EvictionShape(msgspec.Struct):
     deleteOptions: dict[str, Any] | None = None
 
 
-def bind(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = False) -> None:
+def bind(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = False, user: User = LOOPBACK) -> None:
     """Assign a pod to a node, once; 409 if it has one, is being deleted, or is still gated."""
     binding = _read(obj, BindingShape, "Binding")
     name = key[1]
     if binding.metadata.name not in (name, None):
         raise statuses.bad_request("name in URL does not match name in Binding object")
+    _admit(api, served, key, "binding", obj, user, dry_run=dry_run)
     node = binding.target.name if binding.target else None
     if not node:
         cause = Cause("FieldValueRequired", "target.name", "Required value")
@@ -71,7 +74,13 @@ def bind(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = Fal
         status["conditions"] = [*others, scheduled_condition()]
         return pod
 
-    writes.update(api, served, key, assign, subresource="binding", dry_run=dry_run)
+    writes.update(api, served, key, assign, subresource="binding", dry_run=dry_run, admitted=True)
+
+
+def _admit(api: Api, served: Served, key: Key, subresource: str, obj: Object, user: User, *, dry_run: bool) -> None:
+    request = Attributes(user, "CREATE", served.kind, key[0], key[1], obj, subresource=subresource, dry_run=dry_run)
+    api.admission.admit(request, api)
+    api.admission.validate(request, api)
 
 
 def _check_bindable(pod: Object, binding: BindingShape, name: str) -> None:
@@ -92,12 +101,13 @@ def _check_bindable(pod: Object, binding: BindingShape, name: str) -> None:
         raise statuses.conflict("pods/binding", "", name, why)
 
 
-def evict(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = False) -> None:
+def evict(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = False, user: User = LOOPBACK) -> None:
     """Delete a pod with a reason that says so; disruption budgets are not kept here, so every eviction is granted."""
     eviction = _read(obj, EvictionShape, "Eviction")
     if eviction.metadata.name not in (key[1], None):
         raise statuses.bad_request("name in URL does not match name in Eviction object")
     options = _read(eviction.deleteOptions or {}, deletes.Options, "DeleteOptions")
+    _admit(api, served, key, "eviction", obj, user, dry_run=dry_run)
     if dry_run:
         options.dryRun = ["All"]
 
@@ -116,10 +126,10 @@ def evict(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = Fa
         return pod
 
     if not options.dryRun:
-        writes.update(api, served, key, mark, subresource="eviction")
+        writes.update(api, served, key, mark, subresource="eviction", admitted=True)
         if options.preconditions is not None:
             options.preconditions.resourceVersion = None
-    deletes.delete(api, served, key, options)
+    deletes.delete(api, served, key, options, admitted=True)
 
 
 def _read(obj: Object, shape: type[Shape], kind: str) -> Shape:

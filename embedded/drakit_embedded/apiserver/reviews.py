@@ -45,7 +45,7 @@ async def review(api: Api, served: Served, call: Call) -> Object:
         meta = obj.get("metadata")
         name = meta.get("name") if isinstance(meta, dict) else None
         if pods is not None:
-            podverbs.bind(api, pods, (call.target.namespace or "", str(name)), obj)
+            podverbs.bind(api, pods, (call.target.namespace or "", str(name)), obj, user=call.user)
         return podverbs.SUCCESS
     status: Object
     if kind.plural == "selfsubjectreviews":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from drakit_embedded.apiserver import statuses, writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.store import Key, Record
 
@@ -27,7 +28,7 @@ def scale(served: Served, record: Record) -> Object:
     }
 
 
-def replace(api: Api, served: Served, key: Key, wanted: Object, *, dry_run: bool) -> Object:
+def replace(api: Api, served: Served, key: Key, wanted: Object, *, dry_run: bool, user: User = LOOPBACK) -> Object:
     """Set the replicas; the Scale as it is then."""
     kind, name = served.kind, key[1]
     spec, meta = wanted.get("spec"), wanted.get("metadata")
@@ -45,4 +46,4 @@ def replace(api: Api, served: Served, key: Key, wanted: Object, *, dry_run: bool
         obj["spec"]["replicas"] = replicas
         return obj
 
-    return scale(served, writes.update(api, served, key, change, dry_run=dry_run).record)
+    return scale(served, writes.update(api, served, key, change, dry_run=dry_run, user=user).record)

@@ -96,7 +96,8 @@ async def _watch(call: Call) -> web.StreamResponse:
 async def _create(call: Call) -> web.StreamResponse:
     dry_run = call.query.dry_run("CreateOptions")
     form = call.form()
-    written = writes.create(call.api, call.served, call.target.namespace, await call.body(), dry_run=dry_run)
+    obj = await call.body()
+    written = writes.create(call.api, call.served, call.target.namespace, obj, dry_run=dry_run, user=call.user)
     return call.answer(form.one(written.record), 201)
 
 
@@ -104,7 +105,7 @@ async def _delete_collection(call: Call) -> web.StreamResponse:
     wanted = deletes.options(await call.request.read(), call.request.headers.get("Content-Type", ""), call.query)
     chosen = lists.selection(call.served, call.query)
     selected = [record for record in call.served.collection.select(call.target.namespace) if chosen.matches(record)]
-    gone = [deletes.delete(call.api, call.served, record.key, wanted).record for record in selected]
+    gone = [deletes.delete(call.api, call.served, record.key, wanted, user=call.user).record for record in selected]
     metadata = {"resourceVersion": str(call.api.store.version)}
     return call.answer(forms.Plain(call.served).many(gone, metadata).whole())
 
@@ -130,7 +131,9 @@ async def _write(call: Call, subresource: str | None) -> web.StreamResponse:
         raise statuses.bad_request(
             f"the name of the object ({named}) does not match the name on the URL ({call.key[1]})"
         )
-    written = writes.update(call.api, call.served, call.key, lambda _: obj, subresource=subresource, dry_run=dry_run)
+    written = writes.update(
+        call.api, call.served, call.key, lambda _: obj, subresource=subresource, dry_run=dry_run, user=call.user
+    )
     return call.answer(form.one(written.record), 201 if written.created else 200)
 
 
@@ -143,14 +146,16 @@ async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
         written = applies.apply(call, patch.content, subresource=subresource, dry_run=dry_run)
     else:
         change = patches.change(call.served, call.key, patch, call.incoming)
-        written = writes.update(call.api, call.served, call.key, change, subresource=subresource, dry_run=dry_run)
+        written = writes.update(
+            call.api, call.served, call.key, change, subresource=subresource, dry_run=dry_run, user=call.user
+        )
     return call.answer(form.one(written.record), 201 if written.created else 200)
 
 
 async def _delete(call: Call) -> web.StreamResponse:
     wanted = deletes.options(await call.request.read(), call.request.headers.get("Content-Type", ""), call.query)
     form = call.form()
-    done = deletes.delete(call.api, call.served, call.key, wanted)
+    done = deletes.delete(call.api, call.served, call.key, wanted, user=call.user)
     kind = call.served.kind
     if done.gone and not call.served.strategy.returns_deleted:
         return call.answer(_encode(statuses.success(kind.plural, kind.group, call.key[1], done.record.uid)))
@@ -181,7 +186,7 @@ async def _get_scale(call: Call) -> web.StreamResponse:
 async def _put_scale(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Scale")
     dry_run = call.query.dry_run("UpdateOptions")
-    return answer(_encode(scales.replace(call.api, call.served, call.key, obj, dry_run=dry_run)))
+    return _scaled(call, obj, dry_run=dry_run)
 
 
 async def _patch_scale(call: Call) -> web.StreamResponse:
@@ -189,26 +194,30 @@ async def _patch_scale(call: Call) -> web.StreamResponse:
     patch = patches.parse(raw, call.request.headers.get("Content-Type", ""))
     wanted = patches.plain(scales.scale(call.served, call.record()), patch)
     dry_run = call.query.dry_run("PatchOptions")
-    return answer(_encode(scales.replace(call.api, call.served, call.key, wanted, dry_run=dry_run)))
+    return _scaled(call, wanted, dry_run=dry_run)
+
+
+def _scaled(call: Call, wanted: statuses.Object, *, dry_run: bool) -> web.StreamResponse:
+    return answer(_encode(scales.replace(call.api, call.served, call.key, wanted, dry_run=dry_run, user=call.user)))
 
 
 async def _bind(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Binding")
     dry_run = call.query.dry_run("CreateOptions")
-    podverbs.bind(call.api, call.served, call.key, obj, dry_run=dry_run)
+    podverbs.bind(call.api, call.served, call.key, obj, dry_run=dry_run, user=call.user)
     return answer(_encode(podverbs.SUCCESS), 201)
 
 
 async def _evict(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Eviction")
     dry_run = call.query.dry_run("CreateOptions")
-    podverbs.evict(call.api, call.served, call.key, obj, dry_run=dry_run)
+    podverbs.evict(call.api, call.served, call.key, obj, dry_run=dry_run, user=call.user)
     return answer(_encode(podverbs.SUCCESS), 201)
 
 
 async def _finalize(call: Call) -> web.StreamResponse:
     obj = await call.body()
-    written = writes.finalize(call.api, call.served, call.key, obj)
+    written = writes.finalize(call.api, call.served, call.key, obj, user=call.user)
     return answer(forms.Plain(call.served).one(written.record))
 
 

@@ -1,7 +1,8 @@
 """Create and update: the steps that every write goes through, whatever the kind.
 
-The order is that of k8s.io/apiserver/pkg/registry/generic/registry/store.go and registry/rest/{create,update}.go. All
-of it is synchronous between reading the stored object and committing the new one: updates need no locks, no retries.
+The order is that of k8s.io/apiserver/pkg/registry/generic/registry/store.go and registry/rest/{create,update}.go, with
+the two chains of ``admission`` where pkg/endpoints/handlers has them. All of it is synchronous between reading the
+stored object and committing the new one: updates need no locks, no retries.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from typing import NamedTuple
 
 from drakit_api.validation.metadata import on_create, on_update
 from drakit_embedded.apiserver import bodies, deletes, metadata, statuses
+from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
 from drakit_embedded.apiserver.store import Key, Record
 
@@ -60,16 +63,21 @@ def incoming(
     return obj
 
 
-def create(api: Api, served: Served, namespace: str | None, obj: Object, *, dry_run: bool) -> Written:
+def create(
+    api: Api, served: Served, namespace: str | None, obj: Object, *, dry_run: bool, user: User = LOOPBACK
+) -> Written:
     """POST to a collection. ``obj`` is as ``incoming`` returned it."""
     kind, strategy = served.kind, served.strategy
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
         raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
-    if namespace is not None:
-        _check_namespace(api, served, namespace, meta)
     for field in _NEVER_SET:
         meta.pop(field, None)
+    if "status" in kind.subresources and not strategy.status_on_create:
+        obj.pop("status", None)
+    strategy.default(obj, api)
+    request = Attributes(user, "CREATE", kind, namespace or "", meta.get("name", ""), obj, dry_run=dry_run)
+    api.admission.admit(request, api)
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = metadata.generated_name(meta["generateName"])
     meta["uid"] = metadata.new_uid()
@@ -78,47 +86,46 @@ def create(api: Api, served: Served, namespace: str | None, obj: Object, *, dry_
         meta["generation"] = 1
     else:
         meta.pop("generation", None)
-    if "status" in kind.subresources and not strategy.status_on_create:
-        obj.pop("status", None)
-    strategy.default(obj, api)
     strategy.prepare_create(obj, api)
     faults: list[FieldFault] = [*strategy.validate_create(obj, api)]
     if not strategy.owns_metadata:
         faults[:0] = on_create(meta, namespaced=kind.namespaced, name_format=strategy.name_format)
     if faults:
         raise statuses.invalid(kind.kind, kind.group, meta.get("name", ""), faults)
+    api.admission.validate(request, api)
     key: Key = (namespace or "", meta["name"])
     if key in served.collection.records:
         raise statuses.already_exists(kind.plural, kind.group, meta["name"])
+    request.commit()
     return Written(_commit(api, served, key, _canonical(api, served, obj), dry_run), True)
 
 
-def _check_namespace(api: Api, served: Served, namespace: str, meta: Object) -> None:
-    """NamespaceLifecycle admission."""
-    found = api.store.named("namespaces").get("", namespace)
-    if found is None:
-        raise statuses.not_found("namespaces", "", namespace)
-    if found.fields.get("status.phase") == "Terminating":
-        why = f"unable to create new content in namespace {namespace} because it is being terminated"
-        refusal = statuses.forbidden(served.kind.plural, served.kind.group, meta.get("name", ""), why)
-        # Controllers look for this cause before they give up (k8s.io/api/core/v1, NamespaceTerminatingCause).
-        cause = {"reason": "NamespaceTerminating", "message": f"namespace {namespace} is being terminated"}
-        refusal.details = {**(refusal.details or {}), "causes": [{**cause, "field": "metadata.namespace"}]}
-        raise refusal
-
-
 def update(
-    api: Api, served: Served, key: Key, change: Change, *, subresource: str | None = None, dry_run: bool = False
+    api: Api,
+    served: Served,
+    key: Key,
+    change: Change,
+    *,
+    subresource: str | None = None,
+    dry_run: bool = False,
+    user: User = LOOPBACK,
+    admitted: bool = False,
 ) -> Written:
-    """PUT or PATCH of an object or its status; ``change`` gets a copy of the stored one and returns the wanted one."""
+    """PUT or PATCH of an object or its status; ``change`` gets a copy of the stored one and returns the wanted one.
+
+    ``admitted`` is for what an admitted request of another sort (a Binding, say) makes of an object.
+    """
     kind = served.kind
     record = served.collection.records.get(key)
     if record is None:
         if served.strategy.create_on_update and subresource is None:
-            return create(api, served, key[0] or None, change({}), dry_run=dry_run)
+            return create(api, served, key[0] or None, change({}), dry_run=dry_run, user=user)
         raise statuses.not_found(kind.plural, kind.group, key[1])
     old = record.object()
     new = change(record.object())
+    request = Attributes(user, "UPDATE", kind, key[0], key[1], new, old, subresource or "", dry_run)
+    if not admitted:
+        api.admission.admit(request, api)
     _check_identity(served, new, old)
     if subresource == "status":
         new = _with_status(served, new, old, api)
@@ -126,21 +133,25 @@ def update(
         _with_spec(served, new, old, api)
     _validate(served, new, old, api, subresource)
     new = _canonical(api, served, new)
+    if not admitted:
+        request.object = new
+        api.admission.validate(request, api)
     if new == old:
         return Written(record, False)
+    request.commit()
     if deletes.done(served, new):
         return Written(deletes.remove(api, served, key, new, dry_run=dry_run), False)
     return Written(_commit(api, served, key, new, dry_run), False)
 
 
-def finalize(api: Api, served: Served, key: Key, obj: Object) -> Written:
+def finalize(api: Api, served: Served, key: Key, obj: Object, *, user: User = LOOPBACK) -> Written:
     """PUT of a namespace's finalize subresource, through which its finalizers go away."""
 
     def change(stored: Object) -> Object:
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
         return {**obj, "spec": {"finalizers": finalizers} if finalizers else {}, "status": stored.get("status", {})}
 
-    return update(api, served, key, change, subresource="finalize")
+    return update(api, served, key, change, subresource="finalize", user=user)
 
 
 def _check_identity(served: Served, new: Object, old: Object) -> None:

@@ -184,7 +184,6 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         on_deletion=_terminate,
         finalizers_in_spec=True,
         returns_deleted=True,
-        undeletable=frozenset({"default", "kube-public", "kube-system"}),
     ),
     ("", "nodes"): Strategy(
         fields=("spec.unschedulable",),

@@ -1,7 +1,6 @@
-"""Pods: the defaults that clients rely on, what admission adds, and which status is whose. Validation: ``pod_rules``.
+"""Pods: the defaults that clients rely on, and which status is whose. Validation: ``pod_rules``.
 
-After k8s.io/kubernetes/pkg/apis/core/v1/defaults.go, pkg/registry/core/pod/strategy.go and the admission plugins that
-every cluster has (ServiceAccount, DefaultTolerationSeconds, Priority).
+After k8s.io/kubernetes/pkg/apis/core/v1/defaults.go and pkg/registry/core/pod/strategy.go.
 """
 
 from __future__ import annotations
@@ -10,15 +9,13 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry import pod_defaults, pod_rules, service_accounts
+from drakit_embedded.apiserver.registry import pod_defaults, pod_rules
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
-from drakit_embedded.apiserver.statuses import FieldFault, forbidden
+from drakit_embedded.apiserver.statuses import FieldFault
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
-_UNREACHABLE = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_TOLERATION_SECONDS = 300
 _GRACE_SECONDS = 30
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 _PROTECTED_STATUS = ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus")
@@ -74,9 +71,6 @@ def _default(pod: Object, cluster: Cluster) -> None:
 
 def _prepare_create(pod: Object, cluster: Cluster) -> None:
     spec = pod["spec"]
-    service_accounts.admit(pod, cluster)
-    _tolerate_unreachable(spec)
-    _set_priority(pod, cluster)
     _merge_label_keys(spec, pod["metadata"].get("labels") or {})
     status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
     if spec.get("schedulingGates"):
@@ -96,20 +90,6 @@ def _condition(status: str, reason: str = "", message: str = "") -> Object:
         "message": message,
     }
     return {key: value for key, value in condition.items() if value != ""}
-
-
-def _tolerate_unreachable(spec: Object) -> None:
-    """DefaultTolerationSeconds admission."""
-    tolerations = spec.get("tolerations") or []
-    for key in _UNREACHABLE:
-        covered = any(
-            toleration.get("key", "") in (key, "") and toleration.get("effect", "") in ("NoExecute", "")
-            for toleration in tolerations
-        )
-        if not covered:
-            toleration = {"key": key, "operator": "Exists", "effect": "NoExecute"}
-            tolerations = [*tolerations, {**toleration, "tolerationSeconds": _TOLERATION_SECONDS}]
-    spec["tolerations"] = tolerations
 
 
 def _merge_label_keys(spec: Object, labels: Object) -> None:
@@ -132,17 +112,6 @@ def _merge_label_keys(spec: Object, labels: Object) -> None:
         ]
         if extra:
             selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), *extra]
-
-
-def _set_priority(pod: Object, cluster: Cluster) -> None:
-    """Priority admission: the class gives the number."""
-    spec, name = pod["spec"], pod["spec"].get("priorityClassName")
-    found = cluster.find("priorityclasses.scheduling.k8s.io", "", name) if name else None
-    if name and found is None:
-        why = f"no PriorityClass with name {name} was found"
-        raise forbidden("pods", "", pod["metadata"].get("name", ""), why)
-    spec["priority"] = found["value"] if found else 0
-    spec["preemptionPolicy"] = (found or {}).get("preemptionPolicy", "PreemptLowerPriority")
 
 
 def qos_class(spec: Object) -> str:

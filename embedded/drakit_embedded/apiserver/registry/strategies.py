@@ -91,5 +91,3 @@ class Strategy:
     finalizers_in_spec: bool = False
     # Whether DELETE answers with the object rather than with a Status.
     returns_deleted: bool = False
-    # Names of objects without which a cluster is none.
-    undeletable: frozenset[str] = frozenset()

@@ -6,9 +6,15 @@ waited for: it is there a moment after the namespace, and never where no control
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object
-from drakit_embedded.apiserver.statuses import forbidden
+from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.registry import pod_references as references
+from drakit_embedded.apiserver.statuses import Object
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.api import Api
 
 _DEFAULT = "default"
 _MIRROR = "kubernetes.io/config.mirror"
@@ -18,23 +24,37 @@ _READABLE = 0o644
 _ROOT_CA = "kube-root-ca.crt"
 
 
-def admit(pod: Object, cluster: Cluster) -> None:
+def admit(attributes: Attributes, api: Api) -> None:
     """Name the pod's account, and mount its token; 403 for an account that does not exist."""
-    meta, spec = pod["metadata"], pod["spec"]
-    if _MIRROR in (meta.get("annotations") or {}):
+    pod = attributes.object
+    if pod is None or attributes.subresource:
+        return
+    spec = pod["spec"]
+    if _MIRROR in (pod["metadata"].get("annotations") or {}):
+        _check_mirror(attributes, spec)
         return
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or _DEFAULT
     spec["serviceAccountName"] = spec["serviceAccount"] = name
-    namespace = meta.get("namespace", "")
-    account = cluster.find("serviceaccounts", namespace, name)
+    namespace = attributes.namespace
+    account = api.find("serviceaccounts", namespace, name)
     if account is None and name != _DEFAULT:
         why = f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
-        raise forbidden("pods", "", meta.get("name", ""), why)
+        raise attributes.refused(why)
     account = account or {}
     if _mounts_token(spec, account):
         _mount_token(spec)
     if account.get("imagePullSecrets") and not spec.get("imagePullSecrets"):
         spec["imagePullSecrets"] = [{"name": secret.get("name", "")} for secret in account["imagePullSecrets"]]
+
+
+def _check_mirror(attributes: Attributes, spec: Object) -> None:
+    """A kubelet's copy of a pod that it has from a file has no part in the cluster's secrets."""
+    if spec.get("serviceAccountName"):
+        raise attributes.refused("a mirror pod may not reference service accounts")
+    if next(references.secrets(spec), None) is not None:
+        raise attributes.refused("a mirror pod may not reference secrets")
+    if any(source.get("serviceAccountToken") for source in references.projected(spec)):
+        raise attributes.refused("a mirror pod may not use ServiceAccountToken volume projections")
 
 
 def _mounts_token(spec: Object, account: Object) -> bool:

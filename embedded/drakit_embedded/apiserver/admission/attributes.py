@@ -1,0 +1,52 @@
+"""What admission is told of a write (k8s.io/apiserver/pkg/admission/attributes.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden
+
+Operation = Literal["CREATE", "UPDATE", "DELETE"]
+_UNKNOWN = "Unknown"
+
+
+@dataclass(slots=True)
+class Attributes:
+    """One write.
+
+    ``object`` is None for a delete and ``old`` for a create; mutating plugins may change ``object``, nobody ``old``.
+    ``name`` is empty where only ``generateName`` is given. Objects are in the form of the storage version; those of
+    subresources (Binding, Eviction, TokenRequest) as they came.
+    """
+
+    user: User
+    operation: Operation
+    kind: Kind
+    namespace: str
+    name: str
+    object: Object | None = None
+    old: Object | None = None
+    subresource: str = ""
+    dry_run: bool = False
+    # What is to happen with the write itself, once nothing can refuse it any more.
+    effects: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def resource(self) -> tuple[str, str]:
+        """Group and plural."""
+        return self.kind.group, self.kind.plural
+
+    def refused(self, why: str) -> StatusError:
+        """The 403 of a plugin (k8s.io/apiserver/pkg/admission/errors.go)."""
+        meta = (self.object or {}).get("metadata") or {}
+        name = self.name or meta.get("name") or meta.get("generateName") or _UNKNOWN
+        return forbidden(self.kind.plural, self.kind.group, name, why)
+
+    def commit(self) -> None:
+        """Let the plugins' effects happen."""
+        for effect in self.effects:
+            effect()

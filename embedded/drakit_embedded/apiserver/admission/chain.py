@@ -1,0 +1,80 @@
+"""The two chains: which plugins see which writes, in kube-apiserver's order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+from drakit_embedded.apiserver.admission import (
+    namespace_lifecycle,
+    priority,
+    service_account,
+    toleration_seconds,
+)
+from drakit_embedded.apiserver.admission.attributes import Attributes, Operation
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.api import Api
+
+Step = Callable[[Attributes, "Api"], None]
+_ANY: frozenset[tuple[str, str]] = frozenset()
+_PODS = frozenset({("", "pods")})
+_PRIORITY_CLASSES = frozenset({("scheduling.k8s.io", "priorityclasses")})
+
+
+class Plugin(NamedTuple):
+    """A step of a chain; without resources it sees the writes of all kinds."""
+
+    step: Step
+    operations: frozenset[Operation]
+    resources: frozenset[tuple[str, str]] = _ANY
+
+
+def _on(*operations: Operation) -> frozenset[Operation]:
+    return frozenset(operations)
+
+
+MUTATING: tuple[Plugin, ...] = (
+    Plugin(namespace_lifecycle.admit, _on("CREATE", "DELETE")),
+    Plugin(service_account.admit, _on("CREATE"), _PODS),
+    Plugin(priority.admit, _on("CREATE", "UPDATE"), _PODS),
+    Plugin(priority.admit_class, _on("CREATE", "UPDATE"), _PRIORITY_CLASSES),
+    Plugin(toleration_seconds.admit, _on("CREATE", "UPDATE"), _PODS),
+)
+VALIDATING: tuple[Plugin, ...] = ()
+
+
+class Chain:
+    """Plugins in order; which of them a kind of write concerns is worked out once."""
+
+    def __init__(self, plugins: tuple[Plugin, ...]) -> None:
+        self._plugins = plugins
+        self._steps: dict[tuple[Operation, tuple[str, str]], tuple[Step, ...]] = {}
+
+    def run(self, attributes: Attributes, api: Api) -> None:
+        """Ask the plugins one after the other; the first that refuses ends it (``StatusError``)."""
+        key = attributes.operation, attributes.resource
+        steps = self._steps.get(key)
+        if steps is None:
+            steps = self._steps[key] = tuple(plugin.step for plugin in self._plugins if _concerns(plugin, *key))
+        for step in steps:
+            step(attributes, api)
+
+
+def _concerns(plugin: Plugin, operation: Operation, resource: tuple[str, str]) -> bool:
+    return operation in plugin.operations and (not plugin.resources or resource in plugin.resources)
+
+
+class Admission:
+    """The chains of one server."""
+
+    def __init__(self) -> None:
+        self._mutating, self._validating = Chain(MUTATING), Chain(VALIDATING)
+
+    def admit(self, attributes: Attributes, api: Api) -> None:
+        """Before the rules of the kind: may change ``attributes.object``."""
+        self._mutating.run(attributes, api)
+
+    def validate(self, attributes: Attributes, api: Api) -> None:
+        """After them, on the object as it would be stored."""
+        self._validating.run(attributes, api)

@@ -1,0 +1,85 @@
+"""Priority: the class of a pod, named or the cluster's default one, gives its number.
+
+After k8s.io/kubernetes/plugin/pkg/admission/priority/admission.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.statuses import Object
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.api import Api
+
+_CLASSES = "priorityclasses.scheduling.k8s.io"
+_PREEMPTION = "PreemptLowerPriority"
+# Where a cluster has no default class.
+_NO_CLASS: Object = {"value": 0, "preemptionPolicy": _PREEMPTION}
+_IS_DEFAULT = b'"globalDefault":true'
+
+
+def admit(attributes: Attributes, api: Api) -> None:
+    """Set ``spec.priority`` and ``spec.preemptionPolicy``; 403 for an unknown class or other values of the pod's."""
+    if attributes.subresource or attributes.object is None:
+        return
+    spec = attributes.object["spec"]
+    if attributes.operation == "UPDATE":
+        before = (attributes.old or {}).get("spec") or {}
+        for field in ("priority", "preemptionPolicy"):
+            if field in before:
+                spec.setdefault(field, before[field])
+        return
+    found = _class_of(attributes, spec, api)
+    value, policy = found.get("value", 0), found.get("preemptionPolicy")
+    given = spec.get("priority")
+    if given is not None and given != value:
+        raise attributes.refused(
+            f"the integer value of priority ({given}) must not be provided in pod spec; priority admission controller "
+            f"computed {value} from the given PriorityClass name"
+        )
+    spec["priority"] = value
+    if policy is None:
+        return
+    given = spec.get("preemptionPolicy")
+    if given is not None and given != policy:
+        raise attributes.refused(
+            f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission "
+            f"controller computed {policy} from the given PriorityClass name"
+        )
+    spec["preemptionPolicy"] = policy
+
+
+def _class_of(attributes: Attributes, spec: Object, api: Api) -> Object:
+    name = spec.get("priorityClassName")
+    if not name:
+        default = _default_class(api)
+        if default is None:
+            return _NO_CLASS
+        spec["priorityClassName"] = default["metadata"]["name"]
+        return default
+    found = api.find(_CLASSES, "", name)
+    if found is None:
+        raise attributes.refused(f"no PriorityClass with name {name} was found")
+    return found
+
+
+def _default_class(api: Api) -> Object | None:
+    """The lowest, should there be several."""
+    records = api.store.named(_CLASSES).records.values()
+    defaults = [record.object() for record in records if _IS_DEFAULT in record.body]
+    return min(defaults, key=lambda found: found.get("value", 0), default=None)
+
+
+def admit_class(attributes: Attributes, api: Api) -> None:
+    """403 for a second default class."""
+    wanted = attributes.object
+    if attributes.subresource or not (wanted or {}).get("globalDefault"):
+        return
+    default = _default_class(api)
+    if default is None:
+        return
+    name = default["metadata"]["name"]
+    if attributes.operation == "CREATE" or name != attributes.name:
+        raise attributes.refused(f"PriorityClass {name} is already marked as default. Only one default can exist")

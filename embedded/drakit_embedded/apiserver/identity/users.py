@@ -1,0 +1,70 @@
+"""Users as authorization and admission see them (k8s.io/apiserver/pkg/authentication/user)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MASTERS = "system:masters"
+AUTHENTICATED = "system:authenticated"
+UNAUTHENTICATED = "system:unauthenticated"
+NODES = "system:nodes"
+_NODE_PREFIX = "system:node:"
+_ACCOUNT_PREFIX = "system:serviceaccount:"
+_ACCOUNTS = "system:serviceaccounts"
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Somebody who asks; ``groups`` in the order in which messages show them."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Members of system:masters may do everything.
+    superuser: bool = field(init=False)
+    # The node that a kubelet is the user of (pkg/auth/nodeidentifier); None for everybody else.
+    node: str | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        is_node = self.name.startswith(_NODE_PREFIX) and NODES in self.groups
+        object.__setattr__(self, "superuser", MASTERS in self.groups)
+        object.__setattr__(self, "node", self.name.removeprefix(_NODE_PREFIX) if is_node else None)
+
+    def info(self) -> dict[str, Any]:
+        """authentication/v1 UserInfo."""
+        info: dict[str, Any] = {"username": self.name}
+        if self.uid:
+            info["uid"] = self.uid
+        if self.groups:
+            info["groups"] = list(self.groups)
+        if self.extra:
+            info["extra"] = {key: list(values) for key, values in sorted(self.extra.items())}
+        return info
+
+
+def account_name(namespace: str, name: str) -> str:
+    """The user name of a service account."""
+    return f"{_ACCOUNT_PREFIX}{namespace}:{name}"
+
+
+def account_groups(namespace: str) -> tuple[str, ...]:
+    """The groups that all service accounts of a namespace are in."""
+    return (_ACCOUNTS, f"{_ACCOUNTS}:{namespace}")
+
+
+def account_of(user_name: str) -> tuple[str, str] | None:
+    """Namespace and name of the service account that a user name stands for, or None."""
+    if not user_name.startswith(_ACCOUNT_PREFIX):
+        return None
+    namespace, found, name = user_name.removeprefix(_ACCOUNT_PREFIX).partition(":")
+    return (namespace, name) if found and namespace and name and ":" not in name else None
+
+
+# The server's own requests (k8s.io/apiserver/pkg/server: the privileged loopback client).
+LOOPBACK = User("system:apiserver", groups=(MASTERS, AUTHENTICATED))
+# The holder of a server's own token.
+ADMIN = User("drakit-admin", groups=(MASTERS, AUTHENTICATED))
+ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))

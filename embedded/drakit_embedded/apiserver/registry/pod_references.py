@@ -1,0 +1,81 @@
+"""The other objects that a pod's spec names (k8s.io/kubernetes/pkg/api/pod/util.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Object = dict[str, Any]
+
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+# Sort of volume: where the name of a secret of the pod's namespace is in it.
+_VOLUME_SECRETS = {
+    "azureFile": ("secretName",),
+    "cephfs": ("secretRef", "name"),
+    "cinder": ("secretRef", "name"),
+    "csi": ("nodePublishSecretRef", "name"),
+    "flexVolume": ("secretRef", "name"),
+    "iscsi": ("secretRef", "name"),
+    "rbd": ("secretRef", "name"),
+    "scaleIO": ("secretRef", "name"),
+    "secret": ("secretName",),
+    "storageos": ("secretRef", "name"),
+}
+
+
+def secrets(spec: Object) -> Iterator[str]:
+    """Names of secrets, some of them several times."""
+    names = [reference.get("name") for reference in spec.get("imagePullSecrets") or ()]
+    names += _from_environment(spec, "secretRef", "secretKeyRef")
+    for volume in spec.get("volumes") or ():
+        for sort, path in _VOLUME_SECRETS.items():
+            value: Any = volume.get(sort)
+            for step in path:
+                value = (value or {}).get(step)
+            names.append(value)
+    names += [(source.get("secret") or {}).get("name") for source in projected(spec)]
+    return (name for name in names if name)
+
+
+def config_maps(spec: Object) -> Iterator[str]:
+    """Names of config maps, some of them several times."""
+    names = _from_environment(spec, "configMapRef", "configMapKeyRef")
+    names += [(volume.get("configMap") or {}).get("name") for volume in spec.get("volumes") or ()]
+    names += [(source.get("configMap") or {}).get("name") for source in projected(spec)]
+    return (name for name in names if name)
+
+
+def _from_environment(spec: Object, whole: str, key: str) -> list[Any]:
+    names = []
+    for sort in _CONTAINERS:
+        for container in spec.get(sort) or ():
+            names += [(source.get(whole) or {}).get("name") for source in container.get("envFrom") or ()]
+            values = [variable.get("valueFrom") or {} for variable in container.get("env") or ()]
+            names += [(value.get(key) or {}).get("name") for value in values]
+    return names
+
+
+def projected(spec: Object) -> Iterator[Object]:
+    """The sources of projected volumes."""
+    for volume in spec.get("volumes") or ():
+        yield from (volume.get("projected") or {}).get("sources") or ()
+
+
+def volume_claims(pod: Object) -> Iterator[str]:
+    """Names of persistent volume claims, those that are made for the pod's own volumes among them."""
+    for volume in (pod.get("spec") or {}).get("volumes") or ():
+        if claim := volume.get("persistentVolumeClaim"):
+            yield claim.get("claimName", "")
+        elif volume.get("ephemeral"):
+            yield f"{pod['metadata']['name']}-{volume['name']}"
+
+
+def resource_claims(pod: Object) -> Iterator[str]:
+    """Names of the pod's resource claims, those that were generated for it among them."""
+    status = pod.get("status") or {}
+    generated = {entry["name"]: entry.get("resourceClaimName") for entry in status.get("resourceClaimStatuses") or ()}
+    for entry in (pod.get("spec") or {}).get("resourceClaims") or ():
+        if name := entry.get("resourceClaimName") or generated.get(entry.get("name")):
+            yield name
+    if name := (status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName"):
+        yield name
