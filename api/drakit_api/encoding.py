@@ -45,10 +45,10 @@ def struct_encoder(struct: str) -> Encoder:
 @functools.cache
 def _bulky(struct: str) -> Encoder:
     """The same for one that is mostly written as a whole."""
-    write, by_rules = structs.writer(schema.load(), struct), struct_encoder(struct)
+    by_rules = struct_encoder(struct)
 
     def encode_bulky(value: dict[str, Any]) -> dict[str, Any]:
-        encoded = write(value)
+        encoded = structs.writer(schema.load(), struct)(value)
         return by_rules(value) if encoded is None else encoded
 
     return encode_bulky

@@ -16,7 +16,7 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
 from drakit_embedded.apiserver.store import Key, Record
 
-# How a request turns the stored object (a private copy, or None) into the one it wants.
+# How a request turns the stored object (a private copy, or an empty one) into the one it wants.
 Change = Callable[[Object], Object]
 _SYSTEM_FIELDS = (
     "uid",
@@ -108,17 +108,23 @@ def _check_namespace(api: Api, served: Served, namespace: str, meta: Object) -> 
 
 
 def update(
-    api: Api, served: Served, key: Key, change: Change, *, subresource: str | None = None, dry_run: bool = False
+    api: Api,
+    served: Served,
+    key: Key,
+    change: Object | Change,
+    *,
+    subresource: str | None = None,
+    dry_run: bool = False,
 ) -> Written:
-    """PUT or PATCH of an object or its status; ``change`` gets a copy of the stored one and returns the wanted one."""
+    """PUT or PATCH of an object or its status; ``change`` is the wanted object, or makes it of the stored one."""
     kind = served.kind
     record = served.collection.records.get(key)
     if record is None:
         if served.strategy.create_on_update and subresource is None:
-            return create(api, served, key[0] or None, change({}), dry_run=dry_run)
+            return create(api, served, key[0] or None, change({}) if callable(change) else change, dry_run=dry_run)
         raise statuses.not_found(kind.plural, kind.group, key[1])
     old = record.object()
-    new = change(record.object())
+    new = change(record.object()) if callable(change) else change
     _check_identity(served, new, old)
     if subresource == "status":
         new = _with_status(served, new, old, api)
