@@ -20,9 +20,9 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from drakit_api import gotime, schema
+from drakit_api import gotime, quantity, schema, structs
 from drakit_api.gostrings import quote
-from drakit_api.quantity import INT64_MAX, Quantity, QuantityError
+from drakit_api.quantity import INT64_MAX
 from drakit_api.schema import Schema, Type
 
 GROUP = "resource.k8s.io"
@@ -119,6 +119,17 @@ def _struct(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> De
     return decode_struct
 
 
+def _bulky(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    """Read as a whole where nothing is to be said, which is nearly always."""
+    explain = _struct(types, kind, owner, stack)
+
+    def decode_bulky(value: Any, notes: _Notes) -> Any:
+        decoded = structs.reader(types, kind.struct)(value)
+        return explain(value, notes) if decoded is None else decoded
+
+    return decode_bulky
+
+
 def _fields(
     types: Schema, struct: str, owner: str, stack: tuple[str, ...]
 ) -> Iterator[tuple[str, tuple[type | None, Decoder]]]:
@@ -132,6 +143,8 @@ def _fields(
 
 def _decoder(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     match kind.shape:
+        case "struct" if structs.is_bulky(kind.struct):
+            return _bulky(types, kind, owner, stack)
         case "struct":
             return _struct(types, kind, owner, stack)
         case "list" | "map":
@@ -233,15 +246,9 @@ def _zero(kind: Type) -> Any:
 
 def _quantity(value: Any, notes: _Notes) -> str:
     try:
-        return _canonical_quantity(value if type(value) is str else repr(value))
-    except QuantityError as error:
+        return quantity.canonical(value if type(value) is str else repr(value))
+    except quantity.QuantityError as error:
         raise _Abort(str(error)) from None
-
-
-@functools.lru_cache(maxsize=8192)
-def _canonical_quantity(text: str) -> str:
-    """Remembered, since the devices of a pool have the same few sizes."""
-    return str(Quantity.parse(text.strip()))
 
 
 def _time(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:

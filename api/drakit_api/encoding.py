@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from drakit_api import schema
+from drakit_api import schema, structs
 from drakit_api.schema import Field, Type
 
 Encoder = Callable[[Any], Any]
@@ -42,6 +42,18 @@ def struct_encoder(struct: str) -> Encoder:
     return encode_struct
 
 
+@functools.cache
+def _bulky(struct: str) -> Encoder:
+    """The same for one that is mostly written as a whole."""
+    by_rules = struct_encoder(struct)
+
+    def encode_bulky(value: dict[str, Any]) -> dict[str, Any]:
+        encoded = structs.writer(schema.load(), struct)(value)
+        return by_rules(value) if encoded is None else encoded
+
+    return encode_bulky
+
+
 def _empties(field: Field) -> bool:
     """Whether a value that is false in Python is empty in Go: not behind a pointer, nor for what encodes itself."""
     return not field.type.pointer and field.type.shape not in ("quantity", "struct", "raw")
@@ -49,7 +61,7 @@ def _empties(field: Field) -> bool:
 
 def _encoder(kind: Type) -> Encoder:
     if kind.shape == "struct":
-        return _struct(kind, struct_encoder)
+        return _struct(kind, _bulky if structs.is_bulky(kind.struct) else struct_encoder)
     if kind.item is not None:
         # What is empty comes back from the store as null: the store's protobuf knows no difference.
         return _container(kind, _encoder(kind.item), empty=None)

@@ -122,9 +122,13 @@ def _statuses(claim: Object) -> list[Object]:
 
 
 def _drop_each(parts: Callable[[Object], Any], *fields: str) -> Callable[[Object], None]:
+    names = frozenset(fields)
+
     def drop(obj: Object) -> None:
         for part in parts(obj):
-            _remove(part, *fields)
+            # Nearly always: a disabled feature is one that nobody uses.
+            if not names.isdisjoint(part):
+                _remove(part, *fields)
 
     return drop
 

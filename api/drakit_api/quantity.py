@@ -110,6 +110,12 @@ ZERO = Quantity(0)
 
 
 @functools.lru_cache(maxsize=8192)
+def canonical(text: str) -> str:
+    """A quantity in a request as the server writes it back. Raises ``QuantityError``."""
+    return str(Quantity.parse(text.strip()))
+
+
+@functools.lru_cache(maxsize=8192)
 def _parse(text: str) -> Quantity:
     match = _PATTERN.fullmatch(text)
     if match is None or not text:

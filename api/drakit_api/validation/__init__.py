@@ -41,7 +41,9 @@ def validate_create(
     """
     match resource:
         case "resourceslices":
-            handwritten, declared = resourceslice.on_create(obj, gates), resourceslice.declared(obj, gates, version)
+            devices = resourceslice.questionable(obj)
+            handwritten = resourceslice.on_create(obj, devices, gates)
+            declared = resourceslice.declared(obj, devices, gates, version)
         case "resourceclaims":
             handwritten = resourceclaim.on_create(obj, gates, admin_namespace=admin_namespace)
             declared = resourceclaim.declared_on_create(obj, version)
@@ -66,8 +68,9 @@ def validate_update(
     """Errors of an object that is to replace the stored ``old`` one. Raises as ``validate_create``."""
     match resource:
         case "resourceslices":
-            handwritten = resourceslice.on_update(obj, old, gates)
-            declared = resourceslice.declared(obj, gates, version)
+            devices = resourceslice.questionable(obj)
+            handwritten = resourceslice.on_update(obj, old, devices, gates)
+            declared = resourceslice.declared(obj, devices, gates, version)
         case "resourceclaims":
             handwritten = resourceclaim.on_update(obj, old)
             declared = resourceclaim.declared_on_update(obj, old)

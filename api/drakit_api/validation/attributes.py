@@ -28,10 +28,11 @@ def is_plain(value: dict[str, Any]) -> bool:
     """One number, boolean, short text or version: what nearly every attribute is, and no rule objects to."""
     if len(value) != 1:
         return False
-    [(kind, content)] = value.items()
-    if kind == "string":
-        return len(content) <= limits.ATTRIBUTE_VALUE_LENGTH and content.isascii()
-    return kind in ("int", "bool") or (kind == "version" and not _is_bad_version(content))
+    for kind, content in value.items():
+        if kind == "string":
+            return len(content) <= limits.ATTRIBUTE_VALUE_LENGTH and content.isascii()
+        return kind in ("int", "bool") or (kind == "version" and not _is_bad_version(content))
+    return False
 
 
 def value_count(value: dict[str, Any]) -> int:

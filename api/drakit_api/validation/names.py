@@ -96,12 +96,12 @@ def declared_pool(text: str, path: str) -> Errors:
 
 def qualified(text: str, path: str) -> Errors:
     """The key of an attribute or capacity: an identifier, optionally behind a domain. ``a/b/c`` is let through."""
-    return () if _is_qualified(text) else _qualified(text, path)
+    return () if is_qualified(text) else _qualified(text, path)
 
 
 @functools.lru_cache(maxsize=8192)
-def _is_qualified(text: str) -> bool:
-    """Remembered, since every device of a driver has the same few names."""
+def is_qualified(text: str) -> bool:
+    """Whether no rule objects to it; remembered, since every device of a driver has the same few names."""
     return not any(True for _ in _qualified(text, ""))
 
 

@@ -6,6 +6,7 @@ and ``pkg/apis/resource/v1/zz_generated.validations.go``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from drakit_api import encoding, limits
@@ -13,32 +14,47 @@ from drakit_api.features import FeatureGates
 from drakit_api.validation import metadata, names
 from drakit_api.validation.counters import counter_set, declared_counter_set
 from drakit_api.validation.devices import declared_device, device
-from drakit_api.validation.errors import Errors, duplicate, forbidden, invalid, required, too_many
-from drakit_api.validation.items import declared_objects, each
+from drakit_api.validation.errors import Errors, forbidden, invalid, required, too_many
+from drakit_api.validation.items import declared_objects, each, unique
 from drakit_api.validation.nodeselector import node_selector
 from drakit_api.validation.operations import declared_skipped_operations, skipped_operations
+from drakit_api.validation.ordinary import is_ordinary
 
 _WAYS = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
 _LIST_VALUES = ("bools", "ints", "strings", "versions")
 
 
-def on_create(obj: dict[str, Any], gates: FeatureGates) -> Errors:
-    """``ValidateResourceSlice``."""
+# Devices by their index: those that the rules have to look at.
+Devices = Sequence[tuple[int, dict[str, Any]]]
+
+
+def questionable(obj: dict[str, Any]) -> Devices:
+    """The devices that a rule may object to; of the others it is known that none does."""
+    spec = obj.get("spec") or {}
+    devices = enumerate(spec.get("devices") or ())
+    if spec.get("perDeviceNodeSelection"):
+        return list(devices)
+    return [(index, value) for index, value in devices if not is_ordinary(value)]
+
+
+def on_create(obj: dict[str, Any], devices: Devices, gates: FeatureGates) -> Errors:
+    """``ValidateResourceSlice``; ``devices`` are the questionable ones."""
     yield from metadata.on_create(obj.get("metadata") or {}, namespaced=False)
-    yield from _spec(obj.get("spec") or {}, None, gates)
+    yield from _spec(obj.get("spec") or {}, None, devices, gates)
 
 
-def on_update(obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> Errors:
+def on_update(obj: dict[str, Any], old: dict[str, Any], devices: Devices, gates: FeatureGates) -> Errors:
     """``ValidateResourceSliceUpdate``: a slice stays with its driver, pool and node."""
     yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
-    yield from _spec(obj.get("spec") or {}, old.get("spec") or {}, gates)
+    yield from _spec(obj.get("spec") or {}, old.get("spec") or {}, devices, gates)
 
 
-def declared(obj: dict[str, Any], gates: FeatureGates, version: str) -> Errors:
+def declared(obj: dict[str, Any], devices: Devices, gates: FeatureGates, version: str) -> Errors:
     """The declared rules, on creation and update, with the paths of ``version``."""
     spec, path = obj.get("spec") or {}, "spec"
     inner = ".basic" if version == "v1beta1" else ""
-    yield from each(spec.get("devices"), f"{path}.devices", lambda value, at: declared_device(value, f"{at}{inner}"))
+    for index, value in devices:
+        yield from declared_device(value, f"{path}.devices[{index}]{inner}")
     yield from declared_objects(
         spec.get("sharedCounters"),
         f"{path}.sharedCounters",
@@ -59,7 +75,7 @@ def _name(value: dict[str, Any]) -> str:
     return value.get("name") or ""
 
 
-def _spec(spec: dict[str, Any], old: dict[str, Any] | None, gates: FeatureGates) -> Errors:
+def _spec(spec: dict[str, Any], old: dict[str, Any] | None, devices: Devices, gates: FeatureGates) -> Errors:
     path, pool = "spec", spec.get("pool") or {}
     yield from names.driver(spec.get("driver") or "", f"{path}.driver")
     yield from _pool(pool, f"{path}.pool")
@@ -70,7 +86,7 @@ def _spec(spec: dict[str, Any], old: dict[str, Any] | None, gates: FeatureGates)
     yield from _nodes(spec, path)
     if spec.get("sharedCounters") is not None and spec.get("devices") is not None:
         yield invalid(path, "", "only one of `sharedCounters` or `devices` is allowed")
-    yield from _devices(spec, old or {}, f"{path}.devices", gates)
+    yield from _devices(spec, old or {}, devices, f"{path}.devices", gates)
     counters = f"{path}.sharedCounters"
     yield from each(spec.get("sharedCounters"), counters, counter_set, maximum=limits.SLICE_COUNTER_SETS)
     if spec.get("partitionTypeAttribute") is not None:
@@ -117,7 +133,9 @@ def _nodes(spec: dict[str, Any], path: str) -> Errors:
         yield invalid(path, f"{{{', '.join(chosen)}}}", f"{_WAYS}, but multiple fields are set")
 
 
-def _devices(spec: dict[str, Any], old: dict[str, Any], path: str, gates: FeatureGates) -> Errors:
+def _devices(
+    spec: dict[str, Any], old: dict[str, Any], questionable: Devices, path: str, gates: FeatureGates
+) -> Errors:
     devices = spec.get("devices") or []
     maximum = limits.SLICE_DEVICES_WITH_ADVANCED_FEATURES if _advanced(devices) else limits.SLICE_DEVICES
     if len(devices) > maximum:
@@ -125,16 +143,12 @@ def _devices(spec: dict[str, Any], old: dict[str, Any], path: str, gates: Featur
         return
     per_device_nodes = bool(spec.get("perDeviceNodeSelection"))
     previous: dict[str, dict[str, Any]] = {}
-    for value in old.get("devices") or ():
+    for value in (old.get("devices") or ()) if questionable else ():
         previous.setdefault(_name(value), value)
-    for index, value in enumerate(devices):
+    for index, value in questionable:
         known = previous.get(_name(value))
         yield from device(value, known, f"{path}[{index}]", per_device_nodes=per_device_nodes, gates=gates)
-    seen: set[str] = set()
-    for index, value in enumerate(devices):
-        if _name(value) in seen:
-            yield duplicate(f"{path}[{index}]", _name(value))
-        seen.add(_name(value))
+    yield from unique([_name(value) for value in devices], path, str)
 
 
 def _advanced(devices: list[dict[str, Any]]) -> bool:

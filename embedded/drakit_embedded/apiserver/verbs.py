@@ -132,7 +132,7 @@ async def _write(call: Call, subresource: str | None) -> web.StreamResponse:
             f"the name of the object ({named}) does not match the name on the URL ({call.key[1]})"
         )
     written = writes.update(
-        call.api, call.served, call.key, lambda _: obj, subresource=subresource, dry_run=dry_run, user=call.user
+        call.api, call.served, call.key, obj, subresource=subresource, dry_run=dry_run, user=call.user
     )
     return call.answer(form.one(written.record), 201 if written.created else 200)
 

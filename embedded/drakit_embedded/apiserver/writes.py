@@ -19,7 +19,7 @@ from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
 from drakit_embedded.apiserver.store import Key, Record
 
-# How a request turns the stored object (a private copy, or None) into the one it wants.
+# How a request turns the stored object (a private copy, or an empty one) into the one it wants.
 Change = Callable[[Object], Object]
 _SYSTEM_FIELDS = (
     "uid",
@@ -104,14 +104,14 @@ def update(
     api: Api,
     served: Served,
     key: Key,
-    change: Change,
+    change: Object | Change,
     *,
     subresource: str | None = None,
     dry_run: bool = False,
     user: User = LOOPBACK,
     admitted: bool = False,
 ) -> Written:
-    """PUT or PATCH of an object or its status; ``change`` gets a copy of the stored one and returns the wanted one.
+    """PUT or PATCH of an object or its status; ``change`` is the wanted object, or makes it of the stored one.
 
     ``admitted`` is for what an admitted request of another sort (a Binding, say) makes of an object.
     """
@@ -119,10 +119,11 @@ def update(
     record = served.collection.records.get(key)
     if record is None:
         if served.strategy.create_on_update and subresource is None:
-            return create(api, served, key[0] or None, change({}), dry_run=dry_run, user=user)
+            wanted = change({}) if callable(change) else change
+            return create(api, served, key[0] or None, wanted, dry_run=dry_run, user=user)
         raise statuses.not_found(kind.plural, kind.group, key[1])
     old = record.object()
-    new = change(record.object())
+    new = change(record.object()) if callable(change) else change
     request = Attributes(user, "UPDATE", kind, key[0], key[1], new, old, subresource or "", dry_run)
     if not admitted:
         api.admission.admit(request, api)
