@@ -2,8 +2,9 @@
 
 Decoding, encoding and error messages of an API server depend on details that OpenAPI does not tell: the Go name of a
 type (``cannot unmarshal string into Go struct field Device.spec.devices.allNodes of type bool``), the order of fields,
-what is left out when empty, what is embedded. ``schema.json`` has them for resource.k8s.io, printed from ``k8s.io/api``
-v0.37.1 by ``api/schema``; other tables of the same program are read with ``Schema``.
+what is left out when empty, what is embedded. How lists and maps are merged (markers such as ``+listType=map``) stands
+here as well. ``schema.json`` has all that for resource.k8s.io, printed from ``k8s.io/api`` v0.37.1 by ``api/schema``;
+other tables of the same program are read with ``Schema``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import msgspec
 Shape = Literal[
     "string", "bool", "int", "quantity", "time", "microtime", "bytes", "intorstring", "raw", "struct", "list", "map"
 ]
+ListType = Literal["atomic", "set", "map"]
 _SHAPES: dict[str, Shape] = {shape: shape for shape in get_args(Shape)}
 _INTEGERS = {"int", "int32", "int64"}
 
@@ -25,7 +27,9 @@ _INTEGERS = {"int", "int32", "int64"}
 class Type(msgspec.Struct, frozen=True):
     """A type of a field, list item or map value.
 
-    ``go`` is its name in messages; ``struct`` names the fields' struct, ``item`` is what a list or map holds.
+    ``go`` is its name in messages; ``struct`` names the fields' struct, ``item`` is what a list or map holds. For
+    server-side apply, ``list_type`` and ``keys`` are the markers ``+listType`` and ``+listMapKey`` of a list, and
+    ``atomic`` is ``+mapType=atomic`` or ``+structType=atomic`` of a map or struct.
     """
 
     shape: Shape
@@ -33,12 +37,16 @@ class Type(msgspec.Struct, frozen=True):
     pointer: bool = False
     struct: str = ""
     item: Type | None = None
+    list_type: ListType = "atomic"
+    keys: tuple[str, ...] = ()
+    atomic: bool = False
 
 
 class Field(msgspec.Struct, frozen=True):
     """One field. ``name`` is "" for an embedded struct; ``omit``: left out when empty.
 
-    ``strategy`` and ``key`` say how a strategic merge patch merges it (tags ``patchStrategy``, ``patchMergeKey``).
+    ``strategy`` and ``key`` say how a strategic merge patch merges it (tags ``patchStrategy``, ``patchMergeKey``);
+    ``default`` is the marker ``+default``, or None.
     """
 
     name: str
@@ -47,6 +55,7 @@ class Field(msgspec.Struct, frozen=True):
     omit: bool
     strategy: str = ""
     key: str = ""
+    default: str | int | None = None
 
 
 class _Table(msgspec.Struct, frozen=True):
@@ -116,11 +125,13 @@ def _type(description: object) -> Type:
         return msgspec.structs.replace(_type(description["pointer"]), pointer=True)
     go = description["go"]
     if "list" in description:
-        return Type("list", go, item=_type(description["list"]))
+        list_type, keys = description.get("listType", "atomic"), tuple(description.get("keys", ()))
+        return Type("list", go, item=_type(description["list"]), list_type=list_type, keys=keys)
+    atomic = "atomic" in description
     if "map" in description:
-        return Type("map", go, item=_type(description["map"]))
+        return Type("map", go, item=_type(description["map"]), atomic=atomic)
     if "struct" in description:
-        return Type("struct", go, struct=description["struct"])
+        return Type("struct", go, struct=description["struct"], atomic=atomic)
     return Type(_shape(description["scalar"]), go)
 
 

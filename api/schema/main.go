@@ -1,5 +1,5 @@
-// Prints the Go types behind the kinds of Kubernetes: the names, order and types of their fields. An API server decodes
-// into these types, and its error messages and stored objects show them.
+// Prints the Go types behind the kinds of Kubernetes: the names, order and types of their fields, and how lists and maps
+// of them are merged. An API server decodes into these types, and its error messages and stored objects show them.
 //
 //	go run . > ../drakit_api/schema.json
 //	go run . others > ../../embedded/drakit_embedded/apiserver/registry/structures.json
@@ -41,6 +41,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/client-go/applyconfigurations"
+	"sigs.k8s.io/structured-merge-diff/v6/schema"
 )
 
 var kinds = map[string][]any{
@@ -78,20 +80,38 @@ var scalars = map[reflect.Kind]string{
 
 var structs = map[string]any{}
 
+// merging is the schema of server-side apply; markers such as +listType, which reflection does not see, end up there.
+var merging = func() *schema.Schema {
+	scheme := runtime.NewScheme()
+	if err := corev1.AddToScheme(scheme); err != nil {
+		panic(err)
+	}
+	typed, err := applyconfigurations.NewTypeConverter(scheme).ObjectToTyped(&corev1.ConfigMap{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return typed.Schema()
+}()
+
 // describe gives a type as JSON: a scalar or special name, or {list|map|pointer|struct: ...}; "go" is how messages name it.
-func describe(t reflect.Type) any {
+// Lists are atomic unless "listType" is set or map, then with their "keys"; maps and structs are only if "atomic" says so.
+func describe(t reflect.Type, merge schema.TypeRef) any {
 	if name, ok := special[t]; ok {
 		return name
 	}
+	if t.Kind() == reflect.Pointer {
+		return map[string]any{"pointer": describe(t.Elem(), merge)}
+	}
+	atom, _ := merging.Resolve(merge)
 	switch t.Kind() {
-	case reflect.Pointer:
-		return map[string]any{"pointer": describe(t.Elem())}
 	case reflect.Slice:
-		return map[string]any{"list": describe(t.Elem()), "go": t.String()}
+		return describeList(t, atom.List)
 	case reflect.Map:
-		return map[string]any{"map": describe(t.Elem()), "go": t.String()}
+		return atomic(map[string]any{"map": describe(t.Elem(), elements(atom.Map)), "go": t.String()}, atom.Map)
 	case reflect.Struct:
-		return map[string]any{"struct": register(t), "go": t.String()}
+		return atomic(map[string]any{"struct": register(t), "go": t.String()}, atom.Map)
 	default:
 		if t.String() == scalars[t.Kind()] {
 			return t.String()
@@ -100,19 +120,67 @@ func describe(t reflect.Type) any {
 	}
 }
 
+func describeList(t reflect.Type, list *schema.List) any {
+	described := map[string]any{"go": t.String()}
+	if list == nil {
+		described["list"] = describe(t.Elem(), schema.TypeRef{})
+		return described
+	}
+	described["list"] = describe(t.Elem(), list.ElementType)
+	switch {
+	case list.ElementRelationship != schema.Associative:
+	case len(list.Keys) == 0:
+		described["listType"] = "set"
+	default:
+		described["listType"], described["keys"] = "map", list.Keys
+	}
+	return described
+}
+
+func elements(of *schema.Map) schema.TypeRef {
+	if of == nil {
+		return schema.TypeRef{}
+	}
+	return of.ElementType
+}
+
+func atomic(described map[string]any, of *schema.Map) any {
+	if of != nil && of.ElementRelationship == schema.Atomic {
+		described["atomic"] = true
+	}
+	return described
+}
+
+// mergedFields are the fields of a struct as server-side apply knows them; it has no types that nothing refers to.
+func mergedFields(path []string, t reflect.Type) map[string]schema.StructField {
+	prefix := "io.k8s.api"
+	if path[0] == "meta" {
+		prefix = "io.k8s.apimachinery.pkg.apis"
+	}
+	found := map[string]schema.StructField{}
+	if def, ok := merging.FindNamedType(strings.Join(append([]string{prefix}, append(path, t.Name())...), ".")); ok {
+		for _, field := range def.Map.Fields {
+			found[field.Name] = field
+		}
+	}
+	return found
+}
+
 func register(t reflect.Type) string {
-	path := strings.Split(t.PkgPath(), "/")
-	key := strings.Join(path[len(path)-2:], "/") + "." + t.Name()
+	packages := strings.Split(t.PkgPath(), "/")
+	path := packages[len(packages)-2:]
+	key := strings.Join(path, "/") + "." + t.Name()
 	if _, ok := structs[key]; ok {
 		return key
 	}
 	structs[key] = nil
+	merged := mergedFields(path, t)
 	fields := []any{}
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		described := map[string]any{
-			"name": name, "go": field.Name, "type": describe(field.Type),
+			"name": name, "go": field.Name, "type": describe(field.Type, merged[name].Type),
 			"omit": omits(field.Type, options),
 		}
 		// How kubectl merges a list or a union when it makes a patch.
@@ -121,10 +189,19 @@ func register(t reflect.Type) string {
 				described[key] = value
 			}
 		}
+		if value := merged[name].Default; value != nil && !zero(value) {
+			described["default"] = value
+		}
 		fields = append(fields, described)
 	}
 	structs[key] = fields
 	return key
+}
+
+// zero tells whether a default is that of every field of its type.
+func zero(value any) bool {
+	v := reflect.ValueOf(value)
+	return v.IsZero() || v.Kind() == reflect.Map && v.Len() == 0
 }
 
 // omits tells whether a field is left out when empty; encoding/json never does that with a struct for omitempty alone.
