@@ -82,7 +82,8 @@ async def server_version(connection: Connection) -> str:
         told = await connection.json("GET", "/version")
     except (ApiError, *UNREACHABLE) as error:
         raise ClusterError(f"{connection.server}: {_reason(error)}; name another cluster with --kubeconfig") from error
-    found = _VERSION.match(str(told.get("gitVersion", "")))
+    emulated = f"{told.get('emulationMajor')}.{told.get('emulationMinor')}"
+    found = _VERSION.match(emulated) or _VERSION.match(str(told.get("gitVersion", "")))
     if found is None:
         return NEWEST_EMULATED
     versions = ((int(found[1]), int(found[2])), _numbers(OLDEST_EMULATED), _numbers(NEWEST_EMULATED))

@@ -1,64 +1,153 @@
-"""What is served is what kube-apiserver 1.37.1 serves: clients such as kube-controller-manager list all of it at start.
+"""What is served is what kube-apiserver 1.37.1 serves at each version that it can emulate, and says so in its words.
 
-``vectors/api/discovery.json`` has the resources of the real server's aggregated discovery with their subresources.
+Clients such as kube-controller-manager list all of it at start. ``vectors/api/discovery.jsonl.gz`` has the real
+server's answers with the older versions of resource.k8s.io switched on, one line for each emulated version.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
+from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.discovery import AGGREGATED
+from tests.vectors.exchanges import recorded
 
-RECORDED = Path(__file__).parents[1] / "vectors" / "api" / "discovery.json"
+Object = dict[str, Any]
+
 OLDER = {f"resource.k8s.io/{version}": "true" for version in ("v1alpha3", "v1beta1", "v1beta2")}
-# As docs/clusters.md says: no custom resources, no aggregation; one version of what autoscales; no status of pools.
-NOT_SERVED = {
-    "apiextensions.k8s.io/v1/customresourcedefinitions",
-    "apiregistration.k8s.io/v1/apiservices",
-    "autoscaling/v1/horizontalpodautoscalers",
-    "resource.k8s.io/v1alpha3/resourcepoolstatusrequests",
-}
+# As docs/clusters.md says: one version of what autoscales.
+NOT_SERVED = "autoscaling/v1"
 # Things that are done to running containers, and proxies to where nothing listens.
 NOT_SERVED_OF = {
-    "/v1/nodes": {"proxy"},
-    "/v1/pods": {"attach", "ephemeralcontainers", "exec", "portforward", "proxy", "resize"},
-    "/v1/services": {"proxy"},
+    "nodes": {"proxy"},
+    "pods": {"attach", "ephemeralcontainers", "exec", "portforward", "proxy", "resize"},
+    "services": {"proxy"},
 }
+READ_ONLY = {"apiservices": ["get", "list", "watch"], "customresourcedefinitions": ["get", "list", "watch"]}
+VERSIONS = {line["emulated"]: line for line in recorded("discovery")}
 
 
-async def _served() -> dict[str, list[str]]:
-    config = ServerConfig(token="t", runtime_config=OLDER)
-    headers = {"Authorization": "Bearer t", "Accept": AGGREGATED}
-    found = {}
-    async with Server(config) as server, aiohttp.ClientSession(headers=headers) as session:
-        for path in ("/api", "/apis"):
-            async with session.get(server.url + path) as response:
-                groups: list[dict[str, Any]] = (await response.json(content_type=None))["items"]
-            for group in groups:
-                for version in group["versions"]:
-                    where = f"{group['metadata'].get('name', '')}/{version['version']}"
-                    for resource in version["resources"]:
-                        below = resource.get("subresources", [])
-                        found[f"{where}/{resource['resource']}"] = sorted(entry["subresource"] for entry in below)
+@pytest.fixture(scope="module", params=VERSIONS)
+def real(request: pytest.FixtureRequest) -> Object:
+    """What the real server said at one emulated version."""
+    return VERSIONS[request.param]
+
+
+async def _ask(real: Object, *paths: str, accept: str = "application/json") -> list[Any]:
+    config = ServerConfig(token="t", gates=FeatureGates(real["emulated"]), runtime_config=OLDER)
+    headers = {"Authorization": "Bearer t", "Accept": accept}
+    found = []
+    async with Server(config) as server, aiohttp.ClientSession(server.url, headers=headers) as session:
+        for path in paths:
+            async with session.get(path) as response:
+                found.append(await response.json(content_type=None))
     return found
 
 
-async def test_every_resource_of_the_real_server_is_served_but_those_that_are_documented() -> None:
-    real = json.loads(RECORDED.read_bytes())["resources"]
-    expected = {
-        name: [entry for entry in below if entry not in NOT_SERVED_OF.get(name, ())]
-        for name, below in real.items()
-        if name not in NOT_SERVED
-    }
-    assert await _served() == expected
+def _served(resource: Object) -> bool:
+    plural, _, below = resource["name"].partition("/")
+    return below not in NOT_SERVED_OF.get(plural, ())
+
+
+def _limited(resource: Object, name: str = "name") -> Object:
+    """As it is here: what only the server itself writes can only be read."""
+    plural, _, below = resource[name].partition("/")
+    verbs = READ_ONLY.get(plural)
+    return {**resource, "verbs": ["get"] if below else verbs} if verbs else resource
+
+
+async def test_groups_and_their_versions_stand_in_the_same_order(real: Object) -> None:
+    expected = [
+        {**group, "versions": [entry for entry in group["versions"] if entry["groupVersion"] != NOT_SERVED]}
+        for group in real["groups"]
+    ]
+    assert (await _ask(real, "/apis"))[0]["groups"] == expected
+
+
+async def test_every_resource_is_served_with_its_names_verbs_and_storage_version_but_those_documented(
+    real: Object,
+) -> None:
+    lists = {version: found for version, found in real["resources"].items() if version != NOT_SERVED}
+    answers = await _ask(real, *(f"/{'apis' if '/' in version else 'api'}/{version}" for version in lists))
+    for (version, expected), answer in zip(lists.items(), answers, strict=True):
+        assert answer["groupVersion"] == version
+        assert answer["resources"] == [_limited(resource) for resource in expected if _served(resource)]
+
+
+async def test_the_aggregated_form_says_the_same(real: Object) -> None:
+    for path, answer in zip(("/api", "/apis"), await _ask(real, "/api", "/apis", accept=AGGREGATED), strict=True):
+        assert answer == {**real["aggregated"][path], "items": _aggregated(real["aggregated"][path]["items"])}
+
+
+def _aggregated(groups: list[Object]) -> list[Object]:
+    """What is expected of the groups that the real server has."""
+    found = []
+    for group in groups:
+        versions = [
+            {**version, "resources": list(map(_aggregated_resource, version["resources"]))}
+            for version in group["versions"]
+            if f"{group['metadata'].get('name')}/{version['version']}" != NOT_SERVED
+        ]
+        found.append({**group, "versions": versions})
+    return found
+
+
+def _aggregated_resource(resource: Object) -> Object:
+    plural = resource["resource"]
+    left_out = NOT_SERVED_OF.get(plural, set())
+    below = [entry for entry in resource.get("subresources", ()) if entry["subresource"] not in left_out]
+    if plural in READ_ONLY:
+        below = [{**entry, "verbs": ["get"]} for entry in below]
+    limited = _limited(resource, "resource")
+    return {**limited, "subresources": below} if below else {k: v for k, v in limited.items() if k != "subresources"}
+
+
+async def test_the_version_is_that_of_the_program_beside_what_it_emulates(real: Object) -> None:
+    assert (await _ask(real, "/version"))[0].items() >= real["version"].items()
+
+
+async def test_each_version_has_its_api_service(real: Object) -> None:
+    listed, groups = await _ask(real, "/apis/apiregistration.k8s.io/v1/apiservices", "/apis")
+    served = {f"{entry['version']}.{group['name']}" for group in groups["groups"] for entry in group["versions"]}
+    assert {item["metadata"]["name"] for item in listed["items"]} == served - {"v1.apiregistration.k8s.io"} | {"v1."}
+    assert {item["status"]["conditions"][0]["reason"] for item in listed["items"]} == {"Local"}
+
+
+async def test_what_was_served_before_a_restart_has_no_api_service_after_it(tmp_path: Any) -> None:
+    path, names = "/apis/apiregistration.k8s.io/v1/apiservices", []
+    for runtime_config in (OLDER, {}):
+        config = ServerConfig(token="t", data_file=tmp_path / "store", runtime_config=runtime_config)
+        async with Server(config) as server, Connection(server.url, token="t") as connection:
+            names.append({item["metadata"]["name"] for item in (await connection.json("GET", path))["items"]})
+    assert names[0] - names[1] == {f"{key.partition('/')[2]}.resource.k8s.io" for key in OLDER}
+
+
+@pytest.mark.parametrize("plural", READ_ONLY)
+async def test_what_the_server_alone_writes_cannot_be_written(plural: str) -> None:
+    group = {"apiservices": "apiregistration.k8s.io", "customresourcedefinitions": "apiextensions.k8s.io"}[plural]
+    async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
+        with pytest.raises(ApiError) as refused:
+            await connection.json("POST", f"/apis/{group}/v1/{plural}", {"metadata": {"name": "a"}})
+    assert refused.value.code == 405
+
+
+async def test_aggregated_discovery_is_not_sent_again_to_whom_has_it() -> None:
+    async with Server(ServerConfig(token="t")) as server:
+        headers = {"Authorization": "Bearer t", "Accept": AGGREGATED}
+        async with aiohttp.ClientSession(server.url, headers=headers) as session:
+            async with session.get("/apis") as first:
+                tag = first.headers["ETag"]
+                assert (first.headers["Cache-Control"], first.headers["Vary"]) == ("public", "Accept")
+            async with session.get("/apis", headers={"If-None-Match": tag}) as second:
+                assert (second.status, await second.read(), second.headers["ETag"]) == (304, b"", tag)
+            async with session.get("/apis", headers={"If-None-Match": '"other"'}) as third:
+                assert third.status == 200
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ async def test_without_credentials_one_sees_health_and_version_only(server: Serv
             )
 
 
-async def test_the_version_is_the_emulated_one() -> None:
+async def test_the_emulated_version_is_told_beside_the_own_one() -> None:
     gates = FeatureGates("1.35")
     async with (
         Server(ServerConfig(token=TOKEN, gates=gates)) as server,
@@ -190,8 +190,8 @@ async def test_the_version_is_the_emulated_one() -> None:
         session.get("/version") as response,
     ):
         version = await response.json()
-    assert (version["major"], version["minor"]) == ("1", "35")
-    assert version["gitVersion"].startswith("v1.35.")
+    assert (version["emulationMajor"], version["emulationMinor"]) == ("1", "35")
+    assert version["gitVersion"].startswith("v1.37.")
 
 
 async def test_discovery_lists_what_is_served(client: Client) -> None:

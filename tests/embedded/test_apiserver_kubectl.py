@@ -307,4 +307,5 @@ async def test_a_token_lasts_ten_minutes_at_least(kubectl: Kubectl) -> None:
 
 
 async def test_the_servers_health_is_told_at_length(kubectl: Kubectl) -> None:
-    assert (await kubectl("get", "--raw", "/readyz?verbose")).splitlines() == ["[+]ping ok", "readyz check passed"]
+    first, *_, last = (await kubectl("get", "--raw", "/readyz?verbose")).splitlines()
+    assert (first, last) == ("[+]ping ok", "readyz check passed")

@@ -141,7 +141,12 @@ async def test_each_version_has_its_kinds(versions: Connection) -> None:
             "resourceclaimtemplates",
             "resourceslices",
         ],
-        "v1alpha3": ["devicetaintrules", "devicetaintrules/status"],
+        "v1alpha3": [
+            "devicetaintrules",
+            "devicetaintrules/status",
+            "resourcepoolstatusrequests",
+            "resourcepoolstatusrequests/status",
+        ],
     }
 
 

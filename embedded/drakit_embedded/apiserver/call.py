@@ -18,7 +18,8 @@ from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.store import Key, Record
 from drakit_embedded.apiserver.watching import Watches
 
-JSON_HEADERS = {"Content-Type": "application/json"}
+# Answers are the state of now, and not for everybody (k8s.io/apiserver/pkg/endpoints/filters/cachecontrol.go).
+JSON_HEADERS = {"Cache-Control": "no-cache, private", "Content-Type": "application/json"}
 
 
 def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from drakit_embedded.apiserver.registry import conversion, kinds, older_versions, rules
+from drakit_embedded.apiserver.registry import api_services, conversion, kinds, older_versions, rules
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategies import Strategy
 from drakit_embedded.apiserver.store import Collection, Object, Record, Store
@@ -68,7 +68,8 @@ class Catalog:
     def __init__(self, store: Store, gates: FeatureGates, runtime_config: RuntimeConfig) -> None:
         check(runtime_config)
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
-        self._minor = int(gates.emulated_version.partition(".")[2])
+        # The minor release that is emulated.
+        self.minor = int(gates.emulated_version.partition(".")[2])
         strategies = rules.strategies()
         for kind in kinds.all_kinds():
             strategy = strategies.get((kind.group, kind.plural), Strategy())
@@ -78,10 +79,11 @@ class Catalog:
             for older in older_versions.of(kind):
                 strategy = rules.older(older.version)[kind.group, kind.plural]
                 self._add(Served(older, strategy, collection), runtime_config)
+        self._groups = self._grouped()
 
     def _add(self, served: Served, runtime_config: RuntimeConfig) -> None:
         kind = served.kind
-        if kind.since <= self._minor and enabled(kind, runtime_config):
+        if kind.since <= self.minor and enabled(kind, runtime_config):
             self._versions.setdefault((kind.group, kind.version), {})[kind.plural] = served
 
     def find(self, group: str, version: str, plural: str) -> Served | None:
@@ -93,12 +95,16 @@ class Catalog:
         return sorted(self._versions.get((group, version), {}).values(), key=lambda served: served.kind.plural)
 
     def groups(self) -> dict[str, list[str]]:
-        """The versions of each named group, preferred first."""
+        """The versions of each named group, preferred first; groups in the order of discovery."""
+        return self._groups
+
+    def _grouped(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
         for group, version in self._versions:
             if group:
                 found.setdefault(group, []).append(version)
-        return {group: sorted(versions, key=_preference, reverse=True) for group, versions in found.items()}
+        ordered = sorted(found, key=api_services.rank)
+        return {group: sorted(found[group], key=_preference, reverse=True) for group in ordered}
 
 
 def _preference(version: str) -> tuple[int, int, int]:

@@ -9,15 +9,20 @@ from __future__ import annotations
 import platform
 import sys
 
+from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED
 from drakit_embedded.apiserver.catalog import Catalog, Served
-from drakit_embedded.apiserver.registry.kinds import REVIEWS
+from drakit_embedded.apiserver.negotiation import Conversion
+from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
+from drakit_embedded.apiserver.registry.storage_versions import storage_hash
 from drakit_embedded.apiserver.statuses import Object
 
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 # What a kind does not take, by plural.
+_CHANGES = ("create", "delete", "deletecollection", "patch", "update")
 _MISSING_VERBS = {
-    "componentstatuses": ("create", "delete", "deletecollection", "patch", "update", "watch"),
+    "componentstatuses": (*_CHANGES, "watch"),
     "namespaces": ("deletecollection",),
+    **dict.fromkeys(READ_ONLY, _CHANGES),
 }
 _SUBRESOURCE_VERBS = {
     "binding": ["create"],
@@ -26,14 +31,21 @@ _SUBRESOURCE_VERBS = {
     "log": ["get"],
     "finalize": ["update"],
 }
-# Kind and group/version of subresources that are not of their parent's kind.
+# Kind and group/version of subresources that are not of their parent's kind; those of the core group go without.
 _SUBRESOURCE_KINDS = {
-    "binding": ("", "v1", "Binding"),
+    "binding": ("", "", "Binding"),
     "eviction": ("policy", "v1", "Eviction"),
     "scale": ("autoscaling", "v1", "Scale"),
     "token": ("authentication.k8s.io", "v1", "TokenRequest"),
 }
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+# Version 2beta1 went in 1.35.
+_AGGREGATION = Conversion("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2")
+
+
+def may_be_aggregated(conversion: Conversion | None) -> bool:
+    """The forms of ``/api`` and ``/apis``: each its own list, or all that there is at once."""
+    return conversion in (None, _AGGREGATION)
 
 
 def verbs(served: Served) -> list[str]:
@@ -44,18 +56,24 @@ def verbs(served: Served) -> list[str]:
     return [verb for verb in _VERBS if verb not in missing]
 
 
-def version_info(minor: str) -> Object:
-    """``/version`` of the emulated Kubernetes version, e.g. ``1.37``."""
-    major, _, number = minor.partition(".")
+def version_info(emulated: str) -> Object:
+    """``/version``: of the newest release, whatever it emulates, which is told beside it (e.g. ``1.35``).
+
+    The versions of parts that it can work with go back to the release before, but not beyond the oldest that can be
+    emulated (k8s.io/component-base/compatibility/version.go).
+    """
+    major, _, newest = NEWEST_EMULATED.partition(".")
+    minor = emulated.partition(".")[2]
+    oldest = OLDEST_EMULATED.partition(".")[2]
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     return {
         "major": major,
-        "minor": number,
+        "minor": newest,
         "emulationMajor": major,
-        "emulationMinor": number,
+        "emulationMinor": minor,
         "minCompatibilityMajor": major,
-        "minCompatibilityMinor": str(int(number) - 1),
-        "gitVersion": f"v{minor}.1",
+        "minCompatibilityMinor": str(max(int(minor) - 1, int(oldest))),
+        "gitVersion": f"v{NEWEST_EMULATED}.1",
         "gitCommit": "",
         "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z",
@@ -100,13 +118,16 @@ def resource_list(catalog: Catalog, group_name: str, version: str) -> Object | N
         return None
     resources: list[Object] = []
     for served in kinds:
-        resources.append(_resource(served))
+        resources.append(_resource(served, catalog.minor))
         resources += [_subresource(served, name) for name in served.kind.subresources]
-    api_version = f"{group_name}/{version}" if group_name else version
+    if not group_name:
+        # The list of the core group has no version of its own.
+        return {"kind": "APIResourceList", "groupVersion": version, "resources": resources}
+    api_version = f"{group_name}/{version}"
     return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": api_version, "resources": resources}
 
 
-def _resource(served: Served) -> Object:
+def _resource(served: Served, minor: int) -> Object:
     kind = served.kind
     resource: Object = {
         "name": kind.plural,
@@ -119,6 +140,8 @@ def _resource(served: Served) -> Object:
         resource["shortNames"] = list(kind.short_names)
     if kind.categories:
         resource["categories"] = list(kind.categories)
+    if digest := storage_hash(kind, minor):
+        resource["storageVersionHash"] = digest
     return resource
 
 
@@ -127,10 +150,17 @@ def _subresource(served: Served, name: str) -> Object:
     resource: Object = {"name": f"{kind.plural}/{name}", "singularName": "", "namespaced": kind.namespaced}
     if name in _SUBRESOURCE_KINDS:
         group_name, version, other = _SUBRESOURCE_KINDS[name]
-        resource |= {"group": group_name, "version": version, "kind": other}
+        if group_name:
+            resource |= {"group": group_name, "version": version}
+        resource["kind"] = other
     else:
         resource["kind"] = kind.kind
-    return {**resource, "verbs": _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"])}
+    return {**resource, "verbs": _subresource_verbs(served, name)}
+
+
+def _subresource_verbs(served: Served, name: str) -> list[str]:
+    found = _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"])
+    return ["get"] if served.kind.plural in READ_ONLY else found
 
 
 def aggregated(catalog: Catalog, *, core: bool) -> Object:
@@ -154,17 +184,14 @@ def _aggregated_group(catalog: Catalog, name: str, versions: list[str]) -> Objec
         }
         for version in versions
     ]
-    return {
-        "metadata": {"name": name, "creationTimestamp": None} if name else {"creationTimestamp": None},
-        "versions": listed,
-    }
+    return {"metadata": {"name": name} if name else {}, "versions": listed}
 
 
 def _aggregated_resource(served: Served) -> Object:
     kind = served.kind
     resource: Object = {
         "resource": kind.plural,
-        "responseKind": {"group": kind.group, "version": kind.version, "kind": kind.kind},
+        "responseKind": _response_kind("", "", kind.kind),
         "scope": "Namespaced" if kind.namespaced else "Cluster",
         "singularResource": kind.singular,
         "verbs": verbs(served),
@@ -179,10 +206,13 @@ def _aggregated_resource(served: Served) -> Object:
 
 
 def _aggregated_subresource(served: Served, name: str) -> Object:
-    kind = served.kind
-    group_name, version, other = _SUBRESOURCE_KINDS.get(name, (kind.group, kind.version, kind.kind))
     return {
         "subresource": name,
-        "responseKind": {"group": group_name, "version": version, "kind": other},
-        "verbs": _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"]),
+        "responseKind": _response_kind(*_SUBRESOURCE_KINDS.get(name, ("", "", served.kind.kind))),
+        "verbs": _subresource_verbs(served, name),
     }
+
+
+def _response_kind(group_name: str, version: str, kind: str) -> Object:
+    """Without group and version where those are the list's."""
+    return {"group": group_name, "version": version, "kind": kind}

@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import hmac
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import msgspec
 from aiohttp import ClientConnectionResetError, web
 
-from drakit_embedded.apiserver import discovery, openapi, requests, statuses
+from drakit_embedded.apiserver import requests, statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.call import Call, answer
+from drakit_embedded.apiserver.documents import PUBLIC, Documents, page_not_found
 from drakit_embedded.apiserver.identity.users import ADMIN
 from drakit_embedded.apiserver.requests import Query
-from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.verbs import serve
 from drakit_embedded.apiserver.watching import Watches
 
@@ -25,10 +26,6 @@ log = logging.getLogger(__name__)
 
 # k8s.io/apiserver/pkg/server/config.go MaxRequestBodyBytes
 BODY_BYTES = 3 * 1024 * 1024
-_HEALTH = frozenset({"healthz", "livez", "readyz"})
-# What RBAC's system:public-info-viewer lets anybody see.
-_PUBLIC = _HEALTH | {"version"}
-_TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -38,9 +35,7 @@ class Handler:
     def __init__(self, api: Api, watches: Watches, *, token: str, version: str, address: Callable[[], str]) -> None:
         self._api, self._watches = api, watches
         self._authorization = f"Bearer {token}".encode()
-        self._address = address
-        self._version = _encode(discovery.version_info(version))
-        self._documents: dict[tuple[str, bool], bytes] = {}
+        self._documents = Documents(api.catalog, version, address)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -63,17 +58,19 @@ class Handler:
         path, _, query = request.raw_path.partition("?")
         segments = requests.split_path(path)
         self._authenticate(request, segments[0], path, query)
+        if path.startswith("//"):
+            return page_not_found()
         if segments[0] == "api" and len(segments) > 2:
             group, version, rest = "", segments[1], segments[2:]
         elif segments[0] == "apis" and len(segments) > 3:
             group, version, rest = segments[1], segments[2], segments[3:]
         else:
-            return self._nonresource(request, path, segments)
+            return self._documents.answer(request, path, segments, query)
         target = requests.target(group, version, rest)
         served = self._api.catalog.find(group, version, target.plural) if target else None
         if target is None or served is None:
             if group not in ("", *self._api.catalog.groups()):
-                return _page_not_found()
+                return page_not_found()
             raise statuses.unknown_resource()
         return await serve(Call(self._api, self._watches, served, target, request, Query(query), ADMIN))
 
@@ -82,73 +79,8 @@ class Handler:
         if given is not None:
             if not hmac.compare_digest(given.encode(errors="replace"), self._authorization):
                 raise statuses.unauthorized()
-        elif first not in _PUBLIC:
+        elif first not in PUBLIC:
             raise _anonymous(request.method, path, Query(query))
-
-    def _nonresource(self, request: web.BaseRequest, path: str, segments: list[str]) -> web.StreamResponse:
-        if request.method not in ("GET", "HEAD"):
-            raise statuses.method_not_allowed()
-        first = segments[0]
-        if first in _HEALTH:
-            if "verbose" in request.query:
-                return web.Response(text=f"[+]ping ok\n{first} check passed\n", headers=_TEXT)
-            return web.Response(text="ok", headers=_TEXT)
-        if first == "version" and len(segments) == 1:
-            return answer(self._version)
-        if first == "openapi":
-            return openapi.answer(self._api.catalog, segments[1:], request.headers)
-        if first in ("api", "apis"):
-            return self._discovery(segments, request.headers)
-        if first == "":
-            paths = ["/api", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"]
-            return answer(_encode({"paths": paths}))
-        return _page_not_found()
-
-    def _discovery(self, segments: list[str], headers: Mapping[str, str]) -> web.StreamResponse:
-        wants_aggregated = len(segments) == 1 and _accepts_aggregated(headers.get("Accept", ""))
-        key = ("/".join(segments), wants_aggregated)
-        document = self._documents.get(key)
-        if document is None:
-            made = self._describe(segments, wants_aggregated)
-            if made is None:
-                return _page_not_found()
-            document = self._documents[key] = _encode(made)
-        if wants_aggregated:
-            return web.Response(body=document, headers={"Content-Type": discovery.AGGREGATED, "Vary": "Accept"})
-        return answer(document)
-
-    def _describe(self, segments: list[str], wants_aggregated: bool) -> Object | None:
-        catalog = self._api.catalog
-        match segments:
-            case [root] if wants_aggregated:
-                return discovery.aggregated(catalog, core=root == "api")
-            case ["api"]:
-                return discovery.core_versions(self._address())
-            case ["api", version]:
-                return discovery.resource_list(catalog, "", version)
-            case ["apis"]:
-                return discovery.group_list(catalog)
-            case ["apis", group]:
-                return discovery.group(catalog, group)
-            case ["apis", group, version]:
-                return discovery.resource_list(catalog, group, version)
-        return None
-
-
-def _accepts_aggregated(accept: str) -> bool:
-    """Whether the aggregated form is the first that can be given."""
-    for clause in accept.split(","):
-        words = {word.strip() for word in clause.split(";")}
-        if "application/json" in words and "as=APIGroupDiscoveryList" in words:
-            if {"g=apidiscovery.k8s.io", "v=v2"} <= words:
-                return True
-        elif words & {"application/json", "*/*"}:
-            return False
-    return False
-
-
-def _page_not_found() -> web.Response:
-    return web.Response(text="404 page not found\n", status=404, headers=_TEXT)
 
 
 def _anonymous(method: str, path: str, query: Query) -> StatusError:

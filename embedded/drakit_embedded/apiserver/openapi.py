@@ -10,7 +10,6 @@ and not repeated here.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 
 import msgspec
 from aiohttp import web
@@ -37,23 +36,30 @@ _PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _NOTHING = b"\x0a\x032.0\x12\x19\x0a\x0aKubernetes\x12\x0bunversioned"
 
 
-def answer(catalog: Catalog, segments: list[str], headers: Mapping[str, str]) -> web.StreamResponse:
+class Documents:
     """``/openapi/v2``, ``/openapi/v3`` and ``/openapi/v3/PATH``."""
-    match segments:
-        case ["v2"]:
-            accept = headers.get("Accept", "")
-            if _PROTOBUF in accept.replace("@", "."):
-                return web.Response(body=_NOTHING, headers={"Content-Type": _PROTOBUF})
-            if accept and not any(form in accept for form in ("application/json", "*/*", "application/*")):
-                raise statuses.not_acceptable(["application/json"])
-            return web.Response(body=_encode(_swagger(catalog)), headers=_JSON)
-        case ["v3"]:
-            return web.Response(body=_encode(_index(catalog)), headers=_JSON)
-        case ["v3", "api", version]:
-            return _document(catalog, "", version)
-        case ["v3", "apis", group, version]:
-            return _document(catalog, group, version)
-    raise statuses.unknown_resource()
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def answer(self, request: web.BaseRequest, segments: list[str], hash: str) -> web.StreamResponse | None:
+        """The document below ``/openapi``, or None if there is none."""
+        catalog = self._catalog
+        match segments:
+            case ["v2"]:
+                accept = request.headers.get("Accept", "")
+                if _PROTOBUF in accept.replace("@", "."):
+                    return web.Response(body=_NOTHING, headers={"Content-Type": _PROTOBUF})
+                if accept and not any(form in accept for form in ("application/json", "*/*", "application/*")):
+                    raise statuses.not_acceptable(["application/json"])
+                return web.Response(body=_encode(_swagger(catalog)), headers=_JSON)
+            case ["v3"]:
+                return web.Response(body=_encode(_index(catalog)), headers=_JSON)
+            case ["v3", "api", version]:
+                return _document(catalog, "", version)
+            case ["v3", "apis", group, version]:
+                return _document(catalog, group, version)
+        return None
 
 
 def _versions(catalog: Catalog) -> list[tuple[str, str]]:

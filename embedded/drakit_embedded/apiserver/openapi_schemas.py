@@ -7,7 +7,7 @@ from typing import Any
 
 from drakit_api.schema import Schema, Shape, Type
 from drakit_embedded.apiserver.registry import structures
-from drakit_embedded.apiserver.registry.kinds import REVIEWS, Kind
+from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS, Kind
 
 Object = dict[str, Any]
 
@@ -37,7 +37,7 @@ def of(kinds: Iterable[Kind]) -> dict[str, Object]:
     """The schemas of kinds and of everything in them, by name."""
     found: dict[str, Object] = {}
     for kind in kinds:
-        if kind.plural not in REVIEWS:
+        if kind.plural not in REVIEWS | READ_ONLY:
             types, struct = structures.types_of(kind)
             _collect(types, struct, found)
             gvk = {"group": kind.group, "version": kind.version, "kind": kind.kind}

@@ -47,13 +47,22 @@ def target(group: str, version: str, rest: list[str]) -> Target | None:
 class Query:
     """The parameters of a request, typed; a value that cannot be read is a 400 in the words of Go's strconv."""
 
-    __slots__ = ("_values",)
+    __slots__ = ("_query", "_values")
 
     def __init__(self, query: str) -> None:
+        self._query = query
         self._values: dict[str, str] = {}
         if query:
             for key, value in parse_qsl(query, keep_blank_values=True, max_num_fields=100):
                 self._values.setdefault(key, value)
+
+    def given(self, key: str) -> bool:
+        """Whether the parameter occurs, with a value or without."""
+        return key in self._values
+
+    def texts(self, key: str) -> list[str]:
+        """All values of a parameter that may occur several times."""
+        return [value for found, value in parse_qsl(self._query, keep_blank_values=True) if found == key]
 
     def text(self, key: str) -> str:
         """The first value, or the empty string."""

@@ -19,11 +19,12 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
 
 from drakit_embedded import certificates
-from drakit_embedded.apiserver import writes
+from drakit_embedded.apiserver import metadata, writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.config import ServerConfig
 from drakit_embedded.apiserver.http import BODY_BYTES, Handler
+from drakit_embedded.apiserver.registry import api_services
 from drakit_embedded.apiserver.store import Object, Store
 from drakit_embedded.apiserver.watching import Watches
 
@@ -87,6 +88,7 @@ class Server:
             store.load()
             api = Api(store, catalog, config.gates, config.kubelet_token or "", self._kubelet_tls())
             _create_system_objects(api)
+            _register_api_services(api)
             handler = Handler(
                 api,
                 self._watches,
@@ -205,3 +207,21 @@ def _create_system_objects(api: Api) -> None:
         for obj in objects:
             if ("", obj["metadata"]["name"]) not in served.collection.records:
                 writes.create(api, served, None, copy.deepcopy(obj), dry_run=False)
+
+
+def _register_api_services(api: Api) -> None:
+    """One object for each version that is served, and none for those that a former configuration served."""
+    served = api.catalog.find(api_services.GROUP, "v1", "apiservices")
+    assert served is not None
+    collection, now = served.collection, metadata.timestamp()
+    wanted = {}
+    for group, versions in {"": ["v1"], **api.catalog.groups()}.items():
+        for version in versions if group != api_services.GROUP else ():
+            service = api_services.local(group, version, now)
+            wanted["", service["metadata"]["name"]] = service
+    for key in [key for key in collection.records if key not in wanted]:
+        api.store.delete(collection, key, collection.records[key].object())
+    for key, service in wanted.items():
+        if key not in collection.records:
+            service["metadata"] |= {"uid": metadata.new_uid(), "creationTimestamp": now}
+            api.store.put(collection, key, service)

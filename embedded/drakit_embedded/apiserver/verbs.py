@@ -22,7 +22,7 @@ from drakit_embedded.apiserver import (
     writes,
 )
 from drakit_embedded.apiserver.call import JSON_HEADERS, Call, answer, warn
-from drakit_embedded.apiserver.registry.kinds import REVIEWS
+from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
 from drakit_embedded.apiserver.watching import Watch
 
 _encode = msgspec.json.Encoder().encode
@@ -38,6 +38,8 @@ async def serve(call: Call) -> web.StreamResponse:
         if method != "POST" or target.name:
             raise statuses.method_not_allowed()
         return answer(_encode(await reviews.review(call.api, call.served, call)), 201)
+    if call.served.kind.plural in READ_ONLY and method != "GET":
+        raise statuses.method_not_allowed()
     if target.name is None:
         handler = _COLLECTION.get(method)
     elif target.subresource is None:

@@ -29,6 +29,8 @@ _EVENT_FIELDS = {
     "deprecatedCount": "count",
     "reportingController": "reportingComponent",
 }
+# The one kind of resource.k8s.io that there is in no stable version.
+_ALPHA_ONLY = "resourcepoolstatusrequests"
 _CORE_EVENT_FIELDS = {core: new for new, core in _EVENT_FIELDS.items()}
 
 
@@ -52,7 +54,9 @@ def between(kind: Kind) -> Converter | None:
     """The converter for a kind in its version, or None if the stored form looks the same."""
     if (kind.group, kind.plural) == ("events.k8s.io", "events"):
         return _EVENTS
-    if kind.group != conversion.GROUP or conversion.same_structure(kind.kind, kind.version):
+    if kind.group != conversion.GROUP or kind.plural == _ALPHA_ONLY:
+        return None
+    if conversion.same_structure(kind.kind, kind.version):
         return None
     return _older(kind.kind, kind.version)
 

@@ -130,11 +130,17 @@ resource.k8s.io/v1
   resourceclaims ResourceClaim namespaced sub=status
   resourceclaimtemplates ResourceClaimTemplate namespaced
   resourceslices ResourceSlice cluster
+resource.k8s.io/v1alpha3
+  resourcepoolstatusrequests ResourcePoolStatusRequest cluster sub=status since=36
 flowcontrol.apiserver.k8s.io/v1
   flowschemas FlowSchema cluster sub=status
   prioritylevelconfigurations PriorityLevelConfiguration cluster sub=status
 storagemigration.k8s.io/v1
   storageversionmigrations StorageVersionMigration cluster sub=status since=37
+apiregistration.k8s.io/v1
+  apiservices APIService cluster cat=api-extensions sub=status
+apiextensions.k8s.io/v1
+  customresourcedefinitions CustomResourceDefinition cluster short=crd,crds cat=api-extensions sub=status
 """
 # Answered, never stored.
 REVIEWS = frozenset(
@@ -148,6 +154,9 @@ REVIEWS = frozenset(
         "tokenreviews",
     }
 )
+# Read by clients that want to know what is served. Both are the server's own here: it aggregates no other server, and
+# there are no custom resources.
+READ_ONLY = frozenset({"apiservices", "customresourcedefinitions"})
 
 
 @cache

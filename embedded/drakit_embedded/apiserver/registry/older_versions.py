@@ -14,7 +14,7 @@ from drakit_embedded.apiserver.registry.kinds import Kind
 
 # Minor releases: deprecated since, no longer served from. DeviceTaintRule came to v1beta2 only in 1.36.
 _LIFECYCLE = {"v1beta2": (36, 39), "v1beta1": (35, 38), "v1alpha3": (36, 39)}
-_NOT_DEPRECATED = {("v1beta2", "DeviceTaintRule")}
+_NOT_DEPRECATED = {("v1beta2", "DeviceTaintRule"), ("v1alpha3", "ResourcePoolStatusRequest")}
 _SINCE = {("v1beta2", "DeviceTaintRule"): 36}
 
 # k8s.io/api/core/v1 APILifecycleDeprecated
@@ -26,7 +26,7 @@ _DEPRECATED_CORE = {
 
 def of(kind: Kind) -> list[Kind]:
     """A kind of the group in its older versions, newest first."""
-    if kind.group != conversion.GROUP:
+    if kind.group != conversion.GROUP or kind.version != conversion.STORAGE_VERSION:
         return []
     return [
         replace(kind, version=version, since=_SINCE.get((version, kind.kind), 0))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from drakit_embedded.apiserver.registry import cluster_kinds, dra, pods, workloads
+from drakit_embedded.apiserver.registry import cluster_kinds, dra, pods, pool_status, workloads
 from drakit_embedded.apiserver.registry.strategies import Strategy
 
 
 def strategies() -> dict[tuple[str, str], Strategy]:
     """Rule sets by (group, plural); kinds that are not in it have no rules of their own."""
-    return {**cluster_kinds.STRATEGIES, **pods.STRATEGIES, **workloads.STRATEGIES, **dra.strategies()}
+    return {
+        **cluster_kinds.STRATEGIES,
+        **pods.STRATEGIES,
+        **workloads.STRATEGIES,
+        **pool_status.STRATEGIES,
+        **dra.strategies(),
+    }
 
 
 def older(version: str) -> dict[tuple[str, str], Strategy]:

@@ -1,0 +1,132 @@
+"""Paths that are no resources: health, version, discovery, OpenAPI, and the list of all of these.
+
+Each has the manners of what answers in kube-apiserver, which are not the same: some look at the method and some do not,
+and what is not there is a Status in one place and a line of text in another (k8s.io/apiserver pkg/server/mux,
+pkg/server/routes, kube-aggregator pkg/apiserver). Discovery is encoded once, as what is served does not change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+import msgspec
+from aiohttp import web
+
+from drakit_embedded.apiserver import discovery, health, negotiation, openapi, statuses
+from drakit_embedded.apiserver.call import answer
+from drakit_embedded.apiserver.catalog import Catalog
+from drakit_embedded.apiserver.requests import Query
+from drakit_embedded.apiserver.statuses import Object
+
+_PLAIN = {
+    "Cache-Control": "no-cache, private",
+    "Content-Type": "text/plain; charset=utf-8",
+    "X-Content-Type-Options": "nosniff",
+}
+_JSON = {"Cache-Control": "no-cache, private", "Content-Type": "application/json"}
+# What RBAC's system:public-info-viewer lets anybody see.
+PUBLIC = frozenset({*health.CHECKS, "version"})
+_encode = msgspec.json.Encoder().encode
+
+
+def page_not_found() -> web.Response:
+    """What Go's own multiplexer says."""
+    return web.Response(text="404 page not found\n", status=404, headers=_PLAIN)
+
+
+class Documents:
+    """Answers to requests that are for no resource."""
+
+    def __init__(self, catalog: Catalog, version: str, address: Callable[[], str]) -> None:
+        self._catalog, self._address = catalog, address
+        self._version = msgspec.json.format(_encode(discovery.version_info(version)), indent=2)
+        self._openapi = openapi.Documents(catalog)
+        self._encoded: dict[str, bytes | None] = {}
+
+    def answer(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> web.StreamResponse:
+        """The document at a path, which is also given split into its segments."""
+        match segments:
+            case ["healthz" | "livez" | "readyz" as endpoint, *check] if not path.endswith("/"):
+                return _health(endpoint, "/".join(check), Query(query))
+            case ["version"]:
+                _read_only(request)
+                return web.Response(body=self._version, headers=_JSON)
+            case ["version", *_]:
+                raise statuses.unknown_resource()
+            case ["openapi", *below]:
+                return self._openapi.answer(request, below, Query(query).text("hash")) or page_not_found()
+            case ["api" | "apis", *_]:
+                return self._discovery(request, segments)
+            case [""] | ["index.html"] if path in ("/", "/index.html"):
+                return web.Response(
+                    body=msgspec.json.format(_encode({"paths": self._paths()}), indent=2), headers=_JSON
+                )
+        return page_not_found()
+
+    def _discovery(self, request: web.BaseRequest, segments: list[str]) -> web.StreamResponse:
+        root = len(segments) == 1
+        if segments[0] == "api" or len(segments) == 3:
+            _read_only(request)
+        accept = request.headers.get("Accept", "")
+        allows = discovery.may_be_aggregated if root else negotiation.without_conversion
+        if negotiation.accepted(accept, allows).conversion is not None:
+            return self._aggregated(request, segments[0])
+        document = self._document("/".join(segments), lambda: self._describe(segments))
+        if document is None:
+            if segments[0] == "api" or segments[1] in self._catalog.groups():
+                raise statuses.unknown_resource()
+            return page_not_found()
+        return answer(document)
+
+    def _aggregated(self, request: web.BaseRequest, root: str) -> web.Response:
+        catalog = self._catalog
+        document = self._document(f"aggregated {root}", lambda: discovery.aggregated(catalog, core=root == "api"))
+        assert document is not None
+        tag = f'"{hashlib.sha512(document).hexdigest().upper()}"'
+        headers = {"Cache-Control": "public", "ETag": tag, "Vary": "Accept"}
+        if request.headers.get("If-None-Match") == tag:
+            return web.Response(status=304, headers=headers)
+        return web.Response(body=document + b"\n", headers={**headers, "Content-Type": discovery.AGGREGATED})
+
+    def _document(self, key: str, make: Callable[[], Object | None]) -> bytes | None:
+        if key not in self._encoded:
+            made = make()
+            if made is None:
+                return None
+            self._encoded[key] = _encode(made)
+        return self._encoded[key]
+
+    def _describe(self, segments: list[str]) -> Object | None:
+        catalog = self._catalog
+        match segments:
+            case ["api"]:
+                return discovery.core_versions(self._address())
+            case ["api", version]:
+                return discovery.resource_list(catalog, "", version)
+            case ["apis"]:
+                return discovery.group_list(catalog)
+            case ["apis", group]:
+                return discovery.group(catalog, group)
+            case ["apis", group, version]:
+                return discovery.resource_list(catalog, group, version)
+        return None
+
+    def _paths(self) -> list[str]:
+        found = ["/api", "/api/v1", "/apis", "/apis/", "/version", "/openapi/v2", "/openapi/v3", "/openapi/v3/"]
+        for group, versions in self._catalog.groups().items():
+            found += [f"/apis/{group}", *(f"/apis/{group}/{version}" for version in versions)]
+        return sorted([*found, *health.paths()])
+
+
+def _health(endpoint: str, check: str, query: Query) -> web.Response:
+    if not check:
+        return health.answer(endpoint, verbose=query.given("verbose"), excluded=query.texts("exclude"))
+    if check in health.CHECKS[endpoint]:
+        return health.single()
+    return page_not_found()
+
+
+def _read_only(request: web.BaseRequest) -> None:
+    if request.method != "GET":
+        raise statuses.method_not_allowed()

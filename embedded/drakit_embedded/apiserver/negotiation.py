@@ -1,0 +1,117 @@
+"""Which of the forms that a client accepts it gets: the ``Accept`` header, read as kube-apiserver reads it.
+
+After k8s.io/apiserver pkg/endpoints/handlers/negotiation/negotiate.go and github.com/munnerz/goautoneg. A clause that
+asks for what cannot be given is passed over; parameters that nobody knows are ignored. Protobuf is not written here, so
+a client that would rather have it gets its next choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from drakit_embedded.apiserver import statuses
+
+JSON, YAML = "application/json", "application/yaml"
+# What the real server says that it accepts.
+_NAMED = (JSON, YAML, "application/vnd.kubernetes.protobuf")
+_WRITTEN = (JSON, YAML)
+
+
+class Conversion(NamedTuple):
+    """What an object is to be turned into: ``as``, ``g`` and ``v`` of a media type."""
+
+    kind: str
+    group: str
+    version: str
+
+
+class Accepted(NamedTuple):
+    """The form that is sent."""
+
+    media: str = JSON
+    conversion: Conversion | None = None
+    pretty: bool = False
+
+
+class _Clause(NamedTuple):
+    main: str
+    sub: str
+    quality: float
+    options: dict[str, str]
+
+
+# Whether a conversion (or None) can be given.
+Allows = Callable[[Conversion | None], bool]
+
+
+def without_conversion(conversion: Conversion | None) -> bool:
+    """For what is sent in one form only, as errors and the lists of discovery are."""
+    return conversion is None
+
+
+@lru_cache(maxsize=512)
+def accepted(accept: str, allows: Allows, *, stream: bool = False) -> Accepted:
+    """The first form that can be given; 406 if there is none. Streams of events are JSON."""
+    found = _first(accept, allows, stream)
+    if found is None:
+        raise statuses.not_acceptable([f"{media};stream=watch" for media in _NAMED] if stream else _NAMED)
+    return found
+
+
+def _first(accept: str, allows: Allows, stream: bool) -> Accepted | None:
+    if not accept:
+        return Accepted()
+    for clause in _clauses(accept):
+        for media in _WRITTEN[:1] if stream else _WRITTEN:
+            if _matches(clause, media):
+                options = clause.options
+                conversion = _conversion(options)
+                if options.get("stream", "watch") in ("", "watch") and not options.get("sv") and allows(conversion):
+                    return Accepted(media, conversion, options.get("pretty") == "1")
+    return None
+
+
+def _conversion(options: dict[str, str]) -> Conversion | None:
+    if not options.keys() & {"as", "g", "v"}:
+        return None
+    return Conversion(options.get("as", ""), options.get("g", ""), options.get("v", ""))
+
+
+def _matches(clause: _Clause, media: str) -> bool:
+    main, _, sub = media.partition("/")
+    if clause.main == "*":
+        return clause.sub == "*"
+    return clause.main == main and clause.sub in (sub, "*")
+
+
+def _clauses(accept: str) -> list[_Clause]:
+    """The clauses, best first: by quality, and of equals the definite ones before the others."""
+    found = [clause for part in accept.split(",") if (clause := _clause(part.strip(" "))) is not None]
+    return sorted(found, key=lambda clause: (-clause.quality, clause.main == "*", clause.sub == "*"))
+
+
+def _clause(text: str) -> _Clause | None:
+    media, *parameters = text.split(";")
+    main, _, sub = media.partition("/")
+    main, sub = main.strip(" "), sub.strip(" ")
+    if "/" in sub or (not sub and main != "*"):
+        return None
+    quality, options = 1.0, {}
+    for parameter in parameters:
+        key, _, value = parameter.partition("=")
+        if not value or "=" in value:
+            continue
+        if key.strip(" ") == "q":
+            quality = _number(value)
+        else:
+            options[key.strip(" ")] = value.strip(" ")
+    return _Clause(main, sub or "*", quality, options)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
