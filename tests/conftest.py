@@ -17,3 +17,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes long comes first: as the last of all it would leave the other workers nothing to do."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What tests have measured and want to be read: ``record_property("summary", text)``."""
+    reports = [report for outcome in ("passed", "failed") for report in terminalreporter.stats.get(outcome, ())]
+    for report in reports:
+        for name, text in getattr(report, "user_properties", ()):
+            if name == "summary":
+                terminalreporter.write_line(text)

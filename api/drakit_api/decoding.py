@@ -6,7 +6,7 @@ and the words of the JSON decoder: unknown fields all together and with indices,
 and ``pkg/apis/meta/v1/time.go``.
 
 Decoding also normalizes: null becomes absent, quantities and times canonical. Empty lists stay, since validation tells
-them from absent ones. Duplicate fields are not found: they are gone once JSON has become a ``dict``.
+them from absent ones. Fields that a text has twice are known of if ``gojson`` has read it.
 
 Each struct becomes a closure when it is first met. They keep no paths: only an object with unknown fields is gone
 through a second time, to say where those are.
@@ -21,12 +21,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from drakit_api import gotime, quantity, schema, structs
+from drakit_api.gojson import Repeated
 from drakit_api.gostrings import quote
 from drakit_api.quantity import INT64_MAX
 from drakit_api.schema import Schema, Type
 
 GROUP = "resource.k8s.io"
 _MAX_UNKNOWN = 100
+# Fields of each object itself, which say by what type it is read.
+_OF_THE_TYPE = ("kind", "apiVersion")
 _JSON_NAMES = {str: "string", bool: "bool", list: "array", dict: "object"}
 _PYTHON: dict[str, type] = {"string": str, "bool": bool, "list": list, "map": dict, "struct": dict}
 
@@ -34,20 +37,21 @@ _PYTHON: dict[str, type] = {"string": str, "bool": bool, "list": list, "map": di
 class DecodeError(ValueError):
     """An object that the server cannot read; the message of its ``BadRequest`` answer.
 
-    ``unknown`` are the paths of unknown fields, if those are all that is wrong.
+    ``strict`` are the complaints about unknown and repeated fields, if those are all that is wrong.
     """
 
-    def __init__(self, message: str, unknown: tuple[str, ...] = ()) -> None:
+    def __init__(self, message: str, strict: tuple[str, ...] = ()) -> None:
         super().__init__(message)
-        self.unknown = unknown
+        self.strict = strict
 
 
 class _Notes:
-    """What was found wrong on the way: whether there are unknown fields, and the first wrong type."""
+    """What was found wrong on the way: whether there are unknown or repeated fields, and the first wrong type."""
 
-    __slots__ = ("unknown", "wrong_type")
+    __slots__ = ("repeated", "unknown", "wrong_type")
 
-    def __init__(self) -> None:
+    def __init__(self, obj: dict[str, Any]) -> None:
+        self.repeated = isinstance(obj, Repeated)
         self.unknown = False
         self.wrong_type: str | None = None
 
@@ -72,7 +76,7 @@ def decode_struct(
     types: Schema, struct: str, obj: dict[str, Any], *, kind: str, version: str, strict: bool = True
 ) -> dict[str, Any]:
     """The same for a kind of any group whose struct is in ``types``; ``kind`` and ``version`` are for messages."""
-    notes = _Notes()
+    notes = _Notes(obj)
     prefix = f'{kind} in version "{version}" cannot be handled as a {kind}: '
     try:
         decoded: dict[str, Any] = _root_decoder(types, struct, f"{version}.{kind}")(obj, notes)
@@ -80,13 +84,16 @@ def decode_struct(
         raise DecodeError(prefix + str(error)) from None
     if notes.wrong_type:
         raise DecodeError(prefix + notes.wrong_type)
-    if strict and notes.unknown:
-        unknown = tuple(dict.fromkeys(_unknown_fields(types, Type("struct", "", struct=struct), obj, "")))[
-            :_MAX_UNKNOWN
-        ]
-        listed = ", ".join(f"unknown field {quote(path)}" for path in unknown)
-        raise DecodeError(f"{prefix}strict decoding error: {listed}", unknown)
+    # What is repeated may be in an embedded object, which somebody else reads.
+    if strict and (notes.unknown or notes.repeated) and (complaints := _complaints(types, struct, obj)):
+        raise DecodeError(f"{prefix}strict decoding error: {', '.join(complaints)}", complaints)
     return decoded
+
+
+def _complaints(types: Schema, struct: str, obj: dict[str, Any]) -> tuple[str, ...]:
+    found = dict.fromkeys(_strict_errors(types, Type("struct", "", struct=struct), obj, ""))
+    first = [obj.complaint] if isinstance(obj, Repeated) and obj.complaint else []
+    return (*first, *tuple(found)[:_MAX_UNKNOWN])
 
 
 @functools.cache
@@ -101,7 +108,7 @@ def _struct(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> De
     wrong = _wrong_type(kind, owner, stack)
 
     def decode_struct(value: Any, notes: _Notes) -> Any:
-        if type(value) is not dict:
+        if type(value) is not dict and not isinstance(value, Repeated):
             return wrong(value, notes, {})
         if not fields:
             fields.update(_fields(types, kind.struct, kind.struct.rpartition(".")[2], stack))
@@ -124,7 +131,7 @@ def _bulky(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Dec
     explain = _struct(types, kind, owner, stack)
 
     def decode_bulky(value: Any, notes: _Notes) -> Any:
-        decoded = structs.reader(types, kind.struct)(value)
+        decoded = None if notes.repeated else structs.reader(types, kind.struct)(value)
         return explain(value, notes) if decoded is None else decoded
 
     return decode_bulky
@@ -177,29 +184,42 @@ def _container(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) ->
         return [_zero(item_type) if item is None else decode_item(item, notes) for item in value]
 
     def decode_map(value: Any, notes: _Notes) -> Any:
-        if type(value) is not dict:
+        if type(value) is not dict and not isinstance(value, Repeated):
             return wrong(value, notes, {})
         return {key: _zero(item_type) if item is None else decode_item(item, notes) for key, item in value.items()}
 
     return decode_list if kind.shape == "list" else decode_map
 
 
-def _unknown_fields(types: Schema, kind: Type, value: Any, path: str) -> Iterator[str]:
-    """The paths of all fields that no type has."""
+def _strict_errors(types: Schema, kind: Type, value: Any, path: str) -> Iterator[str]:
+    """What strict decoding says of a value: each unknown field, and each that stands a second time."""
     if kind.shape == "list" and kind.item is not None:
         for index, item in enumerate(value or ()):
-            yield from _unknown_fields(types, kind.item, item, f"{path}[{index}]")
+            yield from _strict_errors(types, kind.item, item, f"{path}[{index}]")
     elif kind.shape == "map" and kind.item is not None:
-        for key, item in (value or {}).items():
-            yield from _unknown_fields(types, kind.item, item, f"{path}.{key}")
+        for key, item, again in _pairs(value):
+            inner = f"{path}.{key}"
+            if again:
+                yield f"duplicate field {quote(inner)}"
+            yield from _strict_errors(types, kind.item, item, inner)
     elif kind.shape == "struct":
         known = {field.name: field.type for field in types.flat_fields(kind.struct)}
-        for key, item in (value or {}).items():
+        for key, item, again in _pairs(value):
             inner = f"{path}.{key}" if path else key
+            if again and (key in known or (not path and key in _OF_THE_TYPE)):
+                yield f"duplicate field {quote(inner)}"
             if key in known:
-                yield from _unknown_fields(types, known[key], item, inner)
-            else:
-                yield inner
+                yield from _strict_errors(types, known[key], item, inner)
+            elif path or key not in _OF_THE_TYPE:
+                yield f"unknown field {quote(inner)}"
+
+
+def _pairs(value: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Keys and values as they were written, and whether the key has been there before."""
+    seen: set[str] = set()
+    for key, item in value.pairs if isinstance(value, Repeated) else (value or {}).items():
+        yield key, item, key in seen
+        seen.add(key)
 
 
 def _scalar(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from drakit_client.connection import ApiError, Connection
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError
 
 Object = dict[str, Any]
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"

@@ -44,7 +44,7 @@ GATES = {
     "alpha": FeatureGates("1.37", dict.fromkeys(_ALPHA, True)),
     "off136": FeatureGates("1.36", dict.fromkeys(_OFF, False)),
 }
-_SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
+SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
 
 
 @cache
@@ -61,7 +61,7 @@ def conversions() -> list[Vector]:
 
 def comparable(obj: Vector) -> Vector:
     """An object, in its order, without what a server sets: metadata of the object itself, and the times of taints."""
-    meta = {name: value for name, value in obj["metadata"].items() if name not in _SET_BY_SERVER}
+    meta = {name: value for name, value in obj["metadata"].items() if name not in SET_BY_SERVER}
     bare: Vector = _without_times({**obj, "metadata": meta})
     return bare
 

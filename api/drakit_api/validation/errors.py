@@ -66,7 +66,7 @@ def duplicate(path: str, value: Any) -> FieldError:
 
 def not_supported(path: str, value: Any, supported: Sequence[str]) -> FieldError:
     """A value outside of an enumeration."""
-    return _error(NOT_SUPPORTED, path, _shown(value), "supported values: " + ", ".join(map(quote, supported)))
+    return _error(NOT_SUPPORTED, path, to_json(value), "supported values: " + ", ".join(map(quote, supported)))
 
 
 def not_found(path: str, value: Any, detail: str = "") -> FieldError:

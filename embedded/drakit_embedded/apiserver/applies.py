@@ -13,6 +13,7 @@ import json
 import re
 from typing import Any
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import merge_keys, metadata, statuses, writes
 from drakit_embedded.apiserver.call import Call
 from drakit_embedded.apiserver.merge_keys import SET, Node
@@ -193,14 +194,14 @@ def _conflict(causes: list[tuple[str, Path]]) -> statuses.StatusError:
     listed = [
         {
             "reason": "FieldManagerConflict",
-            "message": f"conflict with {statuses.quote(manager)}",
+            "message": f"conflict with {quote(manager)}",
             "field": _dotted(path),
         }
         for manager, path in causes
     ]
     plural = "s" if len(listed) > 1 else ""
     lines = "\n".join(f"- {cause['field']}" for cause in listed)
-    managers = ", ".join(statuses.quote(manager) for manager in dict.fromkeys(manager for manager, _ in causes))
+    managers = ", ".join(quote(manager) for manager in dict.fromkeys(manager for manager, _ in causes))
     if len(listed) == 1:
         message = f"Apply failed with 1 conflict: conflict with {managers}: {listed[0]['field']}"
     else:

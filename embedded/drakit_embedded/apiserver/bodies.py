@@ -8,101 +8,122 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-import yaml
-
-from drakit_embedded.apiserver import protobuf, statuses
+from drakit_api import gojson
+from drakit_api.gostrings import quote
+from drakit_embedded.apiserver import protobuf, statuses, yaml_bodies
+from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.yaml_bodies import YamlError
 
 _JSON = ("application/json", "")
 _YAML = ("application/yaml", "text/yaml", "application/x-yaml")
-_decode = msgspec.json.Decoder().decode
+# The type that kind and apiVersion are read into, as Go prints it.
+_META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+# Where in its own source the real server has made its table of types.
+_SCHEME = "pkg/runtime/scheme.go:111"
+_TYPE_FIELDS = {"kind": "kind", "apiversion": "apiVersion"}
+_SHOWN = 30  # bytes of a body in a message
+
+
+class BodyError(ValueError):
+    """A body whose type cannot be told."""
 
 
 def parse(raw: bytes, content_type: str, kind: str) -> Object:
-    """The object in a body; 400 if it is none, 415 if the format is not read here."""
+    """The object in a body; 400 if it is none, 415 if the format is not read here.
+
+    A body that has a key twice comes as ``gojson.Repeated``.
+    """
     media = content_type.partition(";")[0].strip().lower()
-    if media in _JSON:
-        return _parse_json(raw, kind)
-    if media in _YAML:
-        return _parse_yaml(raw, kind)
     if media == protobuf.MEDIA_TYPE:
         try:
             return protobuf.decode(raw)
         except protobuf.ProtobufError as error:
             raise statuses.bad_request(f"the body cannot be read as protobuf: {error}") from None
-    raise statuses.unsupported_body()
-
-
-def _parse_json(raw: bytes, kind: str) -> Object:
+    if media not in _JSON and media not in _YAML:
+        raise statuses.unsupported_body()
     try:
-        obj = _decode(raw)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        why = "unexpected end of JSON input" if "truncated" in str(error) else str(error)
-        raise _unrecognized(raw, kind, why) from None
-    if not isinstance(obj, dict):
-        raise _unrecognized(
-            raw, kind, f"json: cannot unmarshal {go_type(obj)} into Go value of type map[string]interface {{}}"
-        )
-    return obj
+        value = gojson.read(raw) if media in _JSON else _from_yaml(raw)
+        return _with_type(value)
+    except gojson.JsonError as error:
+        raise _unrecognized(raw, kind, f"couldn't get version/kind; json parse error: {error}") from None
+    except (YamlError, BodyError) as error:
+        raise _unrecognized(raw, kind, str(error)) from None
 
 
-def _parse_yaml(raw: bytes, kind: str) -> Object:
-    try:
-        if b"*" in raw and any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(raw, Loader=_Loader)):
-            # A few lines of them can stand for gigabytes.
-            raise statuses.bad_request("aliases in YAML bodies are not read here: write the value out")
-        obj = yaml.load(raw, Loader=_Loader)  # noqa: S506 - a safe loader
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise _unrecognized(raw, kind, f"yaml: {str(error).splitlines()[0]}") from None
-    if not isinstance(obj, dict):
-        raise _unrecognized(
-            raw, kind, f"json: cannot unmarshal {go_type(obj)} into Go value of type map[string]interface {{}}"
-        )
-    return obj
+def _from_yaml(raw: bytes) -> Any:
+    value, repeated = yaml_bodies.read(raw)
+    if repeated and isinstance(value, dict):
+        return gojson.Repeated(list(value.items()), "yaml: unmarshal errors:\n" + "\n".join(repeated))
+    return value
 
 
-class _Loader(yaml.CSafeLoader):
-    """YAML as JSON: dates are strings, and so are all keys."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        return {str(key): value for key, value in super().construct_mapping(node, deep=deep).items()}
-
-
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
+def _with_type(value: Any) -> Object:
+    """A value of which kind and apiVersion can be read (``pkg/runtime/serializer/json/meta.go`` of apimachinery)."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise gojson.JsonError(f"json: cannot unmarshal {gojson.name_of(value)} into Go value of type {_META}")
+    for field in value:
+        name = _TYPE_FIELDS.get(field.lower())
+        if name is None:
+            continue
+        found = value[field]
+        if not isinstance(found, str | None):
+            raise gojson.JsonError(
+                f"json: cannot unmarshal {gojson.name_of(found)} into Go struct field .{name} of type string"
+            )
+        if name == "apiVersion" and found and found.count("/") > 1:
+            raise BodyError(f"unexpected GroupVersion string: {found}")
+    return value
 
 
 def _unrecognized(raw: bytes, kind: str, why: str) -> StatusError:
-    shown = raw[:1024].decode(errors="replace")
     return statuses.bad_request(
-        f"the object provided is unrecognized (must be of type {kind}): couldn't get version/kind; "
-        f"json parse error: {why} ({shown})"
+        f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(raw)})"
     )
+
+
+def _summary(raw: bytes) -> str:
+    """summarizeData of k8s.io/apiserver/pkg/endpoints/handlers/rest.go."""
+    if not raw:
+        return "<empty>"
+    more = " ..." if len(raw) > _SHOWN else ""
+    shown = raw[:_SHOWN]
+    return (shown.decode(errors="replace") if raw.startswith(b"{") else shown.hex()) + more
 
 
 def typed(obj: Object, kind: Kind) -> Object:
     """Check and take off ``kind`` and ``apiVersion``; a body without them is taken for what the path says."""
-    found_kind, found_version = obj.pop("kind", None) or kind.kind, obj.pop("apiVersion", None) or kind.api_version
-    if found_version != kind.api_version:
-        raise statuses.bad_request(
-            f"the API version in the data ({found_version}) does not match the expected API version "
-            f"({kind.api_version})"
-        )
+    found_kind = _taken(obj, "kind") or kind.kind
+    found_version = _with_defaults(_taken(obj, "apiVersion"), kind)
+    if (found_kind, found_version) == (kind.kind, kind.api_version):
+        return obj
+    version = found_version.rpartition("/")[2]
+    where = f'{found_kind} in version "{version}" cannot be handled as a {kind.kind}: '
+    if not structures.is_registered(found_kind, found_version):
+        why = f"no kind {quote(found_kind)} is registered for version {quote(found_version)} in scheme {quote(_SCHEME)}"
+        raise statuses.bad_request(where + why)
     if found_kind != kind.kind:
-        version, group = kind.version, kind.group.partition(".")[0] or "core"
-        raise statuses.bad_request(
-            f'{found_kind} in version "{version}" cannot be handled as a {kind.kind}: converting '
-            f"({version}.{found_kind}) to ({group}.{kind.kind}): unknown conversion"
-        )
-    return obj
+        internal = kind.group.partition(".")[0] or "core"
+        why = f"converting ({version}.{found_kind}) to ({internal}.{kind.kind}): unknown conversion"
+        raise statuses.bad_request(where + why)
+    raise statuses.bad_request(
+        f"the API version in the data ({found_version}) does not match the expected API version ({kind.api_version})"
+    )
 
 
-def go_type(value: object) -> str:
-    """What Go's JSON decoder calls a value."""
-    if isinstance(value, bool):
-        return "bool"
-    return {dict: "object", list: "array", str: "string", int: "number", float: "number"}.get(type(value), "null")
+def _taken(obj: Object, field: str) -> str:
+    """The value of a field of the type, which Go also finds if its name is written otherwise."""
+    if (found := obj.pop(field, None)) is None:
+        found = next((value for key, value in obj.items() if key.lower() == field.lower()), None)
+    return found or ""
+
+
+def _with_defaults(api_version: str, kind: Kind) -> str:
+    """gvkWithDefaults: what is not given is as the path says."""
+    group, _, version = api_version.rpartition("/")
+    if not version and group in ("", kind.group):
+        return kind.api_version
+    return api_version

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import bodies, forms, statuses, writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
@@ -34,7 +35,7 @@ def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.
 def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
     """Put warnings into an answer's header (RFC 7234, code 299; k8s.io/apimachinery/pkg/util/net/http.go)."""
     for warning in warnings:
-        response.headers.add("Warning", f"299 - {statuses.quote(warning)}")
+        response.headers.add("Warning", f"299 - {quote(warning)}")
 
 
 class Call:

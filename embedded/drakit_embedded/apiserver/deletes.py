@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import bodies, metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
@@ -74,13 +75,11 @@ def _check(found: Options) -> None:
     faults = []
     policy = found.propagationPolicy
     if policy is not None and found.orphanDependents is not None:
-        message = (
-            f"Invalid value: {statuses.quote(policy)}: orphanDependents and deletionPropagation cannot be both set"
-        )
+        message = f"Invalid value: {quote(policy)}: orphanDependents and deletionPropagation cannot be both set"
         faults.append(statuses.Cause("FieldValueInvalid", "propagationPolicy", message))
     if policy not in (None, "Foreground", "Background", "Orphan"):
         supported = '"Foreground", "Background", "Orphan", "nil"'
-        message = f"Unsupported value: {statuses.quote(policy or '')}: supported values: {supported}"
+        message = f"Unsupported value: {quote(policy or '')}: supported values: {supported}"
         faults.append(statuses.Cause("FieldValueNotSupported", "propagationPolicy", message))
     if found.dryRun not in (None, [], ["All"]):
         message = f'Unsupported value: {found.dryRun}: supported values: "All"'

@@ -6,14 +6,10 @@ loses an object. Parameters follow k8s.io/apiserver/pkg/storage/cacher and pkg/s
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import msgspec
-
-from drakit_embedded.apiserver import selectors, statuses
+from drakit_embedded.apiserver import continuation, selectors, statuses
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.forms import Form, Parts
 from drakit_embedded.apiserver.requests import Query, resource_version
@@ -40,14 +36,6 @@ class Selection(NamedTuple):
         return bool(self.labels or self.fields)
 
 
-class _Continue(msgspec.Struct):
-    """Where the next page starts, as clients hand it back to us."""
-
-    v: str
-    rv: int
-    start: str
-
-
 def selection(served: Served, query: Query) -> Selection:
     """The selectors of a request; 400 for one that cannot be read."""
     labels, fields = query.text("labelSelector"), query.text("fieldSelector")
@@ -62,7 +50,7 @@ def listed(store: Store, served: Served, namespace: str | None, query: Query, fo
     chosen = selection(served, query)
     limit = query.number("limit") or 0
     token = query.text("continue")
-    version, after = _start(store, query, token)
+    version, after = _start(store, namespace, query, token)
     records = _records(store, served, namespace, version, after, token)
     if chosen:
         records = [record for record in records if chosen.matches(record)]
@@ -70,7 +58,7 @@ def listed(store: Store, served: Served, namespace: str | None, query: Query, fo
     if 0 < limit < len(records):
         rest = len(records) - limit
         records = records[:limit]
-        metadata["continue"] = _encode_token(version, records[-1].key)
+        metadata["continue"] = continuation.encode(version, records[-1].key, namespace)
         if not chosen:
             metadata["remainingItemCount"] = rest
     return form.many(records, metadata)
@@ -89,7 +77,7 @@ def _records(
     return records
 
 
-def _start(store: Store, query: Query, token: str) -> tuple[int, Key | None]:
+def _start(store: Store, namespace: str | None, query: Query, token: str) -> tuple[int, Key | None]:
     """The version to list at, and the key to start after."""
     asked, match = query.text("resourceVersion"), query.text("resourceVersionMatch")
     version = resource_version(asked)
@@ -97,12 +85,19 @@ def _start(store: Store, query: Query, token: str) -> tuple[int, Key | None]:
     if token:
         if version:
             raise statuses.bad_request("specifying resource version is not allowed when using continue")
-        return _decode_token(token, store)
+        return _continued(token, namespace, store)
     if version is not None and version > store.version:
         raise statuses.too_large_version(version, store.version)
     if version and match == "Exact":
         return version, None
     return store.version, None
+
+
+def _continued(token: str, namespace: str | None, store: Store) -> tuple[int, Key]:
+    version, after = continuation.decode(token, namespace)
+    if version > store.version:
+        raise statuses.too_large_version(version, store.version)
+    return version, after
 
 
 def _check_match(asked: str, match: str, token: str, query: Query) -> None:
@@ -126,24 +121,3 @@ def _check_match(asked: str, match: str, token: str, query: Query) -> None:
             faults.append(Cause("FieldValueForbidden", path, message))
     if faults:
         raise statuses.invalid("ListOptions", "meta.k8s.io", "", faults)
-
-
-def _encode_token(version: int, key: Key) -> str:
-    token = _Continue("meta.k8s.io/v1", version, "\0".join(key))
-    return base64.urlsafe_b64encode(msgspec.json.encode(token)).decode().rstrip("=")
-
-
-def _decode_token(text: str, store: Store) -> tuple[int, Key]:
-    try:
-        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-        token = msgspec.json.decode(raw, type=_Continue)
-    except (binascii.Error, ValueError):
-        raise _bad_token("illegal base64 data or JSON") from None
-    namespace, separator, name = token.start.partition("\0")
-    if token.v != "meta.k8s.io/v1" or not separator or not 0 < token.rv <= store.version:
-        raise _bad_token("it was not given out by this server")
-    return token.rv, (namespace, name)
-
-
-def _bad_token(why: str) -> statuses.StatusError:
-    return statuses.bad_request(f"invalid continue token: continue key is not valid: {why}")

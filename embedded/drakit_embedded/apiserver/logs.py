@@ -15,6 +15,7 @@ from urllib.parse import quote
 import aiohttp
 from aiohttp import web
 
+from drakit_api import gostrings
 from drakit_client.errors import UNREACHABLE
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
@@ -127,7 +128,7 @@ def _refused(pod: str, code: int, said: str) -> StatusError:
         return statuses.internal(said)
     if code == 400:
         return statuses.bad_request(said)
-    unknown = ("InternalError", _FAILED % statuses.quote(said)) if code > 500 else ("", _UNKNOWN % code)
+    unknown = ("InternalError", _FAILED % gostrings.quote(said)) if code > 500 else ("", _UNKNOWN % code)
     reason, message = _REFUSALS.get(code, unknown)
     cause = {"reason": "UnexpectedServerResponse", **({"message": said} if said else {})}
     details = {"name": pod, "kind": "pods/log", "causes": [cause]}
@@ -135,4 +136,4 @@ def _refused(pod: str, code: int, said: str) -> StatusError:
 
 
 def _unreachable(url: str, error: Exception) -> StatusError:
-    return StatusError(500, "", f"Get {statuses.quote(url)}: {error}")
+    return StatusError(500, "", f"Get {gostrings.quote(url)}: {error}")

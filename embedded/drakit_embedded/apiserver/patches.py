@@ -10,8 +10,8 @@ from typing import Any, Literal, NamedTuple
 
 import jsonpatch
 import jsonpointer
-import msgspec
 
+from drakit_api import gojson
 from drakit_api.gostrings import formatted, quote, to_json
 from drakit_embedded.apiserver import bodies, merge_keys, statuses, strategic, writes
 from drakit_embedded.apiserver.catalog import Served
@@ -26,7 +26,6 @@ _TYPES: dict[str, PatchType] = {
     "application/json-patch+json": "json",
     "application/apply-patch+yaml": "apply",
 }
-_decode = msgspec.json.Decoder().decode
 # k8s.io/apiserver/pkg/endpoints/handlers/patch.go maxJSONPatchOperations
 _MOST_OPERATIONS = 10_000
 
@@ -46,13 +45,13 @@ def parse(raw: bytes, content_type: str) -> Patch:
     if kind == "apply":
         return Patch(kind, bodies.parse(raw, "application/yaml", "patch"))
     try:
-        content = _decode(raw)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        content = gojson.read(raw)
+    except gojson.JsonError as error:
         raise statuses.bad_request(f"error decoding patch: {error}") from None
     if kind == "json":
         _check_operations(content)
     elif not isinstance(content, dict):
-        why = f"json: cannot unmarshal {bodies.go_type(content)} into Go value of type map[string]interface {{}}"
+        why = f"json: cannot unmarshal {gojson.name_of(content)} into Go value of type map[string]interface {{}}"
         raise statuses.bad_request(why if kind == "strategic" else f"error decoding patch: {why}")
     return Patch(kind, content)
 
@@ -62,7 +61,7 @@ def _check_operations(content: Any) -> None:
     if isinstance(content, list):
         wrong, into = next((item for item in content if not isinstance(item, dict)), {}), "handlers.jsonPatchOp"
     if not isinstance(content, list) or not isinstance(wrong, dict):
-        why = f"json: cannot unmarshal {bodies.go_type(wrong)} into Go value of type {into}"
+        why = f"json: cannot unmarshal {gojson.name_of(wrong)} into Go value of type {into}"
         raise statuses.bad_request(f"error decoding patch: {why}")
     if len(content) > _MOST_OPERATIONS:
         message = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(content)}"

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import deletes, metadata, statuses, writes
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
@@ -94,7 +95,7 @@ def _check_bindable(pod: Object, binding: BindingShape, name: str) -> None:
     if meta.get("deletionTimestamp"):
         why = f"pod {name} is being deleted, cannot be assigned to a host"
     elif spec.get("nodeName"):
-        why = f"pod {name} is already assigned to node {statuses.quote(spec['nodeName'])}"
+        why = f"pod {name} is already assigned to node {quote(spec['nodeName'])}"
     elif spec.get("schedulingGates"):
         why = f"pod {name} has non-empty .spec.schedulingGates"
     if why:

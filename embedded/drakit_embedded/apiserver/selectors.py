@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
+from drakit_api.gostrings import quote
 from drakit_api.validation import formats
-from drakit_embedded.apiserver.statuses import bad_request, quote
+from drakit_embedded.apiserver.statuses import bad_request
 
 Requirement = Callable[[Mapping[str, str]], bool]
 _TOKEN = re.compile(r"\s*(==|!=|[=!(),<>]|[^\s=!(),<>]+)")

@@ -6,9 +6,10 @@ k8s.io/apimachinery/pkg/api/errors/errors.go, which has one constructor for each
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
+
+from drakit_api.gostrings import quote
 
 Object = dict[str, Any]
 
@@ -175,11 +176,6 @@ def internal(why: str) -> StatusError:
     """The server, or something that it depends on, failed."""
     details = {"causes": [{"message": why}]}
     return StatusError(500, "InternalError", f"Internal error occurred: {why}", details)
-
-
-def quote(text: str) -> str:
-    """``%q`` of Go, for the characters that occur in names."""
-    return json.dumps(text, ensure_ascii=False)
 
 
 def success(plural: str, group: str, name: str, uid: str) -> Object:

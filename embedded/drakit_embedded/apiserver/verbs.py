@@ -100,7 +100,7 @@ async def _create(call: Call) -> web.StreamResponse:
     form = call.form()
     obj = await call.body()
     written = writes.create(call.api, call.served, call.target.namespace, obj, dry_run=dry_run, user=call.user)
-    return call.answer(form.one(written.record), 201)
+    return _answer(call, form, written)
 
 
 async def _delete_collection(call: Call) -> web.StreamResponse:
@@ -128,15 +128,27 @@ async def _write(call: Call, subresource: str | None) -> web.StreamResponse:
     dry_run = call.query.dry_run("UpdateOptions")
     form = call.form()
     obj = await call.body()
-    named = obj["metadata"].get("name")
-    if named and named != call.key[1]:
-        raise statuses.bad_request(
-            f"the name of the object ({named}) does not match the name on the URL ({call.key[1]})"
-        )
+    _check_name(obj["metadata"].get("name"), call.key[1])
     written = writes.update(
         call.api, call.served, call.key, obj, subresource=subresource, dry_run=dry_run, user=call.user
     )
+    return _answer(call, form, written)
+
+
+def _answer(call: Call, form: forms.Form, written: writes.Written) -> web.Response:
+    """The object that was written, and what is to be said of it."""
+    call.warnings += written.warnings
     return call.answer(form.one(written.record), 201 if written.created else 200)
+
+
+def _check_name(name: str | None, on_url: str) -> None:
+    """checkName: an object that takes a place says which."""
+    if not name:
+        raise statuses.bad_request(
+            f"the name of the object ({on_url} based on URL) was undeterminable: name must be provided"
+        )
+    if name != on_url:
+        raise statuses.bad_request(f"the name of the object ({name}) does not match the name on the URL ({on_url})")
 
 
 async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
@@ -151,7 +163,7 @@ async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
         written = writes.update(
             call.api, call.served, call.key, change, subresource=subresource, dry_run=dry_run, user=call.user
         )
-    return call.answer(form.one(written.record), 201 if written.created else 200)
+    return _answer(call, form, written)
 
 
 async def _delete(call: Call) -> web.StreamResponse:

@@ -7,7 +7,7 @@ stored object and committing the new one: updates need no locks, no retries.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from drakit_api.validation.metadata import on_create, on_update
@@ -39,6 +39,7 @@ class Written(NamedTuple):
 
     record: Record
     created: bool
+    warnings: Sequence[str] = ()
 
 
 def incoming(
@@ -84,8 +85,6 @@ def create(
     meta["creationTimestamp"] = metadata.timestamp()
     if strategy.generation:
         meta["generation"] = 1
-    else:
-        meta.pop("generation", None)
     strategy.prepare_create(obj, api)
     faults: list[FieldFault] = [*strategy.validate_create(obj, api)]
     if not strategy.owns_metadata:
@@ -97,7 +96,8 @@ def create(
     if key in served.collection.records:
         raise statuses.already_exists(kind.plural, kind.group, meta["name"])
     request.commit()
-    return Written(_commit(api, served, key, _canonical(api, served, obj), dry_run), True)
+    warnings = strategy.warnings(obj) if strategy.warnings else ()
+    return Written(_commit(api, served, key, _canonical(api, served, obj), dry_run), True, warnings)
 
 
 def update(
@@ -137,12 +137,13 @@ def update(
     if not admitted:
         request.object = new
         api.admission.validate(request, api)
+    warnings = served.strategy.warnings(new) if served.strategy.warnings and subresource is None else ()
     if new == old:
-        return Written(record, False)
+        return Written(record, False, warnings)
     request.commit()
     if deletes.done(served, new):
-        return Written(deletes.remove(api, served, key, new, dry_run=dry_run), False)
-    return Written(_commit(api, served, key, new, dry_run), False)
+        return Written(deletes.remove(api, served, key, new, dry_run=dry_run), False, warnings)
+    return Written(_commit(api, served, key, new, dry_run), False, warnings)
 
 
 def finalize(api: Api, served: Served, key: Key, obj: Object, *, user: User = LOOPBACK) -> Written:

@@ -1,10 +1,12 @@
-"""Kubernetes' own allocator and CEL on recorded questions, and on new ones; needs Go.
+"""Kubernetes' own allocator, CEL and readers of bodies on recorded questions, and on new ones; needs Go.
 
     python -m tests.vectors.record                                     # all again: what differs from what is recorded
     python -m tests.vectors.record allocator < questions > vectors     # answers to new ones, as vectors have them
     python -m tests.vectors.record cel < questions > vectors
+    python -m tests.vectors.record texts < questions > vectors
 
-What a question looks like is told in ``allocator/main.go`` and ``cel/main.go``.
+What a question looks like is told in ``allocator/main.go``, ``cel/main.go`` and ``texts/main.go``. What a whole
+kube-apiserver answers is recorded by ``tests.vectors.record.apiserver``.
 """
 
 from __future__ import annotations
@@ -34,7 +36,10 @@ _RECORDED: tuple[tuple[str, Vector, tuple[str, ...]], ...] = (
     ("cel/unknown", {**_LANGUAGE, "new": True}, ()),
     ("cel/derived", {"derived": True}, ()),
     ("cel/random", {}, ()),
+    ("api/texts", {}, ()),
 )
+# Of files that are not in a directory of their recorder's name.
+_RECORDERS = {"api/texts": "texts"}
 _BESIDE = {"name", "steps", "alternatives", "unstable"}  # not part of what is answered
 
 
@@ -52,10 +57,10 @@ def _check(name: str, left_out: Vector, arguments: tuple[str, ...]) -> int:
     with gzip.open(_VECTORS / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
         vectors: list[Vector] = [json.loads(line) for line in lines]
     questions = [{**left_out, **{key: one[key] for key in one if key != "answer"}} for one in vectors]
-    answers = list(_answers(name.partition("/")[0], questions, arguments))
+    answers = list(_answers(_RECORDERS.get(name, name.partition("/")[0]), questions, arguments))
     different = [one for one, answer in zip(vectors, answers, strict=True) if not _is_recorded(answer, one["answer"])]
     for one in different:
-        print(f"{name}: {one.get('name') or one['expression']}")
+        print(f"{name}: {one.get('name') or one.get('expression') or one['text']}")
     print(f"{name}: {len(different)} of {len(vectors)} are answered differently")
     return len(different)
 
@@ -66,7 +71,7 @@ def _answers(recorder: str, questions: Iterable[Vector], arguments: tuple[str, .
     command = ["go", "run", ".", *arguments]
     done = subprocess.run(command, cwd=_HERE / recorder, input=asked, stdout=subprocess.PIPE, text=True, check=True)
     answers = map(json.loads, done.stdout.splitlines())
-    return (answer["answer"] for answer in answers) if recorder == "allocator" else answers
+    return answers if recorder == "cel" else (answer["answer"] for answer in answers)
 
 
 def _is_recorded(answer: Vector, recorded: Vector) -> bool:

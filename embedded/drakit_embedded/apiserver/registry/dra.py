@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from drakit_api import encoding, lifecycle, mixins, validation
+from drakit_api.gostrings import quote
 from drakit_api.layout_fields import SPEC
 from drakit_api.layout_shapes import Place, Problems
 from drakit_api.pools import PoolError
@@ -162,6 +163,14 @@ def _mixin_faults(obj: Object) -> list[FieldFault]:
     return []
 
 
+def _slice_warnings(obj: Object) -> list[str]:
+    """WarningsOnCreate and WarningsOnUpdate of pkg/registry/resource/resourceslice/strategy.go."""
+    driver = (obj.get("spec") or {}).get("driver") or ""
+    if driver == driver.lower():
+        return []
+    return [f"spec.driver: driver names should be lowercase; {quote(driver)} contains uppercase characters"]
+
+
 def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
     """Rule sets of the group for requests in a version."""
 
@@ -170,9 +179,9 @@ def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
 
     slice_fields = ("spec.nodeName", "spec.driver", "spec.pool.name")
     return {
-        **rules("resourceslices", "ResourceSlice", fields=slice_fields, returns_deleted=True),
+        **rules("resourceslices", "ResourceSlice", fields=slice_fields, returns_deleted=True, warnings=_slice_warnings),
         **rules("resourceclaims", "ResourceClaim", returns_deleted=True),
         **rules("resourceclaimtemplates", "ResourceClaimTemplate", returns_deleted=True),
         **rules("deviceclasses", "DeviceClass", returns_deleted=True),
-        **rules("devicetaintrules", "DeviceTaintRule"),
+        **rules("devicetaintrules", "DeviceTaintRule", unconditional_update=False),
     }

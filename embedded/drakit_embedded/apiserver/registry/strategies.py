@@ -74,6 +74,8 @@ class Strategy:
     prepare_create: Callable[[Object, Cluster], None] = nothing
     prepare_update: Callable[[Object, Object, Cluster], None] = keep
     validate_create: Callable[[Object, Cluster], Sequence[FieldFault]] = fine
+    # What a client is told of a valid object besides; None if there is nothing ever.
+    warnings: Callable[[Object], Sequence[str]] | None = None
     validate_update: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
     prepare_status: Callable[[Object, Object, Cluster], None] = keep
     validate_status: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update

@@ -13,11 +13,11 @@ from importlib import resources
 from typing import Any
 
 from drakit_api import decoding, schema
-from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import bad_request
 
 Object = dict[str, Any]
+_OF_YAML = "yaml: unmarshal errors:\n"
 
 
 @functools.cache
@@ -32,16 +32,35 @@ def types_of(kind: Kind) -> tuple[schema.Schema, str]:
     return _others(), _others().kinds[kind.api_version][kind.kind]
 
 
+def is_registered(kind: str, api_version: str) -> bool:
+    """Whether there is a type of this name, in whichever version it is served."""
+    group, _, version = api_version.rpartition("/")
+    if group == decoding.GROUP:
+        try:
+            schema.struct_of(kind, version)
+        except schema.UnknownKind:
+            return False
+        return True
+    return kind in _others().kinds.get(api_version, {})
+
+
 def decode(obj: Object, kind: Kind, validation: str) -> tuple[Object, list[str]]:
-    """The object as its types hold it, and warnings about unknown fields if those are not to be errors."""
+    """The object as its types hold it, and warnings of what strict decoding refuses if that is not to be an error."""
     try:
         return _decode(obj, kind, strict=True), []
     except decoding.DecodeError as error:
-        if not error.unknown or validation == "Strict":
+        if not error.strict or validation == "Strict":
             raise bad_request(str(error)) from None
-        unknown = error.unknown
-    warnings = [f"unknown field {quote(path)}" for path in unknown] if validation != "Ignore" else []
+        complaints = error.strict
+    warnings = [line for text in complaints for line in _lines(text)] if validation != "Ignore" else []
     return _decode(obj, kind, strict=False), warnings
+
+
+def _lines(complaint: str) -> list[str]:
+    """parseYAMLWarnings: a YAML reader's complaints are one text."""
+    if not complaint.startswith(_OF_YAML):
+        return [complaint]
+    return [line.strip() for line in complaint.removeprefix(_OF_YAML).split("\n")]
 
 
 def _decode(obj: Object, kind: Kind, *, strict: bool) -> Object:

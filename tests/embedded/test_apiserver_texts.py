@@ -1,0 +1,98 @@
+"""Texts of bodies mean what they mean to Go, and what is wrong with them is said in Go's words.
+
+``tests/vectors/api/texts.jsonl.gz`` has what Go's readers said (``tests/vectors/record/texts``).
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from drakit_api import decoding, gojson
+from drakit_embedded.apiserver import yaml_bodies
+
+_FILE = Path(__file__).parents[1] / "vectors" / "api" / "texts.jsonl.gz"
+
+
+def recorded(reader: str) -> list[tuple[bytes, dict[str, str]]]:
+    """Texts, and what was said of them."""
+    with gzip.open(_FILE, "rt", encoding="utf-8") as lines:
+        vectors = [json.loads(line) for line in lines]
+    return [(base64.b64decode(one["text"]), one["answer"]) for one in vectors if one["reader"] == reader]
+
+
+def of_yaml(raw: bytes) -> dict[str, Any]:
+    try:
+        value, repeated = yaml_bodies.read(raw)
+    except yaml_bodies.YamlError as error:
+        return {"error": str(error)}
+    found: dict[str, Any] = {"json": value}
+    if repeated:
+        found["strict"] = "\n".join(["yaml: unmarshal errors:", *repeated])
+    return found
+
+
+def test_what_is_wrong_with_json_is_said_in_the_words_of_go() -> None:
+    for raw, answer in recorded("json"):
+        assert gojson.fault(raw) == answer.get("error"), raw
+
+
+def test_yaml_becomes_the_json_that_go_makes_of_it() -> None:
+    for raw, answer in recorded("yaml"):
+        expected = {**answer, "json": json.loads(answer["json"])} if "json" in answer else answer
+        assert of_yaml(raw) == expected, raw
+
+
+@pytest.mark.parametrize(
+    ("raw", "value"),
+    [
+        pytest.param(b'{"a":{"b":1},"a":{"c":2}}', {"a": {"b": 1, "c": 2}}, id="objects become one"),
+        pytest.param(b'{"a":[1],"a":[2]}', {"a": [2]}, id="of lists the last one counts"),
+        pytest.param(b'{"a":"\xff"}', {"a": "�"}, id="what is not UTF-8 is replaced"),
+        pytest.param(b'{"a":"\\ud800"}', {"a": "�"}, id="so is half a pair of surrogates"),
+        pytest.param(b'{"a":"\\ud83d\\ude00:"}', {"a": "😀:"}, id="not a whole one"),
+        pytest.param(b"[" * 3000 + b"]" * 3000, None, id="deeper than Python goes"),
+    ],
+)
+def test_what_other_readers_refuse(raw: bytes, value: Any) -> None:
+    if value is None:
+        with pytest.raises(gojson.JsonError, match="exceeded max depth"):
+            gojson.read(raw)
+    else:
+        assert gojson.read(raw) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "complaints"),
+    [
+        pytest.param('{"spec":{},"spec":{}}', ['duplicate field "spec"'], id="of the object"),
+        pytest.param('{"kind":"X","kind":"X"}', ['duplicate field "kind"'], id="its type"),
+        pytest.param(
+            '{"spec":{"devices":{},"devices":{"zz":1}},"bogus":1}',
+            ['duplicate field "spec.devices"', 'unknown field "spec.devices.zz"', 'unknown field "bogus"'],
+            id="in the order of the text",
+        ),
+        pytest.param('{"metadata":{"labels":{"a":"b","a":"c"}}}', ['duplicate field "metadata.labels.a"'], id="keys"),
+        pytest.param(
+            '{"spec":{"devices":{"requests":[{},{"name":"a","name":"b"}]}}}',
+            ['duplicate field "spec.devices.requests[1].name"'],
+            id="in a list",
+        ),
+    ],
+)
+def test_a_field_that_is_there_twice_is_complained_about(text: str, complaints: list[str]) -> None:
+    with pytest.raises(decoding.DecodeError) as refused:
+        decoding.decode("ResourceClaim", gojson.read(text.encode()))
+    assert list(refused.value.strict) == complaints
+    decoding.decode("ResourceClaim", gojson.read(text.encode()), strict=False)
+
+
+def test_an_embedded_object_may_have_a_key_twice() -> None:
+    config = '[{"opaque":{"driver":"d.e","parameters":{"a":1,"a":2}}}]'
+    claim = decoding.decode("ResourceClaim", gojson.read(f'{{"spec":{{"devices":{{"config":{config}}}}}}}'.encode()))
+    assert claim["spec"]["devices"]["config"][0]["opaque"]["parameters"] == {"a": 2}

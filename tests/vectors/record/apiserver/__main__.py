@@ -1,0 +1,82 @@
+"""Asks a real kube-apiserver; it takes the programs that ``drakit kubernetes build VERSION`` makes.
+
+python -m tests.vectors.record.apiserver check                        # does it still answer as is recorded?
+python -m tests.vectors.record.apiserver again --version 1.38.0       # records all again, of another version
+python -m tests.vectors.record.apiserver ask < exchanges > vectors    # answers to new exchanges
+python -m tests.vectors.record.apiserver changes > exchanges          # changes of all that was accepted, to ask
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO
+
+import click
+
+from drakit_kind.cluster import KUBERNETES_VERSION
+from tests.vectors.exchanges import Vector, recorded
+from tests.vectors.record.apiserver import answers, exchanges
+
+_API = Path(__file__).parents[2] / "api"
+_version = click.option(
+    "--version", default=KUBERNETES_VERSION, show_default=True, help="The Kubernetes version to ask."
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Exchanges with a real kube-apiserver."""
+
+
+@main.command()
+@_version
+def check(version: str) -> None:
+    """Ask all that is recorded, and print what is answered differently."""
+    sys.exit(1 if asyncio.run(answers.check(version)) else 0)
+
+
+@main.command()
+@_version
+def again(version: str) -> None:
+    """Ask all that is recorded, and record what is answered now."""
+    for file in answers.FILES:
+        found = asyncio.run(_all(recorded(file), version))
+        with gzip.GzipFile(_API / f"{file}.jsonl.gz", "wb", mtime=0) as out:
+            for vector in found:
+                out.write(_line(vector).encode())
+
+
+@main.command()
+@_version
+def ask(version: str) -> None:
+    """Read exchanges from standard input, a line of JSON each, and print them with their answers."""
+    asyncio.run(_print(map(json.loads, sys.stdin), version, sys.stdout))
+
+
+@main.command()
+def changes() -> None:
+    """Print exchanges with every object that was accepted, changed in every way there is."""
+    for exchange in exchanges.made():
+        print(_line(exchange), end="")
+
+
+async def _all(asked: Iterable[Vector], version: str) -> list[Vector]:
+    return [answer async for answer in answers.answers(asked, version)]
+
+
+async def _print(asked: Iterable[Vector], version: str, out: IO[str]) -> None:
+    async for answer in answers.answers(asked, version):
+        out.write(_line(answer))
+
+
+def _line(vector: Vector) -> str:
+    return json.dumps(vector, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+if __name__ == "__main__":
+    main()

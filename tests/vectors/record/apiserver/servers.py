@@ -1,0 +1,61 @@
+"""etcd and kube-apiserver alone, set up as the recorded servers were."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+import aiohttp
+
+from drakit_api.features import FeatureGates
+from drakit_kind.cluster import ClusterSpec
+from drakit_kind.control_plane.control_plane import ControlPlane
+from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.home import ClusterHome
+from drakit_kind.kubernetes.assets import assets_of
+from drakit_kind.ports import free_port
+from tests.vectors.exchanges import GATES
+from tests.vectors.replay import RUNTIME_CONFIG, Replay
+
+# Pods are admitted only where their account is; a controller would make it.
+_ACCOUNT = {"metadata": {"name": "default"}}
+
+
+@asynccontextmanager
+async def answering(server: str, version: str) -> AsyncIterator[Replay]:
+    """Exchanges with a server of ``GATES`` in a Kubernetes version, which ends with the block."""
+    gates = GATES[server]
+    spec = ClusterSpec(
+        name="vectors", version=version, real=frozenset({"apiserver"}), port=free_port(), runtime_config=RUNTIME_CONFIG
+    )
+    home = ClusterHome.temporary()
+    plane = ControlPlane(spec, home, partial(assets_of, spec))
+    async with AsyncExitStack() as stack:
+        stack.callback(shutil.rmtree, home.directory, ignore_errors=True)
+        for process in (plane.etcd(), plane.apiserver(_behaviour(version, gates))):
+            stack.push_async_callback(process.stop)
+            await process.start()
+        access = plane.access
+        trust = ssl.create_default_context(cadata=(access.certificate or b"").decode())
+        connector = aiohttp.TCPConnector(ssl=trust)
+        session = await stack.enter_async_context(aiohttp.ClientSession(access.url, connector=connector))
+        replay = Replay(session, access.token)
+        await replay.prepare()
+        await _make_accounts(session, access.token)
+        yield replay
+
+
+def _behaviour(version: str, gates: FeatureGates) -> Behaviour:
+    """``off136`` emulates 1.36; the others are what their version is."""
+    older = gates.emulated_version if gates.emulated_version != FeatureGates().emulated_version else None
+    return Behaviour(version=version, emulated_version=older, gates=gates.overrides)
+
+
+async def _make_accounts(session: aiohttp.ClientSession, token: str) -> None:
+    for namespace in ("default", "admin"):
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+        async with session.post(path, json=_ACCOUNT, headers={"Authorization": f"Bearer {token}"}) as response:
+            await response.read()
