@@ -99,7 +99,15 @@ async def _create(call: Call) -> web.StreamResponse:
     dry_run = call.query.dry_run("CreateOptions")
     form = call.form()
     obj = await call.body()
-    written = writes.create(call.api, call.served, call.target.namespace, obj, dry_run=dry_run, user=call.user)
+    written = writes.create(
+        call.api,
+        call.served,
+        call.target.namespace,
+        obj,
+        dry_run=dry_run,
+        user=call.user,
+        writer=call.writer(),
+    )
     return call.answer(form.one(written.record), 201)
 
 
@@ -134,7 +142,14 @@ async def _write(call: Call, subresource: str | None) -> web.StreamResponse:
             f"the name of the object ({named}) does not match the name on the URL ({call.key[1]})"
         )
     written = writes.update(
-        call.api, call.served, call.key, obj, subresource=subresource, dry_run=dry_run, user=call.user
+        call.api,
+        call.served,
+        call.key,
+        obj,
+        subresource=subresource,
+        dry_run=dry_run,
+        user=call.user,
+        writer=call.writer(subresource),
     )
     return call.answer(form.one(written.record), 201 if written.created else 200)
 
@@ -149,7 +164,14 @@ async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
     else:
         change = patches.change(call.served, call.key, patch, call.incoming)
         written = writes.update(
-            call.api, call.served, call.key, change, subresource=subresource, dry_run=dry_run, user=call.user
+            call.api,
+            call.served,
+            call.key,
+            change,
+            subresource=subresource,
+            dry_run=dry_run,
+            user=call.user,
+            writer=call.writer(subresource),
         )
     return call.answer(form.one(written.record), 201 if written.created else 200)
 
@@ -219,7 +241,7 @@ async def _evict(call: Call) -> web.StreamResponse:
 
 async def _finalize(call: Call) -> web.StreamResponse:
     obj = await call.body()
-    written = writes.finalize(call.api, call.served, call.key, obj, user=call.user)
+    written = writes.finalize(call.api, call.served, call.key, obj, user=call.user, writer=call.writer("finalize"))
     return answer(forms.Plain(call.served).one(written.record))
 
 
