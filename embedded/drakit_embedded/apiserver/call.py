@@ -14,6 +14,8 @@ from drakit_embedded.apiserver import bodies, forms, statuses, writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.managedfields import managers
+from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.requests import Query, Target
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.store import Key, Record
@@ -67,6 +69,11 @@ class Call:
     def form(self, *, listing: bool = False) -> forms.Form:
         """What the client takes."""
         return forms.negotiate(self.accept, self.served, self.query.text("includeObject"), listing=listing)
+
+    def writer(self, subresource: str | None = None) -> Writer:
+        """Who owns what this request changes."""
+        manager = managers.name(self.query.text("fieldManager"), self.request.headers.get("User-Agent", ""))
+        return Writer(manager, self.served.kind, subresource or "")
 
     def record(self) -> Record:
         """The object that the path names; 404 if it does not exist."""

@@ -99,7 +99,15 @@ async def _create(call: Call) -> web.StreamResponse:
     dry_run = call.query.dry_run("CreateOptions")
     form = call.form()
     obj = await call.body()
-    written = writes.create(call.api, call.served, call.target.namespace, obj, dry_run=dry_run, user=call.user)
+    written = writes.create(
+        call.api,
+        call.served,
+        call.target.namespace,
+        obj,
+        dry_run=dry_run,
+        user=call.user,
+        writer=call.writer(),
+    )
     return _answer(call, form, written)
 
 
@@ -130,7 +138,14 @@ async def _write(call: Call, subresource: str | None) -> web.StreamResponse:
     obj = await call.body()
     _check_name(obj["metadata"].get("name"), call.key[1])
     written = writes.update(
-        call.api, call.served, call.key, obj, subresource=subresource, dry_run=dry_run, user=call.user
+        call.api,
+        call.served,
+        call.key,
+        obj,
+        subresource=subresource,
+        dry_run=dry_run,
+        user=call.user,
+        writer=call.writer(subresource),
     )
     return _answer(call, form, written)
 
@@ -161,7 +176,14 @@ async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
     else:
         change = patches.change(call.served, call.key, patch, call.incoming)
         written = writes.update(
-            call.api, call.served, call.key, change, subresource=subresource, dry_run=dry_run, user=call.user
+            call.api,
+            call.served,
+            call.key,
+            change,
+            subresource=subresource,
+            dry_run=dry_run,
+            user=call.user,
+            writer=call.writer(subresource),
         )
     return _answer(call, form, written)
 
@@ -231,7 +253,7 @@ async def _evict(call: Call) -> web.StreamResponse:
 
 async def _finalize(call: Call) -> web.StreamResponse:
     obj = await call.body()
-    written = writes.finalize(call.api, call.served, call.key, obj, user=call.user)
+    written = writes.finalize(call.api, call.served, call.key, obj, user=call.user, writer=call.writer("finalize"))
     return answer(forms.Plain(call.served).one(written.record))
 
 

@@ -16,6 +16,9 @@ from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
+from drakit_embedded.apiserver.managedfields import updates
+from drakit_embedded.apiserver.managedfields.entries import same_but_times
+from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
 from drakit_embedded.apiserver.store import Key, Record
 
@@ -65,9 +68,16 @@ def incoming(
 
 
 def create(
-    api: Api, served: Served, namespace: str | None, obj: Object, *, dry_run: bool, user: User = LOOPBACK
+    api: Api,
+    served: Served,
+    namespace: str | None,
+    obj: Object,
+    *,
+    dry_run: bool,
+    user: User = LOOPBACK,
+    writer: Writer | None = None,
 ) -> Written:
-    """POST to a collection. ``obj`` is as ``incoming`` returned it."""
+    """POST to a collection. ``obj`` is as ``incoming`` returned it; ``writer`` owns it, if there is one."""
     kind, strategy = served.kind, served.strategy
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
@@ -77,6 +87,8 @@ def create(
     if "status" in kind.subresources and not strategy.status_on_create:
         obj.pop("status", None)
     strategy.default(obj, api)
+    if writer is not None:
+        updates.track(writer, None, obj)
     request = Attributes(user, "CREATE", kind, namespace or "", meta.get("name", ""), obj, dry_run=dry_run)
     api.admission.admit(request, api)
     if not meta.get("name") and meta.get("generateName"):
@@ -109,10 +121,12 @@ def update(
     subresource: str | None = None,
     dry_run: bool = False,
     user: User = LOOPBACK,
+    writer: Writer | None = None,
     admitted: bool = False,
 ) -> Written:
     """PUT or PATCH of an object or its status; ``change`` is the wanted object, or makes it of the stored one.
 
+    Without a ``writer`` it is the server itself that writes, or the change has seen to the fields' owners.
     ``admitted`` is for what an admitted request of another sort (a Binding, say) makes of an object.
     """
     kind = served.kind
@@ -120,10 +134,13 @@ def update(
     if record is None:
         if served.strategy.create_on_update and subresource is None:
             wanted = change({}) if callable(change) else change
-            return create(api, served, key[0] or None, wanted, dry_run=dry_run, user=user)
+            return create(api, served, key[0] or None, wanted, dry_run=dry_run, user=user, writer=writer)
         raise statuses.not_found(kind.plural, kind.group, key[1])
     old = record.object()
     new = change(record.object()) if callable(change) else change
+    served.strategy.default(new, api)
+    if writer is not None:
+        updates.track(writer, old, new)
     request = Attributes(user, "UPDATE", kind, key[0], key[1], new, old, subresource or "", dry_run)
     if not admitted:
         api.admission.admit(request, api)
@@ -138,7 +155,7 @@ def update(
         request.object = new
         api.admission.validate(request, api)
     warnings = served.strategy.warnings(new) if served.strategy.warnings and subresource is None else ()
-    if new == old:
+    if new == old or _only_times_differ(new, old):
         return Written(record, False, warnings)
     request.commit()
     if deletes.done(served, new):
@@ -146,14 +163,14 @@ def update(
     return Written(_commit(api, served, key, new, dry_run), False, warnings)
 
 
-def finalize(api: Api, served: Served, key: Key, obj: Object, *, user: User = LOOPBACK) -> Written:
+def finalize(api: Api, served: Served, key: Key, obj: Object, *, user: User, writer: Writer) -> Written:
     """PUT of a namespace's finalize subresource, through which its finalizers go away."""
 
     def change(stored: Object) -> Object:
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
         return {**obj, "spec": {"finalizers": finalizers} if finalizers else {}, "status": stored.get("status", {})}
 
-    return update(api, served, key, change, subresource="finalize", user=user)
+    return update(api, served, key, change, subresource="finalize", user=user, writer=writer)
 
 
 def _check_identity(served: Served, new: Object, old: Object) -> None:
@@ -191,13 +208,23 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
         meta["generation"] = was["generation"]
 
 
+def _only_times_differ(new: Object, old: Object) -> bool:
+    """Whether somebody came to own only what he had, by a change of which nothing was left (equality.go)."""
+    meta, was = new["metadata"], old["metadata"]
+    now, before = meta.get("managedFields") or [], was.get("managedFields") or []
+    return (
+        same_but_times(now, before)
+        and {**meta, "managedFields": None} == {**was, "managedFields": None}
+        and {**new, "metadata": None} == {**old, "metadata": None}
+    )
+
+
 def _with_status(served: Served, new: Object, old: Object, api: Api) -> Object:
     """A status write: everything but the status (and, for most kinds, metadata) stays as it was."""
     wanted = {**old, "metadata": new["metadata"]}
     wanted.pop("status", None)
     if new.get("status") is not None:
         wanted["status"] = new["status"]
-    served.strategy.default(wanted, api)
     served.strategy.prepare_status(wanted, old, api)
     return wanted
 
@@ -207,7 +234,6 @@ def _with_spec(served: Served, new: Object, old: Object, api: Api) -> None:
     strategy = served.strategy
     if "status" in served.kind.subresources:
         _restore(new, old, "status")
-    strategy.default(new, api)
     strategy.prepare_update(new, old, api)
     if strategy.generation and new.get("spec") != old.get("spec"):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1

@@ -27,9 +27,15 @@ def _others() -> schema.Schema:
 
 def types_of(kind: Kind) -> tuple[schema.Schema, str]:
     """The table that has a kind, and the name of its struct there."""
-    if kind.group == decoding.GROUP:
-        return schema.load(), schema.struct_of(kind.kind, kind.version)
-    return _others(), _others().kinds[kind.api_version][kind.kind]
+    return types_named(kind.api_version, kind.kind)
+
+
+def types_named(api_version: str, kind: str) -> tuple[schema.Schema, str]:
+    """The same for a kind by its names. Raises ``LookupError`` if there is no such kind."""
+    group, _, version = api_version.rpartition("/")
+    if group == decoding.GROUP:
+        return schema.load(), schema.struct_of(kind, version)
+    return _others(), _others().kinds[api_version][kind]
 
 
 def is_registered(kind: str, api_version: str) -> bool:

@@ -1,0 +1,234 @@
+"""Which fields differ between two objects, and which an object has.
+
+Most of two versions of an object is the same, so what is equal is never looked into.
+sigs.k8s.io/structured-merge-diff/v6/typed/compare.go and tofieldset.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from drakit_embedded.apiserver.managedfields import fieldsets
+from drakit_embedded.apiserver.managedfields.elements import SELF
+from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
+from drakit_embedded.apiserver.managedfields.shapes import (
+    ABSENT,
+    FREE_SHAPE,
+    Free,
+    Keyed,
+    Leaf,
+    Map,
+    Shape,
+    Struct,
+    Values,
+)
+
+
+class Comparison(NamedTuple):
+    """Fields that only the old object has, that both have with different values, and that only the new one has."""
+
+    removed: Tree
+    modified: Tree
+    added: Tree
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.removed or self.modified or self.added)
+
+    @property
+    def changed(self) -> Tree:
+        """What the new object has and the old one has not, or otherwise."""
+        return fieldsets.union(self.modified, self.added)
+
+    def without(self, fields: Tree) -> Comparison:
+        """The same without some fields and all that is below them."""
+        if not fields:
+            return self
+        return Comparison(*(fieldsets.without_below(part, fields) for part in self))
+
+
+_SAME = Comparison(LEAF, LEAF, LEAF)
+
+
+def compare(old: Any, new: Any, shape: Shape) -> Comparison:
+    """How two objects differ, of which nothing is changed."""
+    if old == new:
+        return _SAME
+    found = Comparison({}, {}, {})
+    _members(old, new, shape, found)
+    return found
+
+
+def _differ(element: str, old: Any, new: Any, shape: Shape, into: Comparison) -> None:
+    """Note how two values differ; either may be absent, not both."""
+    if old is ABSENT:
+        into.added[element] = owned(new, shape)
+    elif new is ABSENT:
+        into.removed[element] = owned(old, shape)
+    elif isinstance(shape, Leaf) or (not _has_members(old, shape) and not _has_members(new, shape)):
+        if old != new and not (isinstance(shape, Struct) and type(old) is type(new)):
+            into.modified[element] = LEAF
+    else:
+        below = Comparison({}, {}, {})
+        _members(old, new, shape, below)
+        for part, found in zip(into, below, strict=True):
+            if found:
+                part[element] = found
+
+
+def _has_members(value: Any, shape: Shape) -> bool:
+    if isinstance(shape, Struct):
+        return type(value) is dict and bool(value or shape.zeros)
+    return type(value) in (dict, list) and bool(value) and not (isinstance(shape, Free) and type(value) is list)
+
+
+def _members(old: Any, new: Any, shape: Shape, into: Comparison) -> None:
+    if isinstance(shape, Struct):
+        _fields(old or {}, new or {}, shape.fields, into)
+    elif isinstance(shape, Map):
+        _keys(old or {}, new or {}, shape.item, into)
+    elif isinstance(shape, Keyed | Values):
+        _items(old or [], new or [], shape, into)
+    elif isinstance(shape, Free):
+        _free(old, new, into)
+
+
+def _fields(old: dict[str, Any], new: dict[str, Any], fields: dict[str, Any], into: Comparison) -> None:
+    for name, now in new.items():
+        was = old.get(name, ABSENT)
+        if was is not now and was != now:
+            _field(fields.get(name), was, now, into)
+    if old.keys() - new.keys():
+        for name, was in old.items():
+            if name not in new:
+                _field(fields.get(name), was, ABSENT, into)
+
+
+def _field(field: Any, old: Any, new: Any, into: Comparison) -> None:
+    if field is None or not field.element:
+        return
+    if field.omits_empty:
+        old, new = old or ABSENT, new or ABSENT
+    old, new = field.zero if old is ABSENT else old, field.zero if new is ABSENT else new
+    if old is not new and old != new:
+        _differ(field.element, old, new, field.shape, into)
+
+
+def _keys(old: dict[str, Any], new: dict[str, Any], item: Shape, into: Comparison) -> None:
+    for key, now in new.items():
+        was = old.get(key, ABSENT)
+        if was is not now and was != now:
+            _differ(f"f:{key}", was, now, item, into)
+    for key, was in old.items():
+        if key not in new:
+            _differ(f"f:{key}", was, ABSENT, item, into)
+
+
+def _free(old: Any, new: Any, into: Comparison) -> None:
+    """Objects that changed into something else lose their fields."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        _keys(old, new, FREE_SHAPE, into)
+    else:
+        _keys(old if isinstance(old, dict) else {}, new if isinstance(new, dict) else {}, FREE_SHAPE, into)
+
+
+def _items(old: list[Any], new: list[Any], shape: Keyed | Values, into: Comparison) -> None:
+    before, after = _by_element(old, shape), _by_element(new, shape)
+    for element, now in after.items():
+        was = before.get(element, ())
+        if len(now) == 1 and len(was) <= 1:
+            one = was[0] if was else ABSENT
+            if one is ABSENT or one != now[0]:
+                _differ(element, one, now[0], shape.item, into)
+        else:
+            _duplicates(element, was, now, shape.item, into)
+    for element, was in before.items():
+        if element not in after:
+            _duplicates(element, was, (), shape.item, into)
+
+
+def _duplicates(element: str, was: Any, now: Any, item: Shape, into: Comparison) -> None:
+    """Items with equal keys, which only old rules let in, are one leaf together."""
+    if len(was) > 1 and len(now) > 1:
+        if was != now:
+            into.modified[element] = LEAF
+        return
+    for part, values in ((into.removed, was), (into.added, now)):
+        if values:
+            part[element] = owned(values[0], item) if len(values) == 1 else LEAF
+
+
+def _by_element(items: Iterable[Any], shape: Keyed | Values) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for item in items:
+        found.setdefault(shape.element(item), []).append(item)
+    return found
+
+
+def owned(value: Any, shape: Shape) -> Tree:
+    """The node of a value that is new: itself and all that is below it."""
+    below = _below(value, shape)
+    return {SELF: LEAF, **below} if below else LEAF
+
+
+def _below(value: Any, shape: Shape) -> Tree:
+    if isinstance(shape, Struct):
+        return _fields_below(value or {}, shape)
+    if _is_leaf(value, shape) or not value:
+        return LEAF
+    if isinstance(shape, Map | Free):
+        item_shape = shape.item if isinstance(shape, Map) else shape
+        return {f"f:{key}": owned(item, item_shape) for key, item in value.items()}
+    assert isinstance(shape, Keyed | Values)
+    return {
+        element: owned(items[0], shape.item) if len(items) == 1 else LEAF
+        for element, items in _by_element(value, shape).items()
+    }
+
+
+def _fields_below(value: dict[str, Any], shape: Struct) -> Tree:
+    fields = shape.fields
+    below = {element: zero for name, element, zero in shape.zeros if name not in value}
+    for name, item in value.items():
+        field = fields.get(name)
+        if field is not None and field.element and (item or not field.omits_empty):
+            below[field.element] = owned(item, field.shape)
+    return below
+
+
+def of_configuration(value: Any, shape: Shape) -> Tree:
+    """The fields that an applied configuration sets, which are leaves, items of lists, and what is empty."""
+    if isinstance(shape, Struct):
+        below: Tree = {}
+        for name, item in value.items():
+            field = shape.fields.get(name)
+            if field is not None and field.element:
+                _set_field(field.element, item, field.shape, below)
+        return below
+    if isinstance(shape, Map | Free):
+        item_shape = shape.item if isinstance(shape, Map) else shape
+        return {f"f:{key}": _with_self(item, item_shape) for key, item in value.items()}
+    assert isinstance(shape, Keyed | Values)
+    return {
+        element: _with_self(items[0], shape.item) if len(items) == 1 else LEAF
+        for element, items in _by_element(value, shape).items()
+    }
+
+
+def _set_field(element: str, value: Any, shape: Shape, into: Tree) -> None:
+    leaf = _is_leaf(value, shape) or not isinstance(value, dict | list) or value == {}
+    below = LEAF if leaf else of_configuration(value, shape)
+    if leaf or below:
+        into[element] = below
+
+
+def _with_self(value: Any, shape: Shape) -> Tree:
+    leaf = _is_leaf(value, shape) or not isinstance(value, dict | list)
+    below = LEAF if leaf else of_configuration(value, shape)
+    return {SELF: LEAF, **below} if below else LEAF
+
+
+def _is_leaf(value: Any, shape: Shape) -> bool:
+    return isinstance(shape, Leaf) or (isinstance(shape, Free) and not isinstance(value, dict))

@@ -1,0 +1,130 @@
+"""The entries of ``metadata.managedFields``: one for each manager, operation, version and subresource.
+
+They are kept as they are written; their ``fieldsV1`` are trees (``fieldsets``).
+k8s.io/apimachinery/pkg/util/managedfields/internal/managedfields.go and capmanagers.go.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from drakit_api.gostrings import quote
+from drakit_embedded.apiserver.managedfields import elements, fieldsets
+from drakit_embedded.apiserver.managedfields.fieldsets import Tree
+
+Entry = dict[str, Any]
+UPDATE, APPLY = "Update", "Apply"
+_FIELDS_TYPE = "FieldsV1"
+# DefaultMaxUpdateManagers; the oldest are merged into one.
+_MOST_UPDATERS = 10
+_ANCIENT = "ancient-changes"
+
+
+class MalformedEntries(ValueError):
+    """A client's ``managedFields`` that cannot be read."""
+
+
+class Identity(NamedTuple):
+    """What tells entries apart. Whoever applies has one entry for all versions."""
+
+    manager: str
+    operation: str
+    api_version: str
+    subresource: str
+
+    def __str__(self) -> str:
+        """As messages show it."""
+        text = quote(self.manager)
+        if self.subresource:
+            text += f" with subresource {quote(self.subresource)}"
+        return f"{text} using {self.api_version}" if self.operation == UPDATE else text
+
+
+def identity(entry: Entry) -> Identity:
+    """The identity of an entry."""
+    operation = entry["operation"]
+    version = entry["apiVersion"] if operation == UPDATE else ""
+    return Identity(entry.get("manager", ""), operation, version, entry.get("subresource", ""))
+
+
+def made(who: Identity, api_version: str, fields: Tree, time: str | None) -> Entry:
+    """An entry; ``fields`` in any order."""
+    entry = {
+        "manager": who.manager,
+        "operation": who.operation,
+        "apiVersion": api_version,
+        "time": time,
+        "fieldsType": _FIELDS_TYPE,
+        "fieldsV1": fieldsets.sorted_tree(fields),
+        "subresource": who.subresource,
+    }
+    return {key: value for key, value in entry.items() if value or key == "fieldsV1"}
+
+
+def read(content: list[Entry]) -> list[Entry]:
+    """Entries that a client wrote. Raises ``MalformedEntries``."""
+    found: dict[Identity, Entry] = {}
+    for entry in content:
+        if entry.get("operation") not in (UPDATE, APPLY) or not entry.get("apiVersion"):
+            raise MalformedEntries("operation or apiVersion is missing")
+        if entry.get("fieldsType") != _FIELDS_TYPE:
+            raise MalformedEntries("fieldsType is not FieldsV1")
+        try:
+            fields = fieldsets.parsed(entry.get("fieldsV1") or {})
+        except elements.MalformedElement as error:
+            raise MalformedEntries(str(error)) from None
+        who = identity(entry)
+        found[who] = made(who, entry["apiVersion"], fields, entry.get("time"))
+    return in_order(list(found.values()))
+
+
+def in_order(entries: list[Entry]) -> list[Entry]:
+    """As they are written: who applied first, then by time."""
+    return sorted(entries, key=_rank) if len(entries) > 1 else entries
+
+
+def _rank(entry: Entry) -> tuple[str, ...]:
+    return (
+        entry["operation"],
+        entry.get("time") or "",
+        entry.get("manager", ""),
+        entry["apiVersion"],
+        entry.get("subresource", ""),
+    )
+
+
+def capped(entries: list[Entry]) -> list[Entry]:
+    """Entries of which the oldest of a version have become one, if too many managers have updated the object."""
+    updaters = [entry for entry in entries if entry["operation"] == UPDATE]
+    excess = len(updaters) - _MOST_UPDATERS
+    if excess <= 0:
+        return entries
+    kept = {identity(entry): entry for entry in entries}
+    first: dict[str, Identity] = {}
+    for entry in sorted(updaters, key=lambda entry: (entry.get("time") or "", name(identity(entry)))):
+        if excess == 0:
+            break
+        who, version = identity(entry), entry["apiVersion"]
+        if version not in first:
+            first[version] = who
+            continue
+        bucket = Identity(_ANCIENT, UPDATE, version, "")
+        before = kept[bucket] if bucket in kept else kept.pop(first[version])
+        fields = fieldsets.union(entry["fieldsV1"], before["fieldsV1"])
+        kept[bucket] = made(bucket, version, fields, entry.get("time"))
+        del kept[who]
+        excess -= 1
+    return list(kept.values())
+
+
+def name(who: Identity) -> str:
+    """The text that entries of one time are sorted by, and conflicts (BuildManagerIdentifier)."""
+    pairs = zip(("manager", "operation", "apiVersion", "subresource"), who, strict=True)
+    return "{" + ",".join(f"{quote(key)}:{quote(value)}" for key, value in pairs if value) + "}"
+
+
+def same_but_times(one: list[Entry], other: list[Entry]) -> bool:
+    """Whether nothing but the times of entries differs."""
+    return len(one) == len(other) and all(
+        {**entry, "time": None} == {**others, "time": None} for entry, others in zip(one, other, strict=True)
+    )

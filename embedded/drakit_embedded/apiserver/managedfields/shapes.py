@@ -1,0 +1,206 @@
+"""What server-side apply knows of a kind: which values are leaves, and what tells the items of a list from each other.
+
+Compiled from the Go types (``structures.types_of``) one struct at a time, when it is first met. There are two ways to
+look at an object, as there are in Kubernetes: *typed*, as its Go type shows it (what is empty and may be left out is
+absent, what may not is there as zero), and *plain*, as the JSON of an applied configuration is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from drakit_api import schema
+from drakit_api.schema import Schema, Type
+from drakit_embedded.apiserver.managedfields import elements
+from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
+from drakit_embedded.apiserver.registry import structures
+
+# Stands for a value that is not there; null is a value.
+ABSENT: Final[Any] = object()
+# k8s.io/apimachinery/pkg/util/managedfields/internal/stripmeta.go; what of it no type has is left out.
+_NEVER_OWNED = frozenset(
+    {"name", "namespace", "creationTimestamp", "selfLink", "uid", "generation", "managedFields", "resourceVersion"}
+)
+_TYPE_META = frozenset({"kind", "apiVersion"})
+_ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "intorstring": 0, "struct": {}}
+
+
+class Leaf:
+    """A scalar, or something that is owned as a whole."""
+
+    __slots__ = ()
+
+
+class Free:
+    """JSON of any form: objects are granular, all else is a leaf."""
+
+    __slots__ = ()
+
+
+class Field(NamedTuple):
+    """A field of a struct."""
+
+    # "" for what nobody ever owns.
+    element: str
+    shape: Shape
+    # What it is when it is absent; ``ABSENT`` if it may be absent.
+    zero: Any
+    # Whether being empty is being absent.
+    omits_empty: bool
+
+
+class Struct:
+    """An object with known fields, each owned by itself."""
+
+    __slots__ = ("_compile", "_fields", "_zeros")
+
+    def __init__(self, compile_fields: Callable[[], dict[str, Field]]) -> None:
+        self._compile: Callable[[], dict[str, Field]] | None = compile_fields
+        self._fields: dict[str, Field] = {}
+        self._zeros: list[tuple[str, str, Tree]] | None = None
+
+    @property
+    def fields(self) -> dict[str, Field]:
+        """The fields by name."""
+        if self._compile is not None:
+            self._fields, self._compile = self._compile(), None
+        return self._fields
+
+    @property
+    def zeros(self) -> list[tuple[str, str, Tree]]:
+        """Name, element and field set of each field that is always there, with its zero value."""
+        if self._zeros is None:
+            always = [(name, field) for name, field in self.fields.items() if field.zero is not ABSENT]
+            self._zeros = [(name, field.element, _zero_set(field.shape)) for name, field in always if field.element]
+        return self._zeros
+
+
+class Map:
+    """An object with any keys, each owned by itself."""
+
+    __slots__ = ("item",)
+
+    def __init__(self, item: Shape) -> None:
+        self.item = item
+
+
+class Keyed:
+    """A list of objects that are told apart by some of their fields: their names in order, with their defaults."""
+
+    __slots__ = ("item", "keys")
+
+    def __init__(self, keys: tuple[tuple[str, Any], ...], item: Shape) -> None:
+        self.keys, self.item = keys, item
+
+    def element(self, item: Any) -> str:
+        """The step to an item. A key that it lacks, and that has no default, is no part of it."""
+        found = [(name, value) for name, default in self.keys if (value := item.get(name, default)) is not ABSENT]
+        return elements.of_keys(found)
+
+
+class Values:
+    """A list of different values, a set."""
+
+    __slots__ = ("item",)
+
+    def __init__(self) -> None:
+        self.item = LEAF_SHAPE
+
+    def element(self, item: Any) -> str:
+        """The step to an item."""
+        return elements.of_value(item)
+
+
+Shape = Leaf | Free | Struct | Map | Keyed | Values
+LEAF_SHAPE: Final = Leaf()
+FREE_SHAPE: Final = Free()
+
+
+def _zero_set(shape: Shape) -> Tree:
+    zeros = shape.zeros if isinstance(shape, Struct) else []
+    return {elements.SELF: LEAF, **{element: below for _, element, below in zeros}} if zeros else LEAF
+
+
+@functools.cache
+def typed(api_version: str, kind: str) -> Struct:
+    """A kind as its Go type shows it. Raises ``LookupError`` if there is no such kind."""
+    return _root(api_version, kind, as_typed=True)
+
+
+@functools.cache
+def plain(api_version: str, kind: str) -> Struct:
+    """A kind as JSON."""
+    return _root(api_version, kind, as_typed=False)
+
+
+def _root(api_version: str, kind: str, *, as_typed: bool) -> Struct:
+    types, struct = structures.types_named(api_version, kind)
+    compiler = _Compiler(types, as_typed)
+    return Struct(lambda: compiler.root_fields(struct))
+
+
+class _Compiler:
+    """Makes shapes of types, each struct once."""
+
+    def __init__(self, types: Schema, as_typed: bool) -> None:
+        self._types, self._typed = types, as_typed
+        self._structs: dict[str, Struct] = {}
+
+    def root_fields(self, struct: str) -> dict[str, Field]:
+        fields = {name: field for name, field in self._fields(struct).items() if name not in _TYPE_META}
+        metadata = fields["metadata"].shape
+        assert isinstance(metadata, Struct)
+        owned = {
+            name: field._replace(element="", shape=LEAF_SHAPE) if name in _NEVER_OWNED else field
+            for name, field in metadata.fields.items()
+        }
+        fields["metadata"] = fields["metadata"]._replace(shape=Struct(lambda: owned))
+        return fields
+
+    def _fields(self, struct: str) -> dict[str, Field]:
+        return {field.name: self._field(field) for field in self._types.flat_fields(struct)}
+
+    def _field(self, field: schema.Field) -> Field:
+        kind, shape = field.type, self._shape(field.type)
+        if not self._typed:
+            return Field(f"f:{field.name}", shape, ABSENT, False)
+        zero = ABSENT if field.omit else zero_of(kind)
+        omits_empty = field.omit and not kind.pointer and kind.shape not in ("quantity", "raw", "intorstring")
+        return Field(f"f:{field.name}", shape, zero, omits_empty)
+
+    def _shape(self, kind: Type) -> Shape:
+        if kind.shape == "raw":
+            return FREE_SHAPE
+        if kind.shape == "struct" and not kind.atomic:
+            return self._struct(kind.struct)
+        if kind.item is None or kind.atomic:
+            return LEAF_SHAPE
+        if kind.shape == "map":
+            return Map(self._shape(kind.item))
+        if kind.list_type == "set":
+            return Values()
+        return Keyed(self._keys(kind), self._shape(kind.item)) if kind.list_type == "map" else LEAF_SHAPE
+
+    def _struct(self, struct: str) -> Struct:
+        if struct not in self._structs:
+            self._structs[struct] = Struct(lambda: self._fields(struct))
+        return self._structs[struct]
+
+    def _keys(self, kind: Type) -> tuple[tuple[str, Any], ...]:
+        assert kind.item is not None
+        fields = {field.name: field for field in self._types.flat_fields(kind.item.struct)}
+        return tuple((key, _default(fields[key])) for key in sorted(kind.keys))
+
+
+def zero_of(kind: Type) -> Any:
+    """What a field is if nobody has set it."""
+    return None if kind.pointer else _ZEROS.get(kind.shape)
+
+
+def _default(field: schema.Field) -> Any:
+    """What a key is where an item does not have it: the schema gives fields that are always there their zero."""
+    if field.default is not None:
+        return field.default
+    return ABSENT if field.omit or field.type.pointer else zero_of(field.type)

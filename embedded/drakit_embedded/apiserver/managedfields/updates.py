@@ -1,0 +1,105 @@
+"""What a write other than apply does to the entries: whoever changes a field owns it, and nobody owns what is gone.
+
+k8s.io/apimachinery/pkg/util/managedfields/internal/fieldmanager.go, managedfieldsupdater.go and
+sigs.k8s.io/structured-merge-diff/v6/merge/update.go.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.managedfields import entries, fieldsets
+from drakit_embedded.apiserver.managedfields.entries import UPDATE, Entry, Identity
+from drakit_embedded.apiserver.managedfields.versions import Comparisons, UnknownVersion
+from drakit_embedded.apiserver.registry import reset_fields
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.statuses import Object
+
+# Who is said to manage what an object without entries had when it was first applied to.
+_BEFORE_FIRST_APPLY = "before-first-apply"
+
+
+class Writer(NamedTuple):
+    """Who writes: the manager, the kind in the version of the request, and the subresource ("" for none)."""
+
+    manager: str
+    kind: Kind
+    subresource: str = ""
+
+    def identity(self, operation: str) -> Identity:
+        """Of the entry that the writer has."""
+        version = self.kind.api_version if operation == UPDATE else ""
+        return Identity(self.manager or "unknown", operation, version, self.subresource)
+
+
+def track(writer: Writer, old: Object | None, new: Object) -> None:
+    """Give ``new``, with its defaults but not prepared yet, the entries that it has once it replaced ``old``."""
+    given = new["metadata"].pop("managedFields", None)
+    live: list[Entry] = old["metadata"].get("managedFields", []) if old is not None else []
+    current = live if writer.subresource else _current(given, live)
+    if current or old is None:
+        current = _updated(writer, current, old or {"metadata": {}}, new)
+    if current:
+        new["metadata"]["managedFields"] = current
+
+
+def _current(given: list[Entry] | None, live: list[Entry]) -> list[Entry]:
+    """A client's entries if it sent any that can be read, otherwise those of the stored object (decodeLiveOrNew)."""
+    if given is None or given == live:
+        return live
+    if given in ([], [{}]):
+        return []
+    try:
+        return entries.read(given)
+    except entries.MalformedEntries:
+        return live
+
+
+def before_first_apply(writer: Writer, live: Object) -> list[Entry]:
+    """The entries of an object that has none yet: all that it has is of one unknown manager."""
+    return _updated(writer._replace(manager=_BEFORE_FIRST_APPLY), [], {"metadata": {}}, live)
+
+
+def _updated(writer: Writer, current: list[Entry], old: Object, new: Object) -> list[Entry]:
+    kind = writer.kind
+    differences = Comparisons(kind, old, new, reset_fields.of(kind, writer.subresource))
+    mine = differences.of(kind.api_version)
+    if mine.same:
+        return current
+    left = remaining(current, differences)
+    if mine.changed:
+        left = _taken(writer.identity(UPDATE), kind.api_version, mine.changed, left, current)
+    return entries.in_order(entries.capped(left))
+
+
+def remaining(current: list[Entry], differences: Comparisons, but: Identity | None = None) -> list[Entry]:
+    """The entries without what was changed or removed, except for one; those of unknown versions are dropped."""
+    kept = []
+    for entry in current:
+        if but is not None and entries.identity(entry) == but:
+            kept.append(entry)
+            continue
+        try:
+            difference = differences.of(entry["apiVersion"])
+        except UnknownVersion:
+            continue
+        fields = entry["fieldsV1"]
+        left = fieldsets.difference(fieldsets.difference(fields, difference.changed), difference.removed)
+        if left:
+            kept.append(entry if left is fields else {**entry, "fieldsV1": left})
+    return kept
+
+
+def _taken(
+    who: Identity, api_version: str, fields: fieldsets.Tree, left: list[Entry], before: list[Entry]
+) -> list[Entry]:
+    """The entries with the fields that the writer has now."""
+    previous = next((entry for entry in left if entries.identity(entry) == who), None)
+    now = fields if previous is None else fieldsets.union(fields, previous["fieldsV1"])
+    stood = next((entry for entry in before if entries.identity(entry) == who), None)
+    if stood is not None and stood["fieldsV1"] == now:
+        entry = {**stood, "time": metadata.timestamp()}
+    else:
+        entry = entries.made(who, api_version, now, metadata.timestamp())
+    return [*(other for other in left if other is not previous), entry]
