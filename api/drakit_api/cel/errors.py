@@ -58,5 +58,6 @@ def _describe(source: str, problem: Problem) -> str:
     line = before.count("\n")
     column = problem.offset - (before.rfind("\n") + 1)
     text = source.split("\n")[line].replace("\t", " ")
-    pointer = "".join("．" if ord(character) > 0x7F else "." for character in text[:column]).ljust(column, ".")
-    return f"ERROR: <input>:{line + 1}:{column + 1}: {problem.message}\n | {text}\n | {pointer}^"
+    pointer = "".join("．" if ord(character) > 0x7F else "." for character in text[:column])
+    wide = column < len(text) and ord(text[column]) > 0x7F
+    return f"ERROR: <input>:{line + 1}:{column + 1}: {problem.message}\n | {text}\n | {pointer}{'＾' if wide else '^'}"

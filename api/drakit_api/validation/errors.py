@@ -59,6 +59,11 @@ def invalid(path: str, value: Any, detail: str) -> FieldError:
     return _error(INVALID, path, _shown(value), detail)
 
 
+def invalid_constant(path: str, value: str | None, detail: str) -> FieldError:
+    """The same of a value that in Go is a pointer, or a string of a type of its own: it is shown as JSON, too."""
+    return _error(INVALID, path, to_json(value), detail)
+
+
 def duplicate(path: str, value: Any) -> FieldError:
     """A value that must be unique occurred before."""
     return _error(DUPLICATE, path, _shown(value), "")

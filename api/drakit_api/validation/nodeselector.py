@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api.validation import names
-from drakit_api.validation.errors import Errors, forbidden, invalid, required
+from drakit_api.validation.errors import Errors, forbidden, invalid, invalid_constant, required
 from drakit_api.validation.items import each
 
 
@@ -49,14 +49,14 @@ def _requirement_of_any_values(value: dict[str, Any], path: str) -> Errors:
             if len(values) != 1:
                 yield required(f"{path}.values", "must be specified single value when `operator` is 'Lt' or 'Gt'")
         case _:
-            yield invalid(f"{path}.operator", operator, "not a valid selector operator")
+            yield invalid_constant(f"{path}.operator", operator, "not a valid selector operator")
     yield from names.label_key(value.get("key") or "", f"{path}.key")
 
 
 def _field_requirement(value: dict[str, Any], path: str) -> Errors:
     operator, values, key = value.get("operator") or "", value.get("values") or [], value.get("key") or ""
     if operator not in ("In", "NotIn"):
-        yield invalid(f"{path}.operator", operator, "not a valid selector operator")
+        yield invalid_constant(f"{path}.operator", operator, "not a valid selector operator")
     elif len(values) != 1:
         detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
         yield required(f"{path}.values", detail)

@@ -14,7 +14,7 @@ from drakit_api.features import FeatureGates
 from drakit_api.validation import metadata, names
 from drakit_api.validation.counters import counter_set, declared_counter_set
 from drakit_api.validation.devices import declared_device, device
-from drakit_api.validation.errors import Errors, forbidden, invalid, required, too_many
+from drakit_api.validation.errors import Errors, forbidden, invalid, invalid_constant, required, too_many
 from drakit_api.validation.items import declared_objects, each, unique
 from drakit_api.validation.nodeselector import node_selector
 from drakit_api.validation.operations import declared_skipped_operations, skipped_operations
@@ -82,7 +82,8 @@ def _spec(spec: dict[str, Any], old: dict[str, Any] | None, devices: Devices, ga
     if old is not None:
         yield from _immutable(_name(pool), _name(old.get("pool") or {}), f"{path}.pool.name")
         yield from _immutable(spec.get("driver") or "", old.get("driver") or "", f"{path}.driver")
-        yield from _immutable(spec.get("nodeName"), old.get("nodeName"), f"{path}.nodeName")
+        if spec.get("nodeName") != old.get("nodeName"):
+            yield invalid_constant(f"{path}.nodeName", spec.get("nodeName"), "field is immutable")
     yield from _nodes(spec, path)
     if spec.get("sharedCounters") is not None and spec.get("devices") is not None:
         yield invalid(path, "", "only one of `sharedCounters` or `devices` is allowed")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from aiohttp import web
 
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver import bodies, forms, statuses, writes
+from drakit_embedded.apiserver import bodies, forms, metadata, statuses, writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import User
@@ -85,8 +85,9 @@ class Call:
 
     async def body(self) -> Object:
         """The object in the body, checked as far as is common to all writes."""
-        obj = await self.raw_object(self.served.kind.kind)
-        return self.incoming(obj)
+        obj = self.incoming(await self.raw_object(self.served.kind.kind))
+        self.warnings += metadata.without_repeated_owners(obj["metadata"])
+        return obj
 
     def incoming(self, obj: Object, validation: str | None = None) -> Object:
         """A parsed or patched object, checked as far as is common to all writes.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import time
 import uuid
+from typing import Any
 
 _SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
@@ -32,6 +33,28 @@ def new_uid() -> str:
 def generated_name(base: str) -> str:
     """``generateName`` and five random characters (k8s.io/apiserver/pkg/storage/names/generate.go)."""
     return base[: _LONGEST_GENERATED - _SUFFIX_LENGTH] + random_suffix()
+
+
+def without_repeated_owners(meta: dict[str, Any]) -> list[str]:
+    """Leave out owner references that are there twice; what clients are told of it (handlers/rest.go of apiserver)."""
+    owners = meta.get("ownerReferences") or []
+    if len(owners) < 2:
+        return []
+    kept: list[Any] = []
+    repeated: list[str] = []
+    for owner in owners:
+        if owner in kept:
+            repeated.append(owner.get("uid") or "")
+        else:
+            kept.append(owner)
+    if not repeated:
+        return []
+    meta["ownerReferences"] = kept
+    return [
+        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may "
+        "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+        + ", ".join(repeated)
+    ]
 
 
 def random_suffix() -> str:

@@ -108,7 +108,7 @@ def create(
     if key in served.collection.records:
         raise statuses.already_exists(kind.plural, kind.group, meta["name"])
     request.commit()
-    warnings = strategy.warnings(obj) if strategy.warnings else ()
+    warnings = strategy.warn_of_create(obj)
     return Written(_commit(api, served, key, _canonical(api, served, obj), dry_run), True, warnings)
 
 
@@ -154,7 +154,7 @@ def update(
     if not admitted:
         request.object = new
         api.admission.validate(request, api)
-    warnings = served.strategy.warnings(new) if served.strategy.warnings and subresource is None else ()
+    warnings = served.strategy.warn_of_update(new) if subresource is None else ()
     if new == old or _only_times_differ(new, old):
         return Written(record, False, warnings)
     request.commit()

@@ -179,7 +179,14 @@ def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
 
     slice_fields = ("spec.nodeName", "spec.driver", "spec.pool.name")
     return {
-        **rules("resourceslices", "ResourceSlice", fields=slice_fields, returns_deleted=True, warnings=_slice_warnings),
+        **rules(
+            "resourceslices",
+            "ResourceSlice",
+            fields=slice_fields,
+            returns_deleted=True,
+            warn_of_create=_slice_warnings,
+            warn_of_update=_slice_warnings,
+        ),
         **rules("resourceclaims", "ResourceClaim", returns_deleted=True),
         **rules("resourceclaimtemplates", "ResourceClaimTemplate", returns_deleted=True),
         **rules("deviceclasses", "DeviceClass", returns_deleted=True),

@@ -108,9 +108,13 @@ def _container(container: Object, path: str, seen: set[str]) -> Errors:
 
 
 def _ports(ports: list[Object], path: str) -> Errors:
-    """validateContainerPorts, without the names."""
+    """validateContainerPorts, without what a name may look like."""
+    seen: set[str] = set()
     for index, port in enumerate(ports):
-        at = f"{path}[{index}]"
+        at, name = f"{path}[{index}]", port.get("name") or ""
+        if name and name in seen:
+            yield duplicate(f"{at}.name", name)
+        seen.add(name)
         if not port.get("containerPort"):
             yield required(f"{at}.containerPort")
         for field in ("containerPort", "hostPort"):

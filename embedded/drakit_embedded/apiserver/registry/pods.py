@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry import pod_defaults, pod_rules
+from drakit_embedded.apiserver.registry import pod_defaults, pod_rules, pod_warnings
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
@@ -67,6 +67,8 @@ def _default(pod: Object, cluster: Cluster) -> None:
     if spec is not None:
         default_spec(spec)
         spec.setdefault("enableServiceLinks", True)
+        if spec["terminationGracePeriodSeconds"] < 0:
+            spec["terminationGracePeriodSeconds"] = 1
 
 
 def _prepare_create(pod: Object, cluster: Cluster) -> None:
@@ -207,6 +209,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         validate_create=_validate,
         validate_update=_validate_update,
         prepare_status=_prepare_status,
+        warn_of_create=pod_warnings.on_create,
         generation=True,
         grace=_grace,
         returns_deleted=True,

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from drakit_api.validation import names
-from drakit_api.validation.errors import FieldError, forbidden, invalid, required
+from drakit_api.validation.errors import FieldError, forbidden, invalid_constant, required
 from drakit_api.validation.items import each
 from drakit_api.validation.metadata import label_map
 from drakit_embedded.apiserver.registry.strategies import Object
@@ -41,6 +41,6 @@ def _requirement(requirement: Object, path: str) -> Errors:
         if values:
             yield forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
     else:
-        yield invalid(f"{path}.operator", operator, "not a valid selector operator")
+        yield invalid_constant(f"{path}.operator", operator, "not a valid selector operator")
     yield from names.label_key(requirement.get("key") or "", f"{path}.key")
     yield from each(values, f"{path}.values", names.label_value)

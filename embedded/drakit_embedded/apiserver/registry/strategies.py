@@ -48,6 +48,11 @@ def fine_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFau
     return ()
 
 
+def no_warnings(obj: Object) -> Sequence[str]:
+    """Nothing to be said."""
+    return ()
+
+
 Decode = Callable[[Object, "Kind", str, Cluster], "tuple[Object, list[str]]"]
 
 
@@ -74,8 +79,9 @@ class Strategy:
     prepare_create: Callable[[Object, Cluster], None] = nothing
     prepare_update: Callable[[Object, Object, Cluster], None] = keep
     validate_create: Callable[[Object, Cluster], Sequence[FieldFault]] = fine
-    # What a client is told of a valid object besides; None if there is nothing ever.
-    warnings: Callable[[Object], Sequence[str]] | None = None
+    # What a client is told besides of a valid object that it has made or changed.
+    warn_of_create: Callable[[Object], Sequence[str]] = no_warnings
+    warn_of_update: Callable[[Object], Sequence[str]] = no_warnings
     validate_update: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
     prepare_status: Callable[[Object, Object, Cluster], None] = keep
     validate_status: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
