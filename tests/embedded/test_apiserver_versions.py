@@ -204,11 +204,12 @@ async def test_apply_in_one_version_after_another(versions: Connection) -> None:
     """A field that the manager no longer applies goes away, in whichever version it was applied."""
     wanted = {"apiVersion": "resource.k8s.io/v1beta1", "kind": "ResourceSlice", **slice_of("s")}
     wanted["spec"]["devices"] = [{"name": "gpu-0", "basic": {"attributes": {"a": {"int": 1}}}}]
-    wanted["metadata"]["labels"] = {"x": "y"}
+    wanted["metadata"] |= {"name": "s", "labels": {"x": "y"}}
     params = {"fieldManager": "tests"}
     made = await versions.patch(SLICES["v1beta1"], "s", wanted, patch_type="apply", params=params)
     assert made["spec"]["devices"] == wanted["spec"]["devices"]
     newer = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", **slice_of("s", {"name": "gpu-1"})}
+    newer["metadata"]["name"] = "s"
     now = await versions.patch(SLICES["v1"], "s", newer, patch_type="apply", params=params)
     assert now["spec"]["devices"] == [{"name": "gpu-1"}]
     assert "labels" not in now["metadata"]

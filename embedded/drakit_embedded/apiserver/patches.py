@@ -37,11 +37,17 @@ class Patch(NamedTuple):
     content: Any
 
 
-def parse(raw: bytes, content_type: str) -> Patch:
-    """Read a patch; 415 for an unknown type, 400 for one that is not of its type."""
+def type_of(content_type: str) -> PatchType:
+    """The type of a patch; 415 for an unknown one."""
     kind = _TYPES.get(content_type.partition(";")[0].strip().lower())
     if kind is None:
         raise statuses.unsupported_patch()
+    return kind
+
+
+def parse(raw: bytes, content_type: str) -> Patch:
+    """Read a patch; 415 for an unknown type, 400 for one that is not of its type."""
+    kind = type_of(content_type)
     if kind == "apply":
         return Patch(kind, bodies.parse(raw, "application/yaml", "patch"))
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
+from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.statuses import Cause, bad_request, invalid
 
 _BOOLEANS = {"": False, "0": False, "f": False, "false": False, "1": True, "t": True, "true": True}
@@ -84,11 +85,15 @@ class Query:
             raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
         return int(text)
 
-    def dry_run(self, options: str) -> bool:
-        """Whether nothing is to be stored. Checks ``fieldValidation`` too; ``options`` names the options' kind."""
-        if not self._values:
+    def dry_run(self, options: str, *, applying: bool = False) -> bool:
+        """Whether nothing is to be stored. Checks the other options, too; ``options`` names their kind."""
+        if not self._values and not applying:
             return False
+        field_manager = self.text("fieldManager")
         faults: list[Cause] = []
+        if options == "PatchOptions":
+            faults += managers.apply_faults(field_manager, self._values.get("force"), applying=applying)
+        faults += managers.faults(field_manager)
         dry_run = self._values.get("dryRun")
         if dry_run not in (None, "All"):
             message = f'Unsupported value: ["{dry_run}"]: supported values: "All"'

@@ -167,10 +167,11 @@ def _check_name(name: str | None, on_url: str) -> None:
 
 
 async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
-    dry_run = call.query.dry_run("PatchOptions")
+    content_type = call.request.headers.get("Content-Type", "")
+    dry_run = call.query.dry_run("PatchOptions", applying=patches.type_of(content_type) == "apply")
     form = call.form()
     raw = await call.request.read()
-    patch = patches.parse(raw, call.request.headers.get("Content-Type", ""))
+    patch = patches.parse(raw, content_type)
     if patch.type == "apply":
         written = applies.apply(call, patch.content, subresource=subresource, dry_run=dry_run)
     else:

@@ -19,6 +19,7 @@ from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.managedfields import updates
 from drakit_embedded.apiserver.managedfields.entries import same_but_times
 from drakit_embedded.apiserver.managedfields.updates import Writer
+from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
 from drakit_embedded.apiserver.store import Key, Record
 
@@ -134,6 +135,7 @@ def update(
     if record is None:
         if served.strategy.create_on_update and subresource is None:
             wanted = change({}) if callable(change) else change
+            wanted["metadata"].pop("resourceVersion", None)
             return create(api, served, key[0] or None, wanted, dry_run=dry_run, user=user, writer=writer)
         raise statuses.not_found(kind.plural, kind.group, key[1])
     old = record.object()
@@ -144,6 +146,8 @@ def update(
     request = Attributes(user, "UPDATE", kind, key[0], key[1], new, old, subresource or "", dry_run)
     if not admitted:
         api.admission.admit(request, api)
+    if not callable(change):
+        _check_uid(served.kind, new, old)
     _check_identity(served, new, old)
     if subresource == "status":
         new = _with_status(served, new, old, api)
@@ -173,6 +177,18 @@ def finalize(api: Api, served: Served, key: Key, obj: Object, *, user: User, wri
     return update(api, served, key, change, subresource="finalize", user=user, writer=writer)
 
 
+def _check_uid(kind: Kind, new: Object, old: Object) -> None:
+    """A PUT replaces the object that it names, not another of the same name (storage.Preconditions)."""
+    was, uid = old["metadata"], new["metadata"].get("uid")
+    if uid and uid != was.get("uid"):
+        parts = ("/registry", _STORED_AS.get(kind.plural, kind.plural), was.get("namespace"), was["name"])
+        why = (
+            f"StorageError: invalid object, Code: 4, Key: {'/'.join(filter(None, parts))}, ResourceVersion: 0, "
+            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {was.get('uid')}"
+        )
+        raise statuses.conflict(kind.plural, kind.group, was["name"], why)
+
+
 def _check_identity(served: Served, new: Object, old: Object) -> None:
     """Optimistic concurrency, and the fields that are the server's own."""
     kind, meta, was = served.kind, new["metadata"], old["metadata"]
@@ -181,23 +197,13 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
         raise statuses.bad_request(
             f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
         )
-    uid = meta.get("uid")
-    if uid and uid != was.get("uid"):
-        where = "/".join(
-            filter(None, ("/registry", _STORED_AS.get(kind.plural, kind.plural), was.get("namespace"), name))
-        )
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {where}, ResourceVersion: 0, AdditionalErrorMsg: "
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {was.get('uid')}"
-        )
-        raise statuses.conflict(kind.plural, kind.group, name, why)
     version = meta.get("resourceVersion")
     if version and version != was["resourceVersion"]:
         raise statuses.conflict(kind.plural, kind.group, name, MODIFIED)
     if not version and not served.strategy.unconditional_update:
         message = "Invalid value: 0: must be specified for an update"
         fault = statuses.Cause("FieldValueInvalid", "metadata.resourceVersion", message)
-        raise statuses.invalid(kind.kind, kind.group, name, [fault])
+        raise statuses.invalid(kind.plural, kind.group, name, [fault])
     meta["resourceVersion"] = was["resourceVersion"]
     for field in _SYSTEM_FIELDS:
         if field in was:

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from drakit_embedded.apiserver.managedfields import fieldsets
+from drakit_embedded.apiserver.managedfields import completion, fieldsets
 from drakit_embedded.apiserver.managedfields.elements import SELF
 from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
 from drakit_embedded.apiserver.managedfields.shapes import (
     ABSENT,
-    FREE_SHAPE,
-    Free,
     Keyed,
     Leaf,
     Map,
@@ -67,8 +65,11 @@ def _differ(element: str, old: Any, new: Any, shape: Shape, into: Comparison) ->
         into.added[element] = owned(new, shape)
     elif new is ABSENT:
         into.removed[element] = owned(old, shape)
-    elif isinstance(shape, Leaf) or (not _has_members(old, shape) and not _has_members(new, shape)):
-        if old != new and not (isinstance(shape, Struct) and type(old) is type(new)):
+    elif isinstance(shape, Leaf):
+        if shape.typed is None or not completion.same(old, new, *shape.typed):
+            into.modified[element] = LEAF
+    elif not _has_members(old, shape) and not _has_members(new, shape):
+        if not isinstance(shape, Struct):
             into.modified[element] = LEAF
     else:
         below = Comparison({}, {}, {})
@@ -81,7 +82,7 @@ def _differ(element: str, old: Any, new: Any, shape: Shape, into: Comparison) ->
 def _has_members(value: Any, shape: Shape) -> bool:
     if isinstance(shape, Struct):
         return type(value) is dict and bool(value or shape.zeros)
-    return type(value) in (dict, list) and bool(value) and not (isinstance(shape, Free) and type(value) is list)
+    return bool(value)
 
 
 def _members(old: Any, new: Any, shape: Shape, into: Comparison) -> None:
@@ -91,8 +92,6 @@ def _members(old: Any, new: Any, shape: Shape, into: Comparison) -> None:
         _keys(old or {}, new or {}, shape.item, into)
     elif isinstance(shape, Keyed | Values):
         _items(old or [], new or [], shape, into)
-    elif isinstance(shape, Free):
-        _free(old, new, into)
 
 
 def _fields(old: dict[str, Any], new: dict[str, Any], fields: dict[str, Any], into: Comparison) -> None:
@@ -124,14 +123,6 @@ def _keys(old: dict[str, Any], new: dict[str, Any], item: Shape, into: Compariso
     for key, was in old.items():
         if key not in new:
             _differ(f"f:{key}", was, ABSENT, item, into)
-
-
-def _free(old: Any, new: Any, into: Comparison) -> None:
-    """Objects that changed into something else lose their fields."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        _keys(old, new, FREE_SHAPE, into)
-    else:
-        _keys(old if isinstance(old, dict) else {}, new if isinstance(new, dict) else {}, FREE_SHAPE, into)
 
 
 def _items(old: list[Any], new: list[Any], shape: Keyed | Values, into: Comparison) -> None:
@@ -176,11 +167,10 @@ def owned(value: Any, shape: Shape) -> Tree:
 def _below(value: Any, shape: Shape) -> Tree:
     if isinstance(shape, Struct):
         return _fields_below(value or {}, shape)
-    if _is_leaf(value, shape) or not value:
+    if isinstance(shape, Leaf) or not value:
         return LEAF
-    if isinstance(shape, Map | Free):
-        item_shape = shape.item if isinstance(shape, Map) else shape
-        return {f"f:{key}": owned(item, item_shape) for key, item in value.items()}
+    if isinstance(shape, Map):
+        return {f"f:{key}": owned(item, shape.item) for key, item in value.items()}
     assert isinstance(shape, Keyed | Values)
     return {
         element: owned(items[0], shape.item) if len(items) == 1 else LEAF
@@ -207,9 +197,8 @@ def of_configuration(value: Any, shape: Shape) -> Tree:
             if field is not None and field.element:
                 _set_field(field.element, item, field.shape, below)
         return below
-    if isinstance(shape, Map | Free):
-        item_shape = shape.item if isinstance(shape, Map) else shape
-        return {f"f:{key}": _with_self(item, item_shape) for key, item in value.items()}
+    if isinstance(shape, Map):
+        return {f"f:{key}": _with_self(item, shape.item) for key, item in value.items()}
     assert isinstance(shape, Keyed | Values)
     return {
         element: _with_self(items[0], shape.item) if len(items) == 1 else LEAF
@@ -218,17 +207,13 @@ def of_configuration(value: Any, shape: Shape) -> Tree:
 
 
 def _set_field(element: str, value: Any, shape: Shape, into: Tree) -> None:
-    leaf = _is_leaf(value, shape) or not isinstance(value, dict | list) or value == {}
+    leaf = isinstance(shape, Leaf) or value is None or value == {}
     below = LEAF if leaf else of_configuration(value, shape)
     if leaf or below:
         into[element] = below
 
 
 def _with_self(value: Any, shape: Shape) -> Tree:
-    leaf = _is_leaf(value, shape) or not isinstance(value, dict | list)
+    leaf = isinstance(shape, Leaf) or value is None
     below = LEAF if leaf else of_configuration(value, shape)
     return {SELF: LEAF, **below} if below else LEAF
-
-
-def _is_leaf(value: Any, shape: Shape) -> bool:
-    return isinstance(shape, Leaf) or (isinstance(shape, Free) and not isinstance(value, dict))

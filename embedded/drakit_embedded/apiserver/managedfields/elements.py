@@ -26,14 +26,22 @@ class MalformedElement(ValueError):
     """Text that is no step of a path."""
 
 
-@lru_cache(maxsize=4096)
-def value_text(value: str | int | bool | float | None) -> str:
-    """A value of a set or key as JSON in Go's spelling."""
+def json_text(value: Any) -> str:
+    """JSON in Go's spelling, keys in order."""
     text = _encode(value)
     for plain, escaped in _ESCAPED.items():
         if plain in text:
             text = text.replace(plain, escaped)
     return text
+
+
+@lru_cache(maxsize=4096)
+def _of_string(value: str) -> str:
+    return json_text(value)
+
+
+def _text(value: Any) -> str:
+    return _of_string(value) if type(value) is str else json_text(value)
 
 
 def of_keys(pairs: Iterable[tuple[str, Any]]) -> str:
@@ -44,11 +52,6 @@ def of_keys(pairs: Iterable[tuple[str, Any]]) -> str:
 def of_value(value: Any) -> str:
     """An item of a set."""
     return "v:" + _text(value)
-
-
-def _text(value: Any) -> str:
-    # True and 1 are one key of a cache.
-    return value_text(value) if type(value) is str or type(value) is int else value_text.__wrapped__(value)
 
 
 def canonical(text: str) -> str | None:

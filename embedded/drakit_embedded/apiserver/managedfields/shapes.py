@@ -14,35 +14,37 @@ from typing import Any, Final, NamedTuple
 from drakit_api import schema
 from drakit_api.schema import Schema, Type
 from drakit_embedded.apiserver.managedfields import elements
+from drakit_embedded.apiserver.managedfields.completion import zero_of
 from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
 from drakit_embedded.apiserver.registry import structures
 
 # Stands for a value that is not there; null is a value.
 ABSENT: Final[Any] = object()
-# k8s.io/apimachinery/pkg/util/managedfields/internal/stripmeta.go; what of it no type has is left out.
+# k8s.io/apimachinery/pkg/util/managedfields/internal/stripmeta.go; what of it no type has is left out. Typed objects
+# are not even asked for these; of plain ones they are taken away at the end, because pruning needs them.
 _NEVER_OWNED = frozenset(
     {"name", "namespace", "creationTimestamp", "selfLink", "uid", "generation", "managedFields", "resourceVersion"}
 )
 _TYPE_META = frozenset({"kind", "apiVersion"})
-_ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "intorstring": 0, "struct": {}}
+NEVER_OWNED: Final[Tree] = {
+    **{f"f:{name}": LEAF for name in sorted(_TYPE_META)},
+    "f:metadata": {elements.SELF: LEAF, **{f"f:{name}": LEAF for name in sorted(_NEVER_OWNED)}},
+}
 
 
 class Leaf:
-    """A scalar, or something that is owned as a whole."""
+    """A scalar, or something that is owned as a whole; ``typed`` is a list, map or struct with its table of types."""
 
-    __slots__ = ()
+    __slots__ = ("typed",)
 
-
-class Free:
-    """JSON of any form: objects are granular, all else is a leaf."""
-
-    __slots__ = ()
+    def __init__(self, typed: tuple[Schema, Type] | None = None) -> None:
+        self.typed = typed
 
 
 class Field(NamedTuple):
     """A field of a struct."""
 
-    # "" for what nobody ever owns.
+    # "" for what nobody ever owns, of typed objects.
     element: str
     shape: Shape
     # What it is when it is absent; ``ABSENT`` if it may be absent.
@@ -113,9 +115,8 @@ class Values:
         return elements.of_value(item)
 
 
-Shape = Leaf | Free | Struct | Map | Keyed | Values
+Shape = Leaf | Struct | Map | Keyed | Values
 LEAF_SHAPE: Final = Leaf()
-FREE_SHAPE: Final = Free()
 
 
 def _zero_set(shape: Shape) -> Tree:
@@ -149,6 +150,8 @@ class _Compiler:
         self._structs: dict[str, Struct] = {}
 
     def root_fields(self, struct: str) -> dict[str, Field]:
+        if not self._typed:
+            return self._fields(struct)
         fields = {name: field for name, field in self._fields(struct).items() if name not in _TYPE_META}
         metadata = fields["metadata"].shape
         assert isinstance(metadata, Struct)
@@ -171,17 +174,16 @@ class _Compiler:
         return Field(f"f:{field.name}", shape, zero, omits_empty)
 
     def _shape(self, kind: Type) -> Shape:
-        if kind.shape == "raw":
-            return FREE_SHAPE
         if kind.shape == "struct" and not kind.atomic:
             return self._struct(kind.struct)
-        if kind.item is None or kind.atomic:
-            return LEAF_SHAPE
-        if kind.shape == "map":
+        if kind.shape == "map" and not kind.atomic and kind.item is not None:
             return Map(self._shape(kind.item))
         if kind.list_type == "set":
             return Values()
-        return Keyed(self._keys(kind), self._shape(kind.item)) if kind.list_type == "map" else LEAF_SHAPE
+        if kind.list_type == "map" and kind.item is not None:
+            return Keyed(self._keys(kind), self._shape(kind.item))
+        whole = self._typed and (kind.shape == "struct" or kind.item is not None)
+        return Leaf((self._types, kind)) if whole else LEAF_SHAPE
 
     def _struct(self, struct: str) -> Struct:
         if struct not in self._structs:
@@ -192,11 +194,6 @@ class _Compiler:
         assert kind.item is not None
         fields = {field.name: field for field in self._types.flat_fields(kind.item.struct)}
         return tuple((key, _default(fields[key])) for key in sorted(kind.keys))
-
-
-def zero_of(kind: Type) -> Any:
-    """What a field is if nobody has set it."""
-    return None if kind.pointer else _ZEROS.get(kind.shape)
 
 
 def _default(field: schema.Field) -> Any:

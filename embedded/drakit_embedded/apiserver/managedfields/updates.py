@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.managedfields import entries, fieldsets
+from drakit_embedded.apiserver.managedfields import entries, fieldsets, versions
 from drakit_embedded.apiserver.managedfields.entries import UPDATE, Entry, Identity
 from drakit_embedded.apiserver.managedfields.versions import Comparisons, UnknownVersion
 from drakit_embedded.apiserver.registry import reset_fields
@@ -18,6 +18,7 @@ from drakit_embedded.apiserver.statuses import Object
 
 # Who is said to manage what an object without entries had when it was first applied to.
 _BEFORE_FIRST_APPLY = "before-first-apply"
+_NOTHING: Object = {}
 
 
 class Writer(NamedTuple):
@@ -39,7 +40,7 @@ def track(writer: Writer, old: Object | None, new: Object) -> None:
     live: list[Entry] = old["metadata"].get("managedFields", []) if old is not None else []
     current = live if writer.subresource else _current(given, live)
     if current or old is None:
-        current = _updated(writer, current, old or {"metadata": {}}, new)
+        current = _updated(writer, current, old if old is not None else _NOTHING, new)
     if current:
         new["metadata"]["managedFields"] = current
 
@@ -58,12 +59,12 @@ def _current(given: list[Entry] | None, live: list[Entry]) -> list[Entry]:
 
 def before_first_apply(writer: Writer, live: Object) -> list[Entry]:
     """The entries of an object that has none yet: all that it has is of one unknown manager."""
-    return _updated(writer._replace(manager=_BEFORE_FIRST_APPLY), [], {"metadata": {}}, live)
+    return _updated(writer._replace(manager=_BEFORE_FIRST_APPLY), [], _NOTHING, live)
 
 
 def _updated(writer: Writer, current: list[Entry], old: Object, new: Object) -> list[Entry]:
     kind = writer.kind
-    differences = Comparisons(kind, old, new, reset_fields.of(kind, writer.subresource))
+    differences = versions.of_stored(kind, old, new, reset_fields.of(kind, writer.subresource))
     mine = differences.of(kind.api_version)
     if mine.same:
         return current

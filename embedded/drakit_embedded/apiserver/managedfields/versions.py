@@ -5,13 +5,15 @@ k8s.io/apimachinery/pkg/util/managedfields/internal/versionconverter.go.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
 from drakit_embedded.apiserver.managedfields import shapes
 from drakit_embedded.apiserver.managedfields.comparisons import Comparison, compare
+from drakit_embedded.apiserver.managedfields.completion import completed
 from drakit_embedded.apiserver.managedfields.fieldsets import Tree
-from drakit_embedded.apiserver.registry import conversion
+from drakit_embedded.apiserver.registry import conversion, structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object
 
@@ -27,27 +29,59 @@ def converter(kind: Kind, api_version: str) -> conversion.Converter | None:
         shapes.typed(api_version, kind.kind)
     except LookupError:
         raise UnknownVersion(api_version) from None
+    return conversion.between(in_version(kind, api_version))
+
+
+def in_version(kind: Kind, api_version: str) -> Kind:
+    """The kind in another version."""
     group, _, version = api_version.rpartition("/")
-    return conversion.between(replace(kind, group=group, version=version))
+    return replace(kind, group=group, version=version)
+
+
+def as_plain(obj: Object, kind: Kind, api_version: str) -> Object:
+    """A plain object of ``kind`` in another version."""
+    if api_version == kind.api_version:
+        return obj
+    to, own = converter(kind, api_version), conversion.between(kind)
+    bare = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
+    stored, _ = structures.decode(bare, kind, "Ignore")
+    stored = own.to_storage(stored) if own is not None else stored
+    return completed(to.from_storage(stored) if to is not None else stored, api_version, kind.kind)
 
 
 class Comparisons:
-    """How a stored object and what is to replace it differ, in each version that an entry asks for."""
+    """How two objects differ, in each version that an entry asks for, without the fields that are reset."""
 
-    def __init__(self, kind: Kind, old: Object, new: Object, reset: Tree) -> None:
-        self._kind, self._old, self._new, self._reset = kind, old, new, reset
+    def __init__(self, compared: Callable[[str], Comparison], reset: Tree) -> None:
+        self._compared, self._reset = compared, reset
         self._found: dict[str, Comparison] = {}
 
     def of(self, api_version: str) -> Comparison:
-        """The comparison without the fields that are reset. Raises ``UnknownVersion``."""
+        """The comparison in a version. Raises ``UnknownVersion``."""
         found = self._found.get(api_version)
         if found is None:
             found = self._found[api_version] = self._compared(api_version).without(self._reset)
         return found
 
-    def _compared(self, api_version: str) -> Comparison:
-        convert = converter(self._kind, api_version)
-        old, new = self._old, self._new
-        if convert is not None:
-            old, new = convert.from_storage(old) if old else old, convert.from_storage(new)
-        return compare(old, new, shapes.typed(api_version, self._kind.kind))
+
+def of_stored(kind: Kind, old: Object, new: Object, reset: Tree) -> Comparisons:
+    """How a stored object and what is to replace it differ."""
+
+    def compared(api_version: str) -> Comparison:
+        convert = converter(kind, api_version)
+        shape = shapes.typed(api_version, kind.kind)
+        if convert is None:
+            return compare(old, new, shape)
+        return compare(convert.from_storage(old) if old else old, convert.from_storage(new), shape)
+
+    return Comparisons(compared, reset)
+
+
+def of_plain(kind: Kind, live: Object, new: Object, reset: Tree) -> Comparisons:
+    """How an object and what applying makes of it differ, both plain and in the version of ``kind``."""
+
+    def compared(api_version: str) -> Comparison:
+        shape = shapes.plain(api_version, kind.kind)
+        return compare(as_plain(live, kind, api_version), as_plain(new, kind, api_version), shape)
+
+    return Comparisons(compared, reset)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from drakit_api import encoding, lifecycle, mixins, validation
+from drakit_api.defaults import set_defaults
 from drakit_api.gostrings import quote
 from drakit_api.layout_fields import SPEC
 from drakit_api.layout_shapes import Place, Problems
@@ -81,6 +82,7 @@ class _Rules:
             decode=_decode,
             canonical=self._canonical,
             owns_metadata=True,
+            default=self._default,
             prepare_create=self._prepare_create,
             prepare_update=self._prepare_update,
             prepare_status=self._prepare_status,
@@ -97,6 +99,10 @@ class _Rules:
         if self._native(obj, cluster):
             return obj
         return encoding.encode(self._kind, obj)
+
+    def _default(self, obj: Object, cluster: Cluster) -> None:
+        if not self._native(obj, cluster):
+            set_defaults(self._kind, obj, metadata.timestamp(), self._version)
 
     def _prepare_create(self, obj: Object, cluster: Cluster) -> None:
         if self._native(obj, cluster) and not _respelled(obj):

@@ -1,0 +1,173 @@
+"""Server-side apply: a manager says what it wants of an object, and what it no longer says goes away.
+
+k8s.io/apimachinery/pkg/util/managedfields/internal/structuredmerge.go and
+sigs.k8s.io/structured-merge-diff/v6/merge/update.go.
+"""
+
+from __future__ import annotations
+
+from drakit_embedded.apiserver import metadata, statuses
+from drakit_embedded.apiserver.managedfields import (
+    conflicts,
+    entries,
+    fieldsets,
+    lastapplied,
+    merging,
+    shapes,
+    typechecks,
+    updates,
+    versions,
+)
+from drakit_embedded.apiserver.managedfields.comparisons import of_configuration
+from drakit_embedded.apiserver.managedfields.completion import completed
+from drakit_embedded.apiserver.managedfields.conflicts import Conflicts
+from drakit_embedded.apiserver.managedfields.entries import APPLY, Entry
+from drakit_embedded.apiserver.managedfields.fieldsets import Tree
+from drakit_embedded.apiserver.managedfields.updates import Writer
+from drakit_embedded.apiserver.managedfields.versions import UnknownVersion
+from drakit_embedded.apiserver.registry import reset_fields
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.statuses import Object
+
+
+def applied(writer: Writer, stored: Object | None, config: Object, *, force: bool) -> Object:
+    """The object as it is with a configuration, in the version of the request, with its new entries.
+
+    ``stored`` is the object in the version of the request, too. Raises 409 if another manager owns what would change,
+    400 and 500 if the configuration cannot be one.
+    """
+    kind = writer.kind
+    _check(kind, config)
+    live = completed(stored or {}, kind.api_version, kind.kind)
+    current: list[Entry] = stored["metadata"].get("managedFields", []) if stored is not None else []
+    if not current and stored is not None:
+        current = updates.before_first_apply(writer, stored)
+    step = _Application(writer, live, config, current)
+    fought = step.conflicts
+    if writer.manager == lastapplied.MANAGER and fought:
+        fought = lastapplied.without_allowed(fought, live, kind)
+    if fought and not force:
+        raise conflicts.refusal(fought)
+    found = dict(step.object) if step.changed else live
+    now = step.entries()
+    found["metadata"] = {**found["metadata"], **({"managedFields": now} if now else {})}
+    if writer.manager == lastapplied.MANAGER:
+        lastapplied.renew(found, config)
+    return found
+
+
+def _check(kind: Kind, config: Object) -> None:
+    """What can be said of a configuration without knowing the object."""
+    found_version, found_kind = config.get("apiVersion") or "", config.get("kind") or ""
+    if (found_version, found_kind) != (kind.api_version, kind.kind):
+        raise statuses.bad_request(f"invalid object type: {_type_text(found_version, found_kind)}")
+    meta = config.get("metadata")
+    if isinstance(meta, dict) and isinstance(meta.get("managedFields"), list):
+        raise statuses.bad_request("metadata.managedFields must be nil")
+    wrong = typechecks.faults(config, kind.api_version, kind.kind)
+    if wrong:
+        named = meta if isinstance(meta, dict) else {}
+        where = f"{named.get('namespace') or ''}/{named.get('name') or ''}"
+        what = f"{where}; {_type_text(kind.api_version, kind.kind)}"
+        raise statuses.StatusError(500, "", f"failed to create typed patch object ({what}): {wrong}")
+
+
+def _type_text(api_version: str, kind: str) -> str:
+    """A GroupVersionKind as Go prints it."""
+    return f"{api_version if '/' in api_version else '/' + api_version}, Kind={kind}"
+
+
+class _Application:
+    """One configuration put over one object."""
+
+    def __init__(self, writer: Writer, live: Object, config: Object, current: list[Entry]) -> None:
+        self._kind, self._current, self._me = writer.kind, current, writer.identity(APPLY)
+        self._shape = shapes.plain(self._kind.api_version, self._kind.kind)
+        reset = reset_fields.of(self._kind, writer.subresource)
+        self._fields = fieldsets.without_below(of_configuration(config, self._shape), reset)
+        self._before = next((entry for entry in current if entries.identity(entry) == self._me), None)
+        self.object = self._pruned(merging.merged(live, config, self._shape))
+        self.changed = self.object != live
+        self._differences = versions.of_plain(self._kind, live, self.object, reset)
+        self.conflicts: Conflicts = conflicts.found(current, self._me, self._differences)
+
+    def entries(self) -> list[Entry]:
+        """The entries as they are if nobody minds; an entry's time is when its manager last changed something."""
+        others = [entry for entry in self._current if entry is not self._before]
+        left = updates.remaining(others, self._differences)
+        mine = fieldsets.difference(self._fields, shapes.NEVER_OWNED)
+        if mine:
+            time = metadata.timestamp() if self.changed else (self._before or {}).get("time")
+            left.append(entries.made(self._me, self._kind.api_version, mine, time))
+        return entries.in_order(left)
+
+    def _pruned(self, merged: Object) -> Object:
+        """Without what the manager applied last time, does not apply any more, and nobody else owns."""
+        last = self._before
+        if last is None or not last["fieldsV1"]:
+            return merged
+        try:
+            there = versions.as_plain(merged, self._kind, last["apiVersion"])
+        except UnknownVersion:
+            return merged
+        pruner = _Pruner(self._kind, last)
+        pruned = pruner.with_owned(there, self._owned_by_version())
+        return pruner.back(pruner.with_dangling(there, pruned))
+
+    def _owned_by_version(self) -> dict[str, Tree]:
+        """What all managers own, and this one from now on."""
+        owned = {self._kind.api_version: self._fields}
+        for entry in self._current:
+            if entry is not self._before:
+                version = entry["apiVersion"]
+                owned[version] = fieldsets.union(owned.get(version, {}), entry["fieldsV1"])
+        return owned
+
+
+class _Pruner:
+    """Takes out of an object what a manager applied last time, all in the version of that time."""
+
+    def __init__(self, kind: Kind, last: Entry) -> None:
+        self._kind, self._last, self._version = kind, last, last["apiVersion"]
+
+    def with_owned(self, merged: Object, owned: dict[str, Tree]) -> Object:
+        """The pruned object with what somebody owns put back (addBackOwnedItems)."""
+        shape = shapes.plain(self._version, self._kind.kind)
+        pruned: Object = merging.without(merged, merging.with_named_fields(self._last["fieldsV1"], shape), shape)
+        version = self._version
+        for other in sorted(owned, key=lambda name: name != version):
+            try:
+                merged, pruned = (self._seen(obj, version, other) for obj in (merged, pruned))
+            except UnknownVersion:
+                continue
+            version = other
+            pruned = self._kept(merged, pruned, owned[other], version)
+        return self._seen(pruned, version, self._version)
+
+    def _kept(self, merged: Object, pruned: Object, owned: Tree, version: str) -> Object:
+        shape = shapes.plain(version, self._kind.kind)
+        kept = fieldsets.union(self._named(pruned, version), merging.with_named_fields(owned, shape))
+        gone = fieldsets.difference(self._named(merged, version), kept)
+        found: Object = merging.without(merged, gone, shape)
+        return found
+
+    def with_dangling(self, merged: Object, pruned: Object) -> Object:
+        """The pruned object with what the manager has not owned put back (addBackDanglingItems)."""
+        shape = shapes.plain(self._version, self._kind.kind)
+        gone = fieldsets.difference(self._named(merged, self._version), self._named(pruned, self._version))
+        last = merging.with_named_fields(self._last["fieldsV1"], shape)
+        found: Object = merging.without(merged, fieldsets.intersection(gone, last), shape)
+        return found
+
+    def back(self, obj: Object) -> Object:
+        """An object in the version of the request."""
+        return self._seen(obj, self._version, self._kind.api_version)
+
+    def _named(self, obj: Object, version: str) -> Tree:
+        shape = shapes.plain(version, self._kind.kind)
+        return merging.with_named_fields(of_configuration(obj, shape), shape)
+
+    def _seen(self, obj: Object, version: str, other: str) -> Object:
+        if version == other:
+            return obj
+        return versions.as_plain(obj, versions.in_version(self._kind, version), other)

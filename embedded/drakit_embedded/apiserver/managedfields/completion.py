@@ -1,0 +1,93 @@
+"""Objects with everything that their Go types show: what is empty and may be left out is out, all else is there.
+
+What an applied configuration is put over is such an object.
+sigs.k8s.io/structured-merge-diff/v6/value/structreflect.go.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from drakit_api.schema import Schema, Type
+from drakit_embedded.apiserver.registry import structures
+from drakit_embedded.apiserver.statuses import Object
+
+_ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "intorstring": 0, "struct": {}}
+_ALWAYS_SHOWN = ("struct", "quantity", "raw", "intorstring")
+
+
+def completed(obj: Object, api_version: str, kind: str) -> Object:
+    """An object of a version of a kind, with ``kind`` and ``apiVersion``."""
+    types, struct = structures.types_named(api_version, kind)
+    found = _struct({**obj, "kind": kind, "apiVersion": api_version}, types, struct)
+    # Nobody merges who owns what.
+    found["metadata"].pop("managedFields", None)
+    return found
+
+
+def zero_of(kind: Type) -> Any:
+    """What a field is if nobody has set it."""
+    return None if kind.pointer else _ZEROS.get(kind.shape)
+
+
+def same(one: Any, other: Any, types: Schema, kind: Type) -> bool:
+    """Whether two values are the same to their Go type; what differs is seldom far from the beginning."""
+    if one == other:
+        return True
+    if kind.shape == "struct":
+        return _same_fields(one, other, types, kind.struct)
+    if kind.item is None or not one or not other or len(one) != len(other):
+        return False
+    item = kind.item
+    if kind.shape == "list":
+        return all(same(left, right, types, item) for left, right in zip(one, other, strict=True))
+    return all(key in other and same(value, other[key], types, item) for key, value in one.items())
+
+
+def _same_fields(one: Any, other: Any, types: Schema, struct: str) -> bool:
+    if one is None or other is None:
+        return False
+    for name, kind, omits, omits_empty in _fields(types, struct):
+        left, right = one.get(name), other.get(name)
+        if left == right or (omits_empty and not left and not right):
+            continue
+        if not omits:
+            left, right = (zero_of(kind) if value is None else value for value in (left, right))
+        if left is None or right is None or not same(left, right, types, kind):
+            return False
+    return True
+
+
+def _value(value: Any, types: Schema, kind: Type) -> Any:
+    if value is None:
+        value = zero_of(kind)
+    if kind.shape == "struct":
+        return None if value is None else _struct(value, types, kind.struct)
+    if not value or kind.item is None:
+        return value
+    if kind.shape == "list":
+        return [_value(item, types, kind.item) for item in value]
+    return {key: _value(item, types, kind.item) for key, item in value.items()}
+
+
+def _struct(obj: Object, types: Schema, struct: str) -> Object:
+    shown = {}
+    for name, kind, omits, omits_empty in _fields(types, struct):
+        value = obj.get(name)
+        if not ((omits and value is None) or (omits_empty and not value)):
+            shown[name] = _value(value, types, kind)
+    return shown
+
+
+@functools.cache
+def _fields(types: Schema, struct: str) -> list[tuple[str, Type, bool, bool]]:
+    return [
+        (
+            field.name,
+            field.type,
+            field.omit,
+            field.omit and not field.type.pointer and field.type.shape not in _ALWAYS_SHOWN,
+        )
+        for field in types.flat_fields(struct)
+    ]

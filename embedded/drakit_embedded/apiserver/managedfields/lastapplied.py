@@ -1,0 +1,61 @@
+"""Moving from client-side apply: what kubectl wrote into an annotation counts as its own, for kubectl's own manager.
+
+k8s.io/apimachinery/pkg/util/managedfields/internal/lastappliedmanager.go and lastappliedupdater.go.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+
+from drakit_embedded.apiserver.managedfields import elements, fieldsets, shapes, typechecks
+from drakit_embedded.apiserver.managedfields.comparisons import compare, of_configuration
+from drakit_embedded.apiserver.managedfields.conflicts import Conflicts
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.statuses import Object
+
+# Other managers do not take part.
+MANAGER = "kubectl"
+_ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
+# k8s.io/apimachinery/pkg/api/validation/objectmeta.go TotalAnnotationSizeLimitB
+_MOST_ANNOTATIONS = 256 * 1024
+
+
+def without_allowed(fought: Conflicts, live: Object, kind: Kind) -> Conflicts:
+    """Conflicts about fields that are not as client-side apply left them; none if there is nothing to say."""
+    last = _last_applied(live, kind)
+    if last is None:
+        return fought
+    shape = shapes.plain(kind.api_version, kind.kind)
+    allowed = of_configuration(last, shape)
+    for part in compare(last, live, shape):
+        allowed = fieldsets.difference(allowed, part)
+    left = {
+        who: fieldsets.of(path for path in fieldsets.paths(fields) if not fieldsets.has(allowed, path))
+        for who, fields in fought.items()
+    }
+    return {who: fields for who, fields in left.items() if fields}
+
+
+def _last_applied(live: Object, kind: Kind) -> Object | None:
+    text = (live["metadata"].get("annotations") or {}).get(_ANNOTATION)
+    try:
+        last = json.loads(text) if text else None
+    except ValueError:
+        return None
+    if not isinstance(last, dict) or (last.get("apiVersion"), last.get("kind")) != (kind.api_version, kind.kind):
+        return None
+    return None if typechecks.faults(last, kind.api_version, kind.kind) else last
+
+
+def renew(obj: Object, config: Object) -> None:
+    """Keep the annotation, where there is one, as kubectl would write it now."""
+    annotations = obj["metadata"].get("annotations") or {}
+    if not annotations.get(_ANNOTATION):
+        return
+    config = copy.deepcopy(config)
+    (config["metadata"].get("annotations") or {}).pop(_ANNOTATION, None)
+    annotations = {**annotations, _ANNOTATION: elements.json_text(config) + "\n"}
+    if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MOST_ANNOTATIONS:
+        del annotations[_ANNOTATION]
+    obj["metadata"]["annotations"] = annotations

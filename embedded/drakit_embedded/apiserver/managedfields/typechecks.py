@@ -1,0 +1,150 @@
+"""Whether an applied configuration is one of its kind: structured-merge-diff checks it, before any Go type sees it.
+
+sigs.k8s.io/structured-merge-diff/v6/typed/validate.go and helpers.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from drakit_api.gostrings import quote
+from drakit_api.schema import Schema, Type
+from drakit_embedded.apiserver.managedfields import elements, shapes
+from drakit_embedded.apiserver.managedfields.shapes import ABSENT, Keyed, Map, Shape, Struct, Values
+from drakit_embedded.apiserver.registry import structures
+from drakit_embedded.apiserver.statuses import Object
+
+_ANY_SCALAR = ("quantity", "time", "microtime", "intorstring")
+
+
+def faults(config: Object, api_version: str, kind: str) -> str:
+    """All that is wrong, as one text; "" if nothing is."""
+    types, struct = structures.types_named(api_version, kind)
+    shape = shapes.plain(api_version, kind)
+    found = list(_struct(config, types, struct, shape, ""))
+    return found[0] if len(found) == 1 else "\n  ".join(["errors:", *found]) if found else ""
+
+
+def _struct(value: Object, types: Schema, struct: str, shape: Shape | None, path: str) -> Iterator[str]:
+    known = {field.name: field.type for field in types.flat_fields(struct)}
+    fields = shape.fields if isinstance(shape, Struct) else {}
+    for key, item in value.items():
+        if key not in known:
+            yield f"{path}.{key}: field not declared in schema"
+            return
+        yield from _value(item, types, known[key], fields[key].shape if key in fields else None, f"{path}.{key}")
+
+
+def _value(value: Any, types: Schema, kind: Type, shape: Shape | None, path: str) -> Iterator[str]:
+    """``shape`` is None inside what is owned as a whole."""
+    if value is None or kind.shape == "raw":
+        return
+    if kind.shape == "struct" or kind.shape == "map":
+        if not isinstance(value, dict):
+            yield _said(path, f"expected map, got {_wrapped(value)}")
+        elif kind.item is None:
+            yield from _struct(value, types, kind.struct, shape, path)
+        else:
+            below = shape.item if isinstance(shape, Map) else None
+            for key, item in value.items():
+                yield from _value(item, types, kind.item, below, f"{path}.{key}")
+    elif kind.shape == "list":
+        if not isinstance(value, list):
+            yield _said(path, f"expected list, got {_wrapped(value)}")
+        else:
+            yield from _items(value, types, kind, shape, path)
+    else:
+        wrong = _scalar_fault(value, kind)
+        if wrong:
+            yield _said(path, wrong)
+
+
+def _items(value: list[Any], types: Schema, kind: Type, shape: Shape | None, path: str) -> Iterator[str]:
+    assert kind.item is not None
+    seen: set[str] = set()
+    for index, item in enumerate(value):
+        step = f"[{index}]"
+        if isinstance(shape, Keyed | Values):
+            wrong = _unidentified(item, shape)
+            if wrong:
+                yield _said(path, f"element {index}: {wrong}")
+                return
+            element = shape.element(item)
+            step = elements.shown(element)
+            if element in seen:
+                yield _said(path, f"duplicate entries for key {step}")
+            seen.add(element)
+        below = shape.item if isinstance(shape, Keyed) else None
+        yield from _value(item, types, kind.item, below, path + step)
+
+
+def _unidentified(item: Any, shape: Keyed | Values) -> str:
+    """Why an item cannot be told from others."""
+    if isinstance(shape, Values):
+        if isinstance(item, dict):
+            return "associative list without keys has an element that's a map type"
+        if isinstance(item, list):
+            return "not supported: associative list with lists as elements"
+        return "associative list without keys has an element that's an explicit null" if item is None else ""
+    if item is None:
+        return "associative list with keys may not have a null element"
+    if not isinstance(item, dict):
+        return "associative list with keys may not have non-map elements"
+    if all(name not in item and default is ABSENT for name, default in shape.keys):
+        keys = " ".join(quote(name) for name, _ in shape.keys)
+        return (
+            f"associative list with keys has an element that omits all key fields [{keys}] "
+            "(and doesn't have default values for any key fields)"
+        )
+    return ""
+
+
+def _scalar_fault(value: Any, kind: Type) -> str:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind.shape in _ANY_SCALAR:
+        return "" if isinstance(value, str | int | float) else f"expected any scalar, got {_wrapped(value)}"
+    if kind.shape == "int":
+        return "" if number else f"expected numeric (int or float), got {_go_type(value)}"
+    if kind.shape == "bool":
+        return "" if isinstance(value, bool) else f"expected boolean, got {_wrapped(value)}"
+    return (
+        "" if isinstance(value, str) else f"expected string, got &value.valueUnstructured{{Value:{_go_syntax(value)}}}"
+    )
+
+
+def _said(path: str, what: str) -> str:
+    return f"{path}: {what}" if path else what
+
+
+def _wrapped(value: Any) -> str:
+    """``%v`` of a value in structured-merge-diff."""
+    return f"&{{{_printed(value)}}}"
+
+
+def _printed(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "map[" + " ".join(f"{key}:{_printed(value[key])}" for key in sorted(value)) + "]"
+    if isinstance(value, list):
+        return "[" + " ".join(map(_printed, value)) + "]"
+    return "<nil>" if value is None else str(value)
+
+
+def _go_type(value: Any) -> str:
+    names = {bool: "bool", str: "string", dict: "map[string]interface {}", list: "[]interface {}"}
+    return names.get(type(value), "int64")
+
+
+def _go_syntax(value: Any) -> str:
+    """``%#v``."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, dict):
+        return "map[string]interface {}{" + ", ".join(f"{quote(k)}:{_go_syntax(value[k])}" for k in sorted(value)) + "}"
+    if isinstance(value, list):
+        return "[]interface {}{" + ", ".join(map(_go_syntax, value)) + "}"
+    return "interface {}(nil)" if value is None else str(value)
