@@ -56,7 +56,9 @@ def apply(call: Call, wanted: Object, *, subresource: str | None, dry_run: bool)
     def change(stored: Object) -> Object:
         return _merged(stored, body, node, claimed, entry, force=query.flag("force"))
 
-    return writes.update(api, served, key, change, subresource=subresource, dry_run=dry_run, user=call.user)
+    return writes.update(
+        api, served, key, change, subresource=subresource, dry_run=dry_run, user=call.user, verb="patch"
+    )
 
 
 def _untyped(error: statuses.StatusError, call: Call, wanted: Object, node: Node) -> statuses.StatusError:

@@ -9,6 +9,7 @@ import time
 
 import msgspec
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
@@ -54,13 +55,17 @@ def answer(api: Api, served: Served, account: Record, obj: Object, user: User) -
         wanted = msgspec.convert(obj, _Shape)
     except msgspec.ValidationError as error:
         raise statuses.bad_request(f"TokenRequest cannot be read: {error}") from None
+    namespace, name = account.key
+    if wanted.metadata.namespace not in ("", namespace):
+        raise statuses.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    request = Attributes(user, "CREATE", served.kind, namespace, name, obj, subresource="token")
+    api.admission.admit(request, api)
     _check_metadata(wanted.metadata, account)
     spec = wanted.spec
     seconds = _SECONDS if spec.expirationSeconds is None else spec.expirationSeconds
     audiences = spec.audiences or [ISSUER]
-    namespace, name = account.key
-    request = Attributes(user, "CREATE", served.kind, namespace, name, obj, subresource="token")
-    api.admission.admit(request, api)
     _check_lifetime(seconds)
     api.admission.validate(request, api)
     bound = _bound(api, spec.boundObjectRef, namespace, name) if spec.boundObjectRef else {}
@@ -79,12 +84,11 @@ def answer(api: Api, served: Served, account: Record, obj: Object, user: User) -
 
 
 def _check_metadata(given: _Metadata, account: Record) -> None:
-    namespace, name = account.key
-    for field, value, expected in (("name", given.name, name), ("namespace", given.namespace, namespace)):
-        if value and value != expected:
-            why = f"must match the service account {field} if specified"
-            cause = Cause("FieldValueInvalid", f"metadata.{field}", f"Invalid value: {statuses.quote(value)}: {why}")
-            raise statuses.invalid("TokenRequest", _GROUP, name, [cause])
+    name = account.key[1]
+    if given.name not in ("", name):
+        why = "must match the service account name if specified"
+        cause = Cause("FieldValueInvalid", "metadata.name", f"Invalid value: {quote(given.name)}: {why}")
+        raise statuses.invalid("TokenRequest", _GROUP, name, [cause])
     if given.uid and given.uid != account.uid:
         why = (
             f"the UID in the token request ({given.uid}) does not match the UID of the service account ({account.uid})"
@@ -110,7 +114,7 @@ def _bound(api: Api, reference: _Reference, namespace: str, account: str) -> dic
     if kind == "Pod":
         found = bound["pod"] = _find(api, "pods", namespace, reference.name)
         if found.fields.get("spec.serviceAccountName") != account:
-            shown = statuses.quote(account)
+            shown = quote(account)
             raise statuses.bad_request(
                 f"cannot bind token for serviceaccount {shown} to pod running with different serviceaccount name."
             )

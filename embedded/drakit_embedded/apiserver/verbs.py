@@ -185,6 +185,7 @@ async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
             dry_run=dry_run,
             user=call.user,
             writer=call.writer(subresource),
+            verb="patch",
         )
     return _answer(call, form, written)
 

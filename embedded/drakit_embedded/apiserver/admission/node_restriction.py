@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.authorization.access import Access
+from drakit_embedded.apiserver.authorization.rbac import aggregated
 from drakit_embedded.apiserver.registry import pod_references
-from drakit_embedded.apiserver.statuses import Object, quote
+from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
@@ -62,7 +64,7 @@ def _pod(node: str, attributes: Attributes, api: Api) -> None:
         case "eviction":
             pod = api.store.named("pods").get(attributes.namespace, attributes.name)
             if pod is None:
-                raise statuses.not_found("pods", "", attributes.name)
+                raise statuses.not_found("pod", "", attributes.name)
             if pod.fields.get("spec.nodeName") != node:
                 raise attributes.refused(f"node {node} can only evict pods with spec.nodeName set to itself")
         case other:
@@ -263,8 +265,13 @@ def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, a
     audience = audiences[0] if audiences else ""
     sources = pod_references.projected(pod["spec"])
     tokens = [source["serviceAccountToken"] for source in sources if source.get("serviceAccountToken")]
-    if any(token.get("audience", "") == audience for token in tokens) or audience in _of_drivers(pod, api):
+    if any(token.get("audience", "") == audience for token in tokens):
         return
+    wanted, errors = _of_drivers(pod, api)
+    if audience in wanted:
+        return
+    if errors:
+        raise attributes.refused(f"error validating audience {quote(audience)}: {aggregated(errors)}")
     access = Access(
         attributes.user,
         "request-serviceaccounts-token-audience",
@@ -277,18 +284,30 @@ def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, a
         raise attributes.refused(f"{who} is not authorized to request tokens for audience {quote(audience)}")
 
 
-def _of_drivers(pod: Object, api: Api) -> set[str]:
-    """The audiences of the tokens that the pod's CSI drivers want."""
-    drivers = [(volume.get("csi") or {}).get("driver") for volume in pod["spec"].get("volumes") or ()]
-    for claim in pod_references.volume_claims(pod):
-        found = api.find("persistentvolumeclaims", pod["metadata"]["namespace"], claim) or {}
-        volume = api.find("persistentvolumes", "", (found.get("spec") or {}).get("volumeName", "")) or {}
-        drivers.append(((volume.get("spec") or {}).get("csi") or {}).get("driver"))
+def _of_drivers(pod: Object, api: Api) -> tuple[set[str], list[str]]:
+    """The audiences of the tokens that the pod's CSI drivers want, and what is missing on the way to them."""
     wanted: set[str] = set()
-    for driver in filter(None, drivers):
-        requests = ((api.find("csidrivers.storage.k8s.io", "", driver) or {}).get("spec") or {}).get("tokenRequests")
-        wanted |= {request.get("audience", "") for request in requests or ()}
-    return wanted
+    errors: list[str] = []
+    drivers = [(volume.get("csi") or {}).get("driver") for volume in pod["spec"].get("volumes") or ()]
+    try:
+        for claim in pod_references.volume_claims(pod):
+            found = _need(api, "persistentvolumeclaims", "persistentvolumeclaim", pod["metadata"]["namespace"], claim)
+            name = (found.get("spec") or {}).get("volumeName", "")
+            volume = _need(api, "persistentvolumes", "persistentvolume", "", name)
+            drivers.append(((volume.get("spec") or {}).get("csi") or {}).get("driver"))
+        for driver in filter(None, drivers):
+            found = _need(api, "csidrivers.storage.k8s.io", "csidriver.storage.k8s.io", "", driver)
+            wanted |= {request.get("audience", "") for request in (found.get("spec") or {}).get("tokenRequests") or ()}
+    except statuses.StatusError as error:
+        errors.append(error.message)
+    return wanted, errors
+
+
+def _need(api: Api, storage: str, shown: str, namespace: str, name: str) -> Object:
+    found = api.find(storage, namespace, name)
+    if found is None:
+        raise statuses.not_found(shown, "", name)
+    return found
 
 
 def _named_after(what: str) -> Rule:

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing, quoted
-from drakit_embedded.apiserver.statuses import Object, quote
+from drakit_embedded.apiserver.equality import same
+from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden, not_found
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
@@ -35,7 +37,7 @@ def admit(attributes: Attributes, api: Api) -> None:
 
 
 def _only_garbage(new: Object, old: Object | None) -> bool:
-    return old is not None and new != old and _without_garbage(new) == _without_garbage(old)
+    return old is not None and same(_without_garbage(new), _without_garbage(old))
 
 
 def _without_garbage(obj: Object) -> Object:
@@ -53,12 +55,12 @@ def _check_role(attributes: Attributes, role: Object, api: Api) -> None:
     if _may(attributes, api, "escalate", attributes.kind.plural, name):
         return
     if why := _lacking(attributes, api, [Rule.of(rule) for rule in role.get("rules") or ()]):
-        raise attributes.refused(why)
+        raise _refused(attributes, role, why)
     collects = any(
         ((found or {}).get("aggregationRule") or {}).get("clusterRoleSelectors") for found in (role, attributes.old)
     )
     if collects and _lacking(attributes, api, _FULL):
-        raise attributes.refused("must have cluster-admin privileges to use the aggregationRule")
+        raise _refused(attributes, role, "must have cluster-admin privileges to use the aggregationRule")
 
 
 def _check_binding(attributes: Attributes, binding: Object, api: Api) -> None:
@@ -66,9 +68,18 @@ def _check_binding(attributes: Attributes, binding: Object, api: Api) -> None:
     plural = {"ClusterRole": "clusterroles", "Role": "roles"}.get(reference.get("kind", ""))
     if plural and _may(attributes, api, "bind", plural, reference.get("name", "")):
         return
-    rules = api.authorizer.rbac.role(reference, attributes.namespace)
+    try:
+        rules = api.authorizer.rbac.role(reference, attributes.namespace)
+    except StatusError as error:
+        # It is looked up in the course of this request, and takes its words.
+        raise not_found(*attributes.resource[::-1], reference.get("name", "")) if error.code == 404 else error from None
     if why := _lacking(attributes, api, rules):
-        raise attributes.refused(why)
+        raise _refused(attributes, binding, why)
+
+
+def _refused(attributes: Attributes, obj: Object, why: str) -> StatusError:
+    """Unlike a plugin, the storage does not know a name that is yet to be generated."""
+    return forbidden(attributes.kind.plural, attributes.kind.group, obj["metadata"].get("name", ""), why)
 
 
 def _lacking(attributes: Attributes, api: Api, wanted: Iterable[Rule]) -> str:

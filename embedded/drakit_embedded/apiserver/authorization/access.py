@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.requests import Query
-from drakit_embedded.apiserver.statuses import StatusError, forbidden, quote
+from drakit_embedded.apiserver.statuses import StatusError, forbidden
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _IN_PATH = ("proxy", "watch")

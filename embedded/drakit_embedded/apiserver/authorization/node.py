@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule
 from drakit_embedded.apiserver.registry import pod_references
-from drakit_embedded.apiserver.statuses import quote
 from drakit_embedded.apiserver.store import Key, Record, Store
 
 if TYPE_CHECKING:

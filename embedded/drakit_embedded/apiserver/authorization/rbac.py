@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule
 from drakit_embedded.apiserver.identity.users import User, account_name
-from drakit_embedded.apiserver.statuses import Object, StatusError, not_found, quote
+from drakit_embedded.apiserver.statuses import Object, StatusError, not_found
 from drakit_embedded.apiserver.store import Store
 
 GROUP = "rbac.authorization.k8s.io"

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.statuses import Object, quote
+from drakit_embedded.apiserver.statuses import Object
 
 ALL = "*"
 

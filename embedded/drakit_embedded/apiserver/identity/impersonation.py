@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
+from drakit_api.gostrings import quote
 from drakit_api.validation import formats
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import (
@@ -27,7 +28,7 @@ from drakit_embedded.apiserver.identity.users import (
     account_groups,
     account_of,
 )
-from drakit_embedded.apiserver.statuses import StatusError, bad_request, quote
+from drakit_embedded.apiserver.statuses import StatusError, bad_request
 
 _PREFIX = "impersonate-"
 _EXTRA_PREFIX = "impersonate-extra-"

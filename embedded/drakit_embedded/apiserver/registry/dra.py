@@ -16,7 +16,7 @@ from drakit_api.layout_shapes import Place, Problems
 from drakit_api.pools import PoolError
 from drakit_api.validation.metadata import on_create
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry import structures
+from drakit_embedded.apiserver.registry import claim_status_access, structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
@@ -180,7 +180,7 @@ def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
     slice_fields = ("spec.nodeName", "spec.driver", "spec.pool.name")
     return {
         **rules("resourceslices", "ResourceSlice", fields=slice_fields, returns_deleted=True, warnings=_slice_warnings),
-        **rules("resourceclaims", "ResourceClaim", returns_deleted=True),
+        **rules("resourceclaims", "ResourceClaim", returns_deleted=True, authorize_status=claim_status_access.faults),
         **rules("resourceclaimtemplates", "ResourceClaimTemplate", returns_deleted=True),
         **rules("deviceclasses", "DeviceClass", returns_deleted=True),
         **rules("devicetaintrules", "DeviceTaintRule", unconditional_update=False),
