@@ -67,7 +67,9 @@ def _ga(minor: int, *, locked: bool) -> Spec:
 _PRE_ALPHA = Spec((0, 0), False, "PRE-ALPHA")
 
 _SPECS: dict[str, tuple[Spec, ...]] = {
+    "CSIVolumeHealth": (_alpha(21),),
     "CompositePodGroup": (_alpha(37),),
+    "ConstrainedImpersonation": (_alpha(35), _beta(36)),
     "DRAAdminAccess": (_alpha(32), _beta(34), _ga(36, locked=True)),
     "DRAConsumableCapacity": (_alpha(34), _beta(36)),
     "DRADerivedAttributes": (_alpha(37),),
@@ -96,6 +98,7 @@ _SPECS: dict[str, tuple[Spec, ...]] = {
     "InPlacePodVerticalScalingInitContainers": (_beta(36), _ga(37, locked=True)),
     "InPlacePodVerticalScalingMemoryBackedVolumes": (_alpha(37),),
     "NodeDeclaredFeatures": (_alpha(35), _beta(36), _ga(37, locked=True)),
+    "PodCertificateRequest": (_alpha(34), _beta(35, default=False), _ga(37, locked=False)),
     "PodGroupPreemptionPolicy": (_alpha(37),),
     "ResourceHealthStatus": (_alpha(31), _beta(36)),
     "ResourceHealthStatusMessage": (_beta(36),),

@@ -41,8 +41,10 @@ ON_BY_DEFAULT["1.37"] |= {
     "InPlacePodVerticalScalingInitContainers",
     "RestartAllContainersOnContainerExits",
 }
+# Who may do what.
+ON_BY_DEFAULT["1.37"] |= {"ConstrainedImpersonation", "PodCertificateRequest"}
 ON_BY_DEFAULT["1.35"] = ON_BY_DEFAULT["1.34"]
-ON_BY_DEFAULT["1.36"] = ON_BY_DEFAULT["1.37"] - {"DRADeviceTaintRules"}
+ON_BY_DEFAULT["1.36"] = ON_BY_DEFAULT["1.37"] - {"DRADeviceTaintRules", "PodCertificateRequest"}
 LOCKED = {
     "1.34": set(),
     "1.35": {"DynamicResourceAllocation"},

@@ -173,7 +173,7 @@ async def test_an_unknown_group_is_no_page(client: Client) -> None:
     assert (code, kind, body["text"]) == (404, "text/plain", b"404 page not found\n")
 
 
-@pytest.mark.parametrize("token", ["wrong", "", "secret2", "sécret"])
+@pytest.mark.parametrize("token", ["wrong", "secret2", "sécret", "a.b.c", "eyJhbGciOiJub25lIn0.e30."])
 async def test_a_wrong_token_opens_nothing(client: Client, token: str) -> None:
     code, _, status = await client("GET", CONFIG_MAPS, Authorization=f"Bearer {token}")
     assert (code, status["reason"], status["message"]) == (401, "Unauthorized", "Unauthorized")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from drakit_embedded.apiserver.admission.chain import Admission
+from drakit_embedded.apiserver.authorization.authorizer import Authorizer
 from drakit_embedded.apiserver.catalog import Catalog
+from drakit_embedded.apiserver.identity.authenticator import Authenticator
+from drakit_embedded.apiserver.identity.jwt import SigningKey
+from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.store import Object, Store
 
 if TYPE_CHECKING:
@@ -17,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Api:
-    """Store, catalog and gates; the ``Cluster`` that the rules of the registry see."""
+    """Store, catalog, gates, who asks and who may do what; the ``Cluster`` that the rules of the registry see."""
 
     store: Store
     catalog: Catalog
@@ -27,6 +32,18 @@ class Api:
     # How their ports are spoken to; False is https with whoever answers.
     kubelet_tls: ssl.SSLContext | Literal[False] = False
     admission: Admission = field(default_factory=Admission)
+    # Static tokens and their users.
+    tokens: Mapping[str, User] = field(default_factory=dict)
+    # Signs the tokens of service accounts.
+    account_key: SigningKey = field(default_factory=SigningKey)
+    # Whether clients may show a certificate instead.
+    certificates: bool = False
+    authenticator: Authenticator = field(init=False)
+    authorizer: Authorizer = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.authenticator = Authenticator(self.store, self.tokens, self.account_key, certificates=self.certificates)
+        self.authorizer = Authorizer(self.store, self.gates)
 
     def find(self, storage: str, namespace: str, name: str) -> Object | None:
         """A decoded copy of an object of the collection ``storage`` (``pods``, ``deviceclasses.resource.k8s.io``)."""

@@ -24,7 +24,9 @@ def apply(call: Call, config: Object, *, subresource: str | None, dry_run: bool)
         return call.incoming(found, "Ignore")
 
     if key in served.collection.records:
-        return writes.update(api, served, key, change, subresource=subresource, dry_run=dry_run, user=call.user)
+        return writes.update(
+            api, served, key, change, subresource=subresource, dry_run=dry_run, user=call.user, verb="patch"
+        )
     if subresource is not None:
         raise statuses.not_found(served.kind.plural, served.kind.group, key[1])
     made = change({})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from drakit_api.features import FeatureGates
+from drakit_embedded.apiserver.identity.users import User
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +16,17 @@ class ServerConfig:
 
     # 0 takes any free port; the server binds to 127.0.0.1 only.
     port: int = 0
-    # Clients' bearer token; None makes a random one, which ``Server.token`` tells.
+    # The administrator's bearer token; None makes a random one, which ``Server.token`` tells.
     token: str | None = None
+    # More users by their bearer tokens, each with the groups that it is in; and the same from a file, one
+    # ``token,user,uid,"group,group"`` a line, as --token-auth-file.
+    users: Mapping[str, User] = field(default_factory=dict)
+    token_auth_file: Path | None = None
+    # With TLS: clients may show a certificate signed by an authority in this PEM file, as --client-ca-file. Its CN is
+    # the user, its Os are the groups.
+    client_ca_file: Path | None = None
+    # PEM of the RSA or P-256 key that signs service accounts' tokens; None makes one, kept beside the data file.
+    service_account_key_file: Path | None = None
     # SQLite file; None keeps everything in memory.
     data_file: Path | None = None
     gates: FeatureGates = field(default_factory=FeatureGates)

@@ -25,8 +25,6 @@ _PLAIN = {
     "X-Content-Type-Options": "nosniff",
 }
 _JSON = {"Cache-Control": "no-cache, private", "Content-Type": "application/json"}
-# What RBAC's system:public-info-viewer lets anybody see.
-PUBLIC = frozenset({*health.CHECKS, "version"})
 _encode = msgspec.json.Encoder().encode
 
 

@@ -5,18 +5,20 @@ What is served is small and fixed, so the path is taken apart directly (``reques
 
 from __future__ import annotations
 
-import hmac
 import logging
 from collections.abc import Callable
+from urllib.parse import unquote
 
 import msgspec
 from aiohttp import ClientConnectionResetError, web
 
 from drakit_embedded.apiserver import requests, statuses
 from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.authorization import access
 from drakit_embedded.apiserver.call import Call, answer
-from drakit_embedded.apiserver.documents import PUBLIC, Documents, page_not_found
-from drakit_embedded.apiserver.identity.users import ADMIN
+from drakit_embedded.apiserver.documents import Documents, page_not_found
+from drakit_embedded.apiserver.identity import impersonation
+from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.verbs import serve
@@ -32,9 +34,8 @@ _encode = msgspec.json.Encoder().encode
 class Handler:
     """Answers requests for one server."""
 
-    def __init__(self, api: Api, watches: Watches, *, token: str, version: str, address: Callable[[], str]) -> None:
+    def __init__(self, api: Api, watches: Watches, *, version: str, address: Callable[[], str]) -> None:
         self._api, self._watches = api, watches
-        self._authorization = f"Bearer {token}".encode()
         self._documents = Documents(api.catalog, version, address)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -57,7 +58,7 @@ class Handler:
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         path, _, query = request.raw_path.partition("?")
         segments = requests.split_path(path)
-        self._authenticate(request, segments[0], path, query)
+        user = self._user(request, path, segments, query)
         if path.startswith("//"):
             return page_not_found()
         if segments[0] == "api" and len(segments) > 2:
@@ -72,38 +73,19 @@ class Handler:
             if group not in ("", *self._api.catalog.groups()):
                 return page_not_found()
             raise statuses.unknown_resource()
-        return await serve(Call(self._api, self._watches, served, target, request, Query(query), ADMIN))
+        return await serve(Call(self._api, self._watches, served, target, request, Query(query), user))
 
-    def _authenticate(self, request: web.BaseRequest, first: str, path: str, query: str) -> None:
-        given = request.headers.get("Authorization")
-        if given is not None:
-            if not hmac.compare_digest(given.encode(errors="replace"), self._authorization):
-                raise statuses.unauthorized()
-        elif first not in PUBLIC:
-            raise _anonymous(request.method, path, Query(query))
-
-
-def _anonymous(method: str, path: str, query: Query) -> StatusError:
-    """What the authorizer says to a request without credentials (k8s.io/apiserver responsewriters.Forbidden)."""
-    segments = requests.split_path(path)
-    start = {"api": 2, "apis": 3}.get(segments[0], 0)
-    target = None
-    if start and len(segments) > start:
-        group = segments[1] if start == 3 else ""
-        target = requests.target(group, segments[start - 1], segments[start:])
-    user = 'User "system:anonymous" cannot'
-    if target is None:
-        return StatusError(403, "Forbidden", f'forbidden: {user} {method.lower()} path "{path}"', {})
-    verb = _verb(method, target.name, query)
-    resource = target.plural + (f"/{target.subresource}" if target.subresource else "")
-    scope = f'in the namespace "{target.namespace}"' if target.namespace else "at the cluster scope"
-    why = f'{user} {verb} resource "{resource}" in API group "{target.group}" {scope}'
-    return statuses.forbidden(resource, target.group, target.name or "", why)
-
-
-def _verb(method: str, name: str | None, query: Query) -> str:
-    if method == "GET":
-        return "get" if name else "watch" if query.flag("watch") else "list"
-    if method == "DELETE":
-        return "delete" if name else "deletecollection"
-    return {"POST": "create", "PUT": "update", "PATCH": "patch"}.get(method, method.lower())
+    def _user(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> User:
+        """Whoever asks, and may (k8s.io/apiserver/pkg/server/config.go DefaultBuildHandlerChain)."""
+        api, user = self._api, self._api.authenticator.user(request)
+        if user.superuser and not impersonation.asked(request.headers):
+            return user
+        unescaped = unquote(path) if "%" in path else path
+        asked = access.of_request(user, request.method, unescaped, segments, Query(query))
+        if impersonation.asked(request.headers):
+            modes = api.gates.enabled("ConstrainedImpersonation")
+            wanted = impersonation.read(request.headers.items())
+            if wanted is not None:
+                user = asked.user = impersonation.impersonated(user, wanted, asked, api.authorizer.check, modes=modes)
+        api.authorizer.check(asked)
+        return user

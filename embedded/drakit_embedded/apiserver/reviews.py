@@ -1,91 +1,244 @@
-"""Questions that are answered and not stored: who am I, may I.
+"""Questions that are answered and not stored: who am I, whose is this token, may somebody do this.
 
-There is one identity, the holder of the token, and it may do everything; these exist because real clients ask.
+After k8s.io/kubernetes/pkg/registry/{authentication,authorization}, and pkg/apis/authorization/validation.
 """
 
 from __future__ import annotations
 
-import secrets
+import json
+from typing import Any, TypeVar
+
+import msgspec
 
 from drakit_embedded.apiserver import metadata, podverbs, statuses
 from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.authorization.access import Access, exact_fields
+from drakit_embedded.apiserver.authorization.rules import Rule
 from drakit_embedded.apiserver.call import Call
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.store import Record
+from drakit_embedded.apiserver.identity.account_tokens import ISSUER
+from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.statuses import Cause, Object
 
-USER: Object = {"username": "drakit-admin", "groups": ["system:masters", "system:authenticated"]}
-_TOKEN_SECONDS = 3600
-_LEAST_SECONDS = 600
-_AUDIENCE = "https://kubernetes.default.svc"
-# The rules of every user and of system:masters, as the default roles have them (k8s.io/kubernetes/plugin/pkg/auth/
-# authorizer/rbac/bootstrappolicy/policy.go).
-_RULES: list[Object] = [
-    {
-        "verbs": ["create"],
-        "apiGroups": ["authorization.k8s.io"],
-        "resources": ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
-    },
-    {"verbs": ["create"], "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"]},
-    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
-]
-_HEALTH_PATHS = ["/healthz", "/livez", "/readyz", "/version", "/version/"]
-_DISCOVERY_PATHS = ["/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*"]
-_PATH_RULES: list[Object] = [
-    {"verbs": ["get"], "nonResourceURLs": paths} for paths in (_HEALTH_PATHS, sorted(_DISCOVERY_PATHS + _HEALTH_PATHS))
-] + [{"verbs": ["*"], "nonResourceURLs": ["*"]}]
+Shape = TypeVar("Shape", bound=msgspec.Struct)
+_OWN_FIELDS = ("resourceAttributes", "nonResourceAttributes")
+_ONE_OF = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+
+
+class FieldRequirement(msgspec.Struct):
+    """metav1.FieldSelectorRequirement."""
+
+    key: str = ""
+    operator: str = ""
+    values: list[str] | None = None
+
+
+class SelectorAttributes(msgspec.Struct):
+    """authorization/v1 FieldSelectorAttributes and LabelSelectorAttributes."""
+
+    rawSelector: str = ""
+    requirements: list[FieldRequirement] | None = None
+
+    def exact(self) -> tuple[tuple[str, str], ...]:
+        """The ``field=value`` terms."""
+        found = [
+            (requirement.key, requirement.values[0])
+            for requirement in self.requirements or ()
+            if requirement.operator == "In" and requirement.values and len(requirement.values) == 1
+        ]
+        return (*exact_fields(self.rawSelector), *found)
+
+
+class ResourceAttributes(msgspec.Struct):
+    """authorization/v1 ResourceAttributes."""
+
+    namespace: str = ""
+    verb: str = ""
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    name: str = ""
+    fieldSelector: SelectorAttributes | None = None
+    labelSelector: SelectorAttributes | None = None
+
+
+class NonResourceAttributes(msgspec.Struct):
+    """authorization/v1 NonResourceAttributes."""
+
+    path: str = ""
+    verb: str = ""
+
+
+class AccessSpec(msgspec.Struct):
+    """authorization/v1 SubjectAccessReviewSpec; of a review of oneself, without the user."""
+
+    resourceAttributes: ResourceAttributes | None = None
+    nonResourceAttributes: NonResourceAttributes | None = None
+    user: str = ""
+    groups: list[str] | None = None
+    extra: dict[str, list[str]] | None = None
+    uid: str = ""
+
+    def access(self, user: User) -> Access:
+        """What is asked about."""
+        wanted, path = self.resourceAttributes, self.nonResourceAttributes
+        if wanted is None:
+            assert path is not None
+            return Access(user, path.verb, path=path.path or "/")
+        fields = wanted.fieldSelector.exact() if wanted.fieldSelector is not None else ()
+        return Access(
+            user,
+            wanted.verb,
+            wanted.group,
+            wanted.resource,
+            wanted.subresource,
+            wanted.namespace,
+            wanted.name,
+            fields=fields,
+        )
+
+    def subject(self) -> User:
+        """Who is asked about."""
+        extra = {key.lower(): tuple(values) for key, values in (self.extra or {}).items()}
+        return User(self.user, self.uid, tuple(self.groups or ()), extra)
+
+
+class TokenSpec(msgspec.Struct):
+    """authentication/v1 TokenReviewSpec."""
+
+    token: str = ""
+    audiences: list[str] | None = None
+
+
+class RulesSpec(msgspec.Struct):
+    """authorization/v1 SelfSubjectRulesReviewSpec."""
+
+    namespace: str = ""
 
 
 async def review(api: Api, served: Served, call: Call) -> Object:
     """The body with its ``status`` filled in; a Binding posted to the old collection is carried out."""
     kind = served.kind
     obj = await call.raw_object(kind.kind)
+    meta = obj.get("metadata")
+    obj["metadata"] = meta = meta if isinstance(meta, dict) else {}
+    meta.pop("creationTimestamp", None)
     if kind.plural == "bindings":
-        pods = api.catalog.find("", "v1", "pods")
-        meta = obj.get("metadata")
-        name = meta.get("name") if isinstance(meta, dict) else None
-        if pods is not None:
-            podverbs.bind(api, pods, (call.target.namespace or "", str(name)), obj, user=call.user)
-        return podverbs.SUCCESS
-    status: Object
+        return _bind(api, call, obj)
+    spec: object = obj.get("spec") or {}
     if kind.plural == "selfsubjectreviews":
-        status = {"userInfo": USER}
+        meta, spec = {"creationTimestamp": metadata.timestamp()}, None
+        status = {"userInfo": call.user.info()}
     elif kind.plural == "tokenreviews":
-        status = {"authenticated": False, "user": {}}
+        status = _token(api, spec)
     elif kind.plural == "selfsubjectrulesreviews":
-        status = {"resourceRules": _RULES, "nonResourceRules": _PATH_RULES, "incomplete": False}
+        meta, status = {}, _rules(api, spec, call.user)
+        spec = {}
     else:
-        status = {"allowed": True}
-    spec = obj.get("spec")
-    return {
-        "kind": kind.kind,
-        "apiVersion": kind.api_version,
-        "metadata": {"creationTimestamp": metadata.timestamp()},
-        **({"spec": spec} if isinstance(spec, dict) else {}),
-        "status": status,
-    }
+        status = _access(api, call, meta, spec)
+        if kind.plural == "selfsubjectaccessreviews" and isinstance(spec, dict):
+            spec = {key: value for key, value in spec.items() if key in _OWN_FIELDS}
+    answer = {"kind": kind.kind, "apiVersion": kind.api_version, "metadata": meta}
+    return {**answer, **({"spec": spec} if spec is not None else {}), "status": status}
 
 
-def token_request(account: Record, obj: Object) -> Object:
-    """A token for a service account: random, and of no use here, since only the server's own token is accepted."""
-    given = obj.get("spec")
-    spec: Object = {**given} if isinstance(given, dict) else {}
-    seconds = spec.get("expirationSeconds")
-    spec["expirationSeconds"] = _TOKEN_SECONDS if seconds is None else seconds
-    spec["audiences"] = spec.get("audiences") or [_AUDIENCE]
-    spec.setdefault("boundObjectRef", None)
-    if not isinstance(seconds, int | None) or (seconds is not None and seconds < _LEAST_SECONDS):
-        message = f"Invalid value: {seconds}: may not specify a duration less than 10 minutes"
-        fault = statuses.Cause("FieldValueInvalid", "spec.expirationSeconds", message)
-        raise statuses.invalid("TokenRequest", "authentication.k8s.io", "", [fault])
-    meta = {"namespace": account.key[0], "name": account.key[1], "uid": account.uid}
-    return {
-        "kind": "TokenRequest",
-        "apiVersion": "authentication.k8s.io/v1",
-        "metadata": {**meta, "creationTimestamp": metadata.timestamp()},
-        "spec": spec,
-        "status": {
-            "token": secrets.token_urlsafe(32),
-            "expirationTimestamp": metadata.timestamp(spec["expirationSeconds"]),
-        },
+def _bind(api: Api, call: Call, obj: Object) -> Object:
+    pods = api.catalog.find("", "v1", "pods")
+    if pods is not None:
+        name = str(obj["metadata"].get("name"))
+        podverbs.bind(api, pods, (call.target.namespace or "", name), obj, user=call.user)
+    return podverbs.SUCCESS
+
+
+def _read(spec: object, shape: type[Shape]) -> Shape:
+    try:
+        return msgspec.convert(spec, shape)
+    except msgspec.ValidationError as error:
+        raise statuses.bad_request(f"spec cannot be read: {error}") from None
+
+
+def _token(api: Api, spec: object) -> Object:
+    wanted = _read(spec, TokenSpec)
+    if not wanted.token:
+        raise statuses.bad_request("token is required for TokenReview in authentication")
+    found = api.authenticator.review(wanted.token, wanted.audiences or (ISSUER,))
+    if found.user is None:
+        return {"user": {}, "error": found.error}
+    return {"authenticated": True, "user": found.user.info(), "audiences": list(found.audiences)}
+
+
+def _rules(api: Api, spec: object, user: User) -> Object:
+    namespace = _read(spec, RulesSpec).namespace
+    if not namespace:
+        raise statuses.bad_request("no namespace on request")
+    rules, error = api.authorizer.rules(user, namespace)
+    status: Object = {
+        "resourceRules": [_resource_rule(rule) for rule in rules if rule.resources],
+        "nonResourceRules": [
+            {"verbs": list(rule.verbs), "nonResourceURLs": list(rule.urls)} for rule in rules if rule.urls
+        ],
+        "incomplete": user.node is not None,
     }
+    return {**status, "evaluationError": error} if error else status
+
+
+def _resource_rule(rule: Rule) -> Object:
+    shown: Object = {"verbs": list(rule.verbs), "apiGroups": list(rule.groups), "resources": list(rule.resources)}
+    return {**shown, "resourceNames": list(rule.names)} if rule.names else shown
+
+
+def _access(api: Api, call: Call, meta: Object, spec: object) -> Object:
+    wanted = _read(spec, AccessSpec)
+    plural = call.served.kind.plural
+    local = plural == "localsubjectaccessreviews"
+    if local:
+        meta.setdefault("namespace", call.target.namespace)
+    own = plural == "selfsubjectaccessreviews"
+    if faults := _faults(wanted, meta, own=own, local=local):
+        raise statuses.invalid("", call.served.kind.group, "", faults)
+    decision = api.authorizer.decide(wanted.access(call.user if own else wanted.subject()))
+    status: Object = {"allowed": decision.allowed}
+    return {**status, "reason": decision.reason} if decision.reason else status
+
+
+def _faults(wanted: AccessSpec, meta: Object, *, own: bool, local: bool) -> list[Cause]:
+    resource, path = wanted.resourceAttributes, wanted.nonResourceAttributes
+    faults = []
+    if (resource is None) == (path is None):
+        faults.append(_invalid("spec", _go(path), _ONE_OF))
+    if not own and not wanted.user and not wanted.groups:
+        faults.append(_invalid("spec.user", wanted.user, "at least one of user or group must be specified"))
+    if resource is not None:
+        faults += _selector_faults(resource.fieldSelector, "spec.resourceAttributes.fieldSelector")
+        faults += _selector_faults(resource.labelSelector, "spec.resourceAttributes.labelSelector")
+    if any(key not in ("managedFields", "namespace") if local else key != "managedFields" for key in meta):
+        faults.append(_invalid("metadata", meta, "must be empty except for namespace" if local else "must be empty"))
+    if local and resource is not None and resource.namespace != meta.get("namespace"):
+        field = "spec.resourceAttributes.namespace"
+        faults.append(_invalid(field, resource.namespace, "must match metadata.namespace"))
+    if local and path is not None:
+        faults.append(_invalid("spec.nonResourceAttributes", _go(path), "disallowed on this kind of request"))
+    return faults
+
+
+def _selector_faults(selector: SelectorAttributes | None, path: str) -> list[Cause]:
+    if selector is None:
+        return []
+    if selector.rawSelector and selector.requirements:
+        message = "may not specified at the same time as requirements"
+        return [_invalid(f"{path}.rawSelector", selector.rawSelector, message)]
+    if not selector.rawSelector and not selector.requirements:
+        message = f"Required value: when {path} is specified, requirements or rawSelector is required"
+        return [Cause("FieldValueRequired", f"{path}.requirements", message)]
+    return []
+
+
+def _go(path: NonResourceAttributes | None) -> Object | None:
+    """As the internal type prints it, which has no JSON names."""
+    return {"Path": path.path, "Verb": path.verb} if path is not None else None
+
+
+def _invalid(field: str, value: Any, why: str) -> Cause:
+    shown = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return Cause("FieldValueInvalid", field, f"Invalid value: {shown}: {why}")

@@ -14,6 +14,7 @@ import ssl
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 from aiohttp import StreamReader, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
@@ -21,9 +22,13 @@ from aiohttp.http_parser import RawRequestMessage
 from drakit_embedded import certificates
 from drakit_embedded.apiserver import metadata, writes
 from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.authorization import bootstrap
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.config import ServerConfig
 from drakit_embedded.apiserver.http import BODY_BYTES, Handler
+from drakit_embedded.apiserver.identity import static_tokens
+from drakit_embedded.apiserver.identity.jwt import SigningKey
+from drakit_embedded.apiserver.identity.users import ADMIN, User
 from drakit_embedded.apiserver.registry import api_services
 from drakit_embedded.apiserver.store import Object, Store
 from drakit_embedded.apiserver.watching import Watches
@@ -86,13 +91,21 @@ class Server:
             context = self._tls()
             catalog = Catalog(store, config.gates, config.runtime_config)
             store.load()
-            api = Api(store, catalog, config.gates, config.kubelet_token or "", self._kubelet_tls())
+            api = Api(
+                store,
+                catalog,
+                config.gates,
+                config.kubelet_token or "",
+                self._kubelet_tls(),
+                tokens=self._users(),
+                account_key=self._account_key(),
+                certificates=config.client_ca_file is not None and context is not None,
+            )
             _create_system_objects(api)
             _register_api_services(api)
             handler = Handler(
                 api,
                 self._watches,
-                token=self.token,
                 version=config.gates.emulated_version,
                 address=lambda: self.url.partition("://")[2],
             )
@@ -115,9 +128,31 @@ class Server:
             else:
                 keep = config.data_file.with_suffix(".pem") if config.data_file else None
                 context, self.ca_certificate = certificates.self_signed(_HOST, keep)
+            if config.client_ca_file is not None:
+                context.load_verify_locations(config.client_ca_file)
+                context.verify_mode = ssl.CERT_OPTIONAL
         except OSError as error:
             raise ServerError(f"TLS certificate or key cannot be used: {error}; give others, or none") from None
         return context
+
+    def _users(self) -> dict[str, User]:
+        given = {token: static_tokens.authenticated(user) for token, user in self.config.users.items()}
+        path = self.config.token_auth_file
+        try:
+            from_file = static_tokens.read(path) if path is not None else {}
+        except (OSError, static_tokens.TokenFileError) as error:
+            raise ServerError(f"--token-auth-file cannot be used: {error}") from None
+        return {**from_file, **given, self.token: ADMIN}
+
+    def _account_key(self) -> SigningKey:
+        config = self.config
+        keep = config.data_file.with_suffix(".accounts.pem") if config.data_file else None
+        key = SigningKey(config.service_account_key_file, keep)
+        try:
+            key.check()
+        except (OSError, ValueError) as error:
+            raise ServerError(f"--service-account-signing-key-file cannot be used: {error}") from None
+        return key
 
     def _kubelet_tls(self) -> ssl.SSLContext | Literal[False]:
         certificate, key = self.config.kubelet_client_certificate, self.config.kubelet_client_key
@@ -202,11 +237,26 @@ async def _listen_on(socket: Path, runner: web.ServerRunner) -> None:
 
 def _create_system_objects(api: Api) -> None:
     for group, plural, objects in _SYSTEM_OBJECTS:
-        served = api.catalog.find(group, "v1", plural)
-        assert served is not None
         for obj in objects:
-            if ("", obj["metadata"]["name"]) not in served.collection.records:
-                writes.create(api, served, None, copy.deepcopy(obj), dry_run=False)
+            _create_missing(api, group, plural, copy.deepcopy(obj))
+    _create_policy(api.store)
+
+
+def _create_missing(api: Api, group: str, plural: str, obj: Object) -> None:
+    served = api.catalog.find(group, "v1", plural)
+    assert served is not None
+    if ("", obj["metadata"]["name"]) not in served.collection.records:
+        writes.create(api, served, None, obj, dry_run=False)
+
+
+def _create_policy(store: Store) -> None:
+    """Roles and bindings, past the checks of a create: they are many, and known to be valid."""
+    for plural, key, body in bootstrap.encoded():
+        collection = store.named(f"{plural}.{bootstrap.GROUP}")
+        if key not in collection.records:
+            obj: Object = msgspec.json.decode(body)
+            obj["metadata"] |= {"uid": metadata.new_uid(), "creationTimestamp": metadata.timestamp()}
+            store.put(collection, key, obj)
 
 
 def _register_api_services(api: Api) -> None:

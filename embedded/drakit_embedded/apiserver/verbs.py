@@ -19,6 +19,7 @@ from drakit_embedded.apiserver import (
     reviews,
     scales,
     statuses,
+    token_requests,
     writes,
 )
 from drakit_embedded.apiserver.call import JSON_HEADERS, Call, answer, warn
@@ -185,6 +186,7 @@ async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
             dry_run=dry_run,
             user=call.user,
             writer=call.writer(subresource),
+            verb="patch",
         )
     return _answer(call, form, written)
 
@@ -264,7 +266,8 @@ async def _log(call: Call) -> web.StreamResponse:
 
 async def _token(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("TokenRequest")
-    return answer(_encode(reviews.token_request(call.record(), obj)), 201)
+    made = token_requests.answer(call.api, call.served, call.record(), obj, call.user)
+    return answer(_encode(made), 201)
 
 
 _COLLECTION = {"GET": _list, "POST": _create, "DELETE": _delete_collection}

@@ -123,6 +123,7 @@ def update(
     dry_run: bool = False,
     user: User = LOOPBACK,
     writer: Writer | None = None,
+    verb: str = "update",
     admitted: bool = False,
 ) -> Written:
     """PUT or PATCH of an object or its status; ``change`` is the wanted object, or makes it of the stored one.
@@ -143,7 +144,7 @@ def update(
     served.strategy.default(new, api)
     if writer is not None:
         updates.track(writer, old, new)
-    request = Attributes(user, "UPDATE", kind, key[0], key[1], new, old, subresource or "", dry_run)
+    request = Attributes(user, "UPDATE", kind, key[0], key[1], new, old, subresource or "", dry_run, verb)
     if not admitted:
         api.admission.admit(request, api)
     if not callable(change):
@@ -153,7 +154,7 @@ def update(
         new = _with_status(served, new, old, api)
     elif subresource is None:
         _with_spec(served, new, old, api)
-    _validate(served, new, old, api, subresource)
+    _validate(served, new, old, api, request)
     new = _canonical(api, served, new)
     if not admitted:
         request.object = new
@@ -252,15 +253,18 @@ def _restore(new: Object, old: Object, field: str) -> None:
         new.pop(field, None)
 
 
-def _validate(served: Served, new: Object, old: Object, api: Api, subresource: str | None) -> None:
+def _validate(served: Served, new: Object, old: Object, api: Api, request: Attributes) -> None:
     strategy, kind = served.strategy, served.kind
     meta = new["metadata"]
     faults: list[FieldFault] = []
     if not strategy.owns_metadata and meta != old["metadata"]:
         faults += on_update(meta, old["metadata"])
-    if subresource == "status":
+    if request.subresource == "status":
+        if strategy.authorize_status is not None and not request.user.superuser:
+            request.object = new
+            faults += strategy.authorize_status(request, api)
         faults += strategy.validate_status(new, old, api)
-    elif subresource is None:
+    elif not request.subresource:
         faults += strategy.validate_update(new, old, api)
     if faults:
         raise statuses.invalid(kind.kind, kind.group, meta["name"], faults)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_embedded.controllers.claim_templates import ClaimFeatures
+from drakit_embedded.controllers.cluster_roles import ClusterRoleAggregation
 from drakit_embedded.controllers.deployments import DeploymentController
 from drakit_embedded.controllers.device_taints import DeviceTaintEviction
 from drakit_embedded.controllers.garbage import GarbageCollector
@@ -59,6 +60,7 @@ async def run(
         DeploymentController(informers),
         NamespaceController(informers, root_ca=root_ca),
         PodGarbageCollector(informers),
+        ClusterRoleAggregation(informers),
     ]
     if gates is None or gates.enabled("DRADeviceTaints"):
         rules = gates is None or gates.enabled("DRADeviceTaintRules")

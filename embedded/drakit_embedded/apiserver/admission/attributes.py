@@ -32,6 +32,8 @@ class Attributes:
     old: Object | None = None
     subresource: str = ""
     dry_run: bool = False
+    # What authorizers call it, where that is not the operation: an UPDATE may be a ``patch``.
+    verb: str = ""
     # What is to happen with the write itself, once nothing can refuse it any more.
     effects: list[Callable[[], None]] = field(default_factory=list)
 

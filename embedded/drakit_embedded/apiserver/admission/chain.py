@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from drakit_embedded.apiserver.admission import (
     namespace_lifecycle,
+    node_restriction,
     priority,
+    role_escalation,
     service_account,
     toleration_seconds,
 )
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 Step = Callable[[Attributes, "Api"], None]
 _ANY: frozenset[tuple[str, str]] = frozenset()
 _PODS = frozenset({("", "pods")})
+_POLICY = frozenset(
+    ("rbac.authorization.k8s.io", plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
+)
 _PRIORITY_CLASSES = frozenset({("scheduling.k8s.io", "priorityclasses")})
 
 
@@ -37,9 +42,11 @@ def _on(*operations: Operation) -> frozenset[Operation]:
 MUTATING: tuple[Plugin, ...] = (
     Plugin(namespace_lifecycle.admit, _on("CREATE", "DELETE")),
     Plugin(service_account.admit, _on("CREATE"), _PODS),
+    Plugin(node_restriction.admit, _on("CREATE", "UPDATE", "DELETE")),
     Plugin(priority.admit, _on("CREATE", "UPDATE"), _PODS),
     Plugin(priority.admit_class, _on("CREATE", "UPDATE"), _PRIORITY_CLASSES),
     Plugin(toleration_seconds.admit, _on("CREATE", "UPDATE"), _PODS),
+    Plugin(role_escalation.admit, _on("CREATE", "UPDATE"), _POLICY),
 )
 VALIDATING: tuple[Plugin, ...] = ()
 

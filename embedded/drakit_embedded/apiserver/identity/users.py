@@ -66,5 +66,5 @@ def account_of(user_name: str) -> tuple[str, str] | None:
 # The server's own requests (k8s.io/apiserver/pkg/server: the privileged loopback client).
 LOOPBACK = User("system:apiserver", groups=(MASTERS, AUTHENTICATED))
 # The holder of a server's own token.
-ADMIN = User("drakit-admin", groups=(MASTERS, AUTHENTICATED))
+ADMIN = User("drakit-admin", "drakit-admin", groups=(MASTERS, AUTHENTICATED))
 ANONYMOUS = User("system:anonymous", groups=(UNAUTHENTICATED,))

@@ -17,7 +17,7 @@ from drakit_api.layout_shapes import Place, Problems
 from drakit_api.pools import PoolError
 from drakit_api.validation.metadata import on_create
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry import structures
+from drakit_embedded.apiserver.registry import claim_status_access, structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
@@ -193,7 +193,7 @@ def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
             warn_of_create=_slice_warnings,
             warn_of_update=_slice_warnings,
         ),
-        **rules("resourceclaims", "ResourceClaim", returns_deleted=True),
+        **rules("resourceclaims", "ResourceClaim", returns_deleted=True, authorize_status=claim_status_access.faults),
         **rules("resourceclaimtemplates", "ResourceClaimTemplate", returns_deleted=True),
         **rules("deviceclasses", "DeviceClass", returns_deleted=True),
         **rules("devicetaintrules", "DeviceTaintRule", unconditional_update=False),

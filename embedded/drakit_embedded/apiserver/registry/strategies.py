@@ -16,6 +16,8 @@ from drakit_embedded.apiserver.statuses import FieldFault
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
+    from drakit_embedded.apiserver.admission.attributes import Attributes
+    from drakit_embedded.apiserver.api import Api
     from drakit_embedded.apiserver.registry.kinds import Kind
 
 Object = dict[str, Any]
@@ -84,6 +86,8 @@ class Strategy:
     warn_of_update: Callable[[Object], Sequence[str]] = no_warnings
     validate_update: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
     prepare_status: Callable[[Object, Object, Cluster], None] = keep
+    # What a user may not change of a status, though it may write it; not asked of superusers.
+    authorize_status: Callable[[Attributes, Api], Sequence[FieldFault]] | None = None
     validate_status: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
     # metadata.generation counts changes of the spec.
     generation: bool = False

@@ -1,0 +1,95 @@
+"""Nobody gives away rights that they have not got themselves, by a role or by a binding to one.
+
+No plugin in Kubernetes but a layer around the storage of these kinds, between mutating admission and validation: the
+same place. After k8s.io/kubernetes/pkg/registry/rbac/{escalation_check.go,validation/rule.go,*/policybased/storage.go}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from drakit_api.gostrings import quote
+from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.authorization.access import Access
+from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing, quoted
+from drakit_embedded.apiserver.equality import same
+from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden, not_found
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.api import Api
+
+_ALL = ("*",)
+_FULL = (Rule(_ALL, _ALL, _ALL), Rule(_ALL, urls=_ALL))
+# What the garbage collector writes.
+_OF_GARBAGE = ("ownerReferences", "finalizers", "resourceVersion", "managedFields")
+
+
+def admit(attributes: Attributes, api: Api) -> None:
+    """403 for rules that the user does not hold, unless it may ``escalate`` or ``bind``."""
+    wanted = attributes.object
+    if wanted is None or attributes.user.superuser or _only_garbage(wanted, attributes.old):
+        return
+    if attributes.kind.plural in ("roles", "clusterroles"):
+        _check_role(attributes, wanted, api)
+    else:
+        _check_binding(attributes, wanted, api)
+
+
+def _only_garbage(new: Object, old: Object | None) -> bool:
+    return old is not None and same(_without_garbage(new), _without_garbage(old))
+
+
+def _without_garbage(obj: Object) -> Object:
+    return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key not in _OF_GARBAGE}}
+
+
+def _may(attributes: Attributes, api: Api, verb: str, plural: str, name: str) -> bool:
+    access = Access(attributes.user, verb, attributes.kind.group, plural, namespace=attributes.namespace, name=name)
+    return api.authorizer.decide(access).allowed
+
+
+def _check_role(attributes: Attributes, role: Object, api: Api) -> None:
+    # The name in the path, which a create has none of.
+    name = attributes.name if attributes.operation == "UPDATE" else ""
+    if _may(attributes, api, "escalate", attributes.kind.plural, name):
+        return
+    if why := _lacking(attributes, api, [Rule.of(rule) for rule in role.get("rules") or ()]):
+        raise _refused(attributes, role, why)
+    collects = any(
+        ((found or {}).get("aggregationRule") or {}).get("clusterRoleSelectors") for found in (role, attributes.old)
+    )
+    if collects and _lacking(attributes, api, _FULL):
+        raise _refused(attributes, role, "must have cluster-admin privileges to use the aggregationRule")
+
+
+def _check_binding(attributes: Attributes, binding: Object, api: Api) -> None:
+    reference = binding.get("roleRef") or {}
+    plural = {"ClusterRole": "clusterroles", "Role": "roles"}.get(reference.get("kind", ""))
+    if plural and _may(attributes, api, "bind", plural, reference.get("name", "")):
+        return
+    try:
+        rules = api.authorizer.rbac.role(reference, attributes.namespace)
+    except StatusError as error:
+        # It is looked up in the course of this request, and takes its words.
+        raise not_found(*attributes.resource[::-1], reference.get("name", "")) if error.code == 404 else error from None
+    if why := _lacking(attributes, api, rules):
+        raise _refused(attributes, binding, why)
+
+
+def _refused(attributes: Attributes, obj: Object, why: str) -> StatusError:
+    """Unlike a plugin, the storage does not know a name that is yet to be generated."""
+    return forbidden(attributes.kind.plural, attributes.kind.group, obj["metadata"].get("name", ""), why)
+
+
+def _lacking(attributes: Attributes, api: Api, wanted: Iterable[Rule]) -> str:
+    """Which of the rules the user does not hold, or nothing."""
+    user = attributes.user
+    held, error = api.authorizer.rbac.rules(user, attributes.namespace)
+    lacking = missing(held, wanted)
+    if not lacking:
+        return ""
+    listed = "\n".join(sorted({str(rule) for rule in compacted(lacking)}))
+    who = f"user {quote(user.name)} (groups={quoted(user.groups)})"
+    text = f"{who} is attempting to grant RBAC permissions not currently held:\n{listed}"
+    return f"{text}; resolution errors: [{error}]" if error else text

@@ -1,0 +1,130 @@
+"""The roles and bindings that every cluster starts with.
+
+They are a table beside this module, ``bootstrap_policy.txt``: a line for a role or binding, and below a role a line for
+each rule, ``verbs groups resources [names]`` or ``verbs urls paths``. It says what kube-apiserver 1.37.1 makes with its
+default gates (k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy), and a test compares it with what one
+made. Roles that collect others (admin, edit, view) get their rules from the aggregation controller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import resources
+
+import msgspec
+
+from drakit_embedded.apiserver.authorization.rules import Rule
+from drakit_embedded.apiserver.statuses import Object
+from drakit_embedded.apiserver.store import Key
+
+GROUP = "rbac.authorization.k8s.io"
+_PLURALS = {"clusterrole": "clusterroles", "role": "roles"} | {
+    "clusterrolebinding": "clusterrolebindings",
+    "rolebinding": "rolebindings",
+}
+_AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
+_SUBJECTS = {"user": "User", "group": "Group", "account": "ServiceAccount"}
+_CORE = "core"
+_URLS = "urls"
+
+
+@cache
+def _lines() -> tuple[str, ...]:
+    table = resources.files(__package__).joinpath("bootstrap_policy.txt")
+    return tuple(table.read_text().splitlines())
+
+
+def node_rules() -> tuple[Rule, ...]:
+    """What the Node authorizer allows of kinds that it does not look into: the rules of the role ``system:node``."""
+    lines = iter(_lines())
+    for line in lines:
+        if line == "clusterrole system:node":
+            break
+    found = []
+    for line in lines:
+        if not line.startswith(" "):
+            break
+        found.append(Rule.of(_rule(line)))
+    return tuple(found)
+
+
+@cache
+def encoded() -> tuple[tuple[str, Key, bytes], ...]:
+    """Plural, key and JSON of each: a process may start many servers."""
+    return tuple(
+        (plural, (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]), msgspec.json.encode(obj))
+        for plural, obj in objects()
+    )
+
+
+def objects() -> Iterator[tuple[str, Object]]:
+    """Plural and body of each, in the order of the table."""
+    plural, obj = "", None
+    for line in _lines():
+        if line.startswith(" "):
+            assert obj is not None
+            obj["rules"].append(_rule(line))
+            continue
+        if obj is not None:
+            yield plural, obj
+        sort, name, *rest = line.split()
+        plural = _PLURALS[sort]
+        obj = _role(name, rest) if sort in ("clusterrole", "role") else _binding(sort, name, rest)
+    if obj is not None:
+        yield plural, obj
+
+
+def _metadata(name: str) -> Object:
+    namespace, _, name = name.rpartition("/")
+    metadata: Object = {
+        "name": name,
+        "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
+        "annotations": {"rbac.authorization.kubernetes.io/autoupdate": "true"},
+    }
+    return {**metadata, "namespace": namespace} if namespace else metadata
+
+
+def _role(name: str, options: list[str]) -> Object:
+    role: Object = {"metadata": _metadata(name), "rules": []}
+    for option in options:
+        key, _, value = option.partition("=")
+        if key == "part-of":
+            role["metadata"]["labels"][_AGGREGATE + value] = "true"
+        else:
+            role["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": {_AGGREGATE + value: "true"}}]}
+    return role
+
+
+def _rule(line: str) -> Object:
+    verbs, groups, *rest = line.split()
+    if groups == _URLS:
+        return {"verbs": _words(verbs), "nonResourceURLs": _words(rest[0])}
+    rule: Object = {"verbs": _words(verbs), "apiGroups": _words(groups), "resources": _words(rest[0])}
+    if len(rest) > 1:
+        rule["resourceNames"] = _words(rest[1])
+    return rule
+
+
+def _words(text: str) -> list[str]:
+    return ["" if word == _CORE else word for word in text.split(",")]
+
+
+def _binding(sort: str, name: str, words: list[str]) -> Object:
+    role, *subjects = words
+    kind = "ClusterRole" if sort == "clusterrolebinding" else "Role"
+    binding: Object = {
+        "metadata": _metadata(name),
+        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": role},
+    }
+    if subjects:
+        binding["subjects"] = [_subject(word) for word in subjects]
+    return binding
+
+
+def _subject(word: str) -> Object:
+    sort, _, name = word.partition(":")
+    if sort == "account":
+        namespace, _, name = name.partition("/")
+        return {"kind": _SUBJECTS[sort], "name": name, "namespace": namespace}
+    return {"apiGroup": GROUP, "kind": _SUBJECTS[sort], "name": name}

@@ -1,0 +1,230 @@
+"""Impersonation: asking as somebody else, for whoever may.
+
+Kubernetes knows it in modes. Some are narrow (a node, a service account, any other user): one must be allowed to be
+that user and, besides, to do this very thing as one. The last is the old one: who may be a user may do all as it. They
+are tried in this order, and if none fits, the first refusal is the answer. (kube-apiserver tries the one first that
+fitted last: whether somebody who is ``system:node:x`` gets the group ``system:nodes`` with it depends on what was asked
+before. Here it always does.)
+
+After k8s.io/apiserver/pkg/endpoints/filters/impersonation/{constrained_impersonation,mode}.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
+
+from drakit_api.gostrings import quote
+from drakit_api.validation import formats
+from drakit_embedded.apiserver.authorization.access import Access
+from drakit_embedded.apiserver.identity.users import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    MASTERS,
+    NODES,
+    UNAUTHENTICATED,
+    User,
+    account_groups,
+    account_of,
+)
+from drakit_embedded.apiserver.statuses import StatusError, bad_request
+
+_PREFIX = "impersonate-"
+_EXTRA_PREFIX = "impersonate-extra-"
+_NODE_PREFIX = "system:node:"
+_NODE_NAME = "authentication.kubernetes.io/node-name"
+_GROUP = "authentication.k8s.io"
+# From so many on, one question about all is asked before one about each.
+_MANY = 4
+Check = Callable[[Access], None]
+
+
+@dataclass(slots=True)
+class Wanted:
+    """Who a request wants to come from, as its headers say."""
+
+    name: str = ""
+    uid: str = ""
+    groups: list[str] = field(default_factory=list)
+    extra: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def name_only(self) -> bool:
+        """Whether everything but the name is left to the server."""
+        return not (self.uid or self.groups or self.extra)
+
+    def __str__(self) -> str:
+        """``%#v`` of Go's user.DefaultInfo."""
+        groups = f"[]string{_braced(self.groups)}" if self.groups else "[]string(nil)"
+        entries = ", ".join(f"{quote(key)}:[]string{_braced(self.extra[key])}" for key in sorted(self.extra))
+        extra = f"map[string][]string{{{entries}}}" if self.extra else "map[string][]string(nil)"
+        return f"&user.DefaultInfo{{Name:{quote(self.name)}, UID:{quote(self.uid)}, Groups:{groups}, Extra:{extra}}}"
+
+
+def _braced(values: Iterable[str]) -> str:
+    return "{" + ", ".join(quote(value) for value in values) + "}"
+
+
+def asked(names: Iterable[str]) -> bool:
+    """Whether there is a header of impersonation among those of a request."""
+    return any(name[:12].lower() == _PREFIX for name in names)
+
+
+def read(headers: Iterable[tuple[str, str]]) -> Wanted | None:
+    """Whom the headers of a request name, if anybody; 400 for those that name a group, but no user."""
+    wanted = Wanted()
+    for name, value in headers:
+        name = name.lower()
+        if name == "impersonate-user":
+            wanted.name = wanted.name or value
+        elif name == "impersonate-uid":
+            wanted.uid = wanted.uid or value
+        elif name == "impersonate-group":
+            wanted.groups.append(value)
+        elif name.startswith(_EXTRA_PREFIX):
+            wanted.extra.setdefault(unquote(name.removeprefix(_EXTRA_PREFIX)), []).append(value)
+    if not wanted.name and not wanted.name_only:
+        raise bad_request(f"requested {wanted} without impersonating a user name")
+    return wanted if wanted.name else None
+
+
+def impersonated(requester: User, wanted: Wanted, access: Access, check: Check, *, modes: bool) -> User:
+    """The user that a request by ``requester`` for ``access`` comes from; 403 if it may not be.
+
+    ``check`` raises the 403 of a request that is not allowed; ``modes``: whether there are the narrow ones.
+    """
+    first: StatusError | None = None
+    for mode in _modes(requester, wanted) if modes else ():
+        try:
+            return _Narrow(requester, wanted, mode, check).user(access)
+        except StatusError as refusal:
+            first = first or refusal
+    try:
+        return _Broad(requester, wanted, "", check).user(access)
+    except StatusError as refusal:
+        raise first or refusal from None
+
+
+def _modes(requester: User, wanted: Wanted) -> list[str]:
+    node, account = _node(wanted.name), account_of(wanted.name)
+    if node is not None:
+        if not wanted.name_only:
+            return []
+        own = account_of(requester.name) and tuple(requester.extra.get(_NODE_NAME, ())) == (node,)
+        return ["associated-node", "arbitrary-node"] if own else ["arbitrary-node"]
+    if account is not None:
+        return ["serviceaccount"] if wanted.name_only else []
+    return ["user-info"]
+
+
+def _node(name: str) -> str | None:
+    node = name.removeprefix(_NODE_PREFIX)
+    return node if node != name and not formats.dns_subdomain(node) else None
+
+
+class _Broad:
+    """The old mode: the verb ``impersonate`` on all that is asked for."""
+
+    group = ""
+
+    def __init__(self, requester: User, wanted: Wanted, mode: str, check: Check) -> None:
+        self._requester, self._wanted, self._check = requester, wanted, check
+        self._mode = mode
+        self._verb = f"impersonate:{mode}" if mode else "impersonate"
+
+    def user(self, access: Access) -> User:
+        """Who does it then."""
+        wanted = self._wanted
+        groups = self._check_name()
+        if wanted.uid:
+            self._check(self._on("uids", wanted.uid, group=_GROUP))
+        self._check_groups()
+        self._check_extra()
+        added = UNAUTHENTICATED if wanted.name == ANONYMOUS.name else AUTHENTICATED
+        if added not in groups and not (added == AUTHENTICATED and UNAUTHENTICATED in groups):
+            groups = (*groups, added)
+        return User(wanted.name, wanted.uid, groups, {key: tuple(values) for key, values in wanted.extra.items()})
+
+    def _on(self, resource: str, name: str, *, group: str, namespace: str = "", subresource: str = "") -> Access:
+        return Access(self._requester, self._verb, group, resource, subresource, namespace, name)
+
+    def _check_name(self) -> tuple[str, ...]:
+        wanted, groups = self._wanted, tuple(self._wanted.groups)
+        account = account_of(wanted.name)
+        if account is None:
+            self._check(self._on("users", wanted.name, group=self.group))
+            return groups
+        namespace, name = account
+        self._check(self._on("serviceaccounts", name, group=self.group, namespace=namespace))
+        return groups or account_groups(namespace)
+
+    def _check_groups(self) -> None:
+        for group in self._wanted.groups:
+            self._check(self._on("groups", group, group=self.group))
+
+    def _check_extra(self) -> None:
+        for key, values in self._wanted.extra.items():
+            for value in values:
+                self._check(self._on("userextras", value, group=_GROUP, subresource=key))
+
+
+class _Narrow(_Broad):
+    """The others: ``impersonate:MODE``, and ``impersonate-on:MODE:VERB`` on what is to be done."""
+
+    group = _GROUP
+
+    def user(self, access: Access) -> User:
+        """Who does it then, if it may be done so."""
+        self._check(replace(access, verb=f"impersonate-on:{self._mode}:{access.verb}"))
+        return super().user(access)
+
+    def _check_name(self) -> tuple[str, ...]:
+        node = _node(self._wanted.name)
+        if node is None:
+            return super()._check_name()
+        # Of one's own node the name does not matter: it is the one that the token is bound to.
+        name = "*" if self._mode == "associated-node" else node
+        self._check(self._on("nodes", name, group=self.group))
+        return (NODES,)
+
+    def _check_groups(self) -> None:
+        groups = self._wanted.groups
+        if "" in groups:
+            raise self._on("groups", "", group=self.group).refusal(
+                "impersonating the empty string group is not allowed"
+            )
+        if MASTERS in groups:
+            raise self._on("groups", MASTERS, group=self.group).refusal(
+                "impersonating the system:masters group is not allowed"
+            )
+        if len(groups) >= _MANY and self._allowed(self._on("groups", "*", group=self.group)):
+            return
+        super()._check_groups()
+
+    def _check_extra(self) -> None:
+        extra = self._wanted.extra
+        if why := _fault(extra):
+            raise self._on("userextras", "", group=_GROUP).refusal(why)
+        large = len(extra) >= _MANY or sum(map(len, extra.values())) >= _MANY
+        if large and self._allowed(self._on("userextras", "*", group=_GROUP, subresource="*")):
+            return
+        super()._check_extra()
+
+    def _allowed(self, access: Access) -> bool:
+        try:
+            self._check(access)
+        except StatusError:
+            return False
+        return True
+
+
+def _fault(extra: Mapping[str, list[str]]) -> str:
+    for key, values in extra.items():
+        if not key:
+            return "impersonating the empty string key in extra is not allowed"
+        if key != key.lower():
+            return f"impersonating a non-lowercase key in extra is not allowed: {quote(key)}"
+        if "" in values:
+            return "impersonating the empty string value in extra is not allowed"
+    return ""

@@ -1,0 +1,111 @@
+"""Who may change which part of a ResourceClaim's status, beyond the right to write it at all.
+
+Allocation and reservation are the scheduler's: they need the verb of the request on ``resourceclaims/binding``. Each
+driver's entries in ``devices`` need ``resourceclaims/driver`` under the driver's name, with a verb that says where the
+writer is: ``associated-node:update`` for a service account on the node that the claim is allocated to,
+``arbitrary-node:update`` for any. Neither subresource exists but for this.
+
+After k8s.io/kubernetes/pkg/registry/resource/utils.go, behind the gate DRAResourceClaimGranularStatusAuthorization.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from drakit_api.validation import formats
+from drakit_embedded.apiserver.authorization.access import Access
+from drakit_embedded.apiserver.equality import same
+from drakit_embedded.apiserver.identity.users import User, account_of
+from drakit_embedded.apiserver.statuses import Cause, FieldFault, Object
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.admission.attributes import Attributes
+    from drakit_embedded.apiserver.api import Api
+
+_GROUP, _PLURAL = "resource.k8s.io", "resourceclaims"
+_GATE = "DRAResourceClaimGranularStatusAuthorization"
+_NODE_NAME = "authentication.kubernetes.io/node-name"
+DeviceKey = tuple[str, str, str, str]
+
+
+def faults(request: Attributes, api: Api) -> list[FieldFault]:
+    """What the user may not change of the status that it sends."""
+    if not api.gates.enabled(_GATE):
+        return []
+    new, old = (request.object or {}).get("status") or {}, (request.old or {}).get("status") or {}
+    found = _of_binding(request, new, old, api)
+    if new.get("allocation"):
+        # Without an allocation all devices go away, whoever wrote them.
+        found += _of_devices(request, new, old, api)
+    return found
+
+
+def _of_binding(request: Attributes, new: Object, old: Object, api: Api) -> list[FieldFault]:
+    fields = ("allocation", "reservedFor")
+    if all(same(new.get(field), old.get(field)) for field in fields):
+        return []
+    decision = Access(request.user, request.verb, _GROUP, _PLURAL, "binding")
+    if not (why := _refusal(decision, api)):
+        return []
+    what = f'resource="resourceclaims/binding", verb="{request.verb}" permission'
+    text = f"changing status.allocation or status.reservedFor requires {what}: {why}"
+    return [Cause("FieldValueForbidden", "status.allocation", f"Forbidden: {text}")]
+
+
+def _of_devices(request: Attributes, new: Object, old: Object, api: Api) -> list[FieldFault]:
+    verbs = [f"arbitrary-node:{request.verb}"]
+    node = _allocated_node(new["allocation"])
+    if node and _node_of(request.user) == node:
+        verbs.insert(0, f"associated-node:{request.verb}")
+    found: list[FieldFault] = []
+    for driver in sorted(_changed_drivers(new, old)):
+        refusals = [
+            _refusal(Access(request.user, verb, _GROUP, _PLURAL, "driver", request.namespace, driver), api)
+            for verb in verbs
+        ]
+        if all(refusals):
+            what = f'resource="resourceclaims/driver", verb="[{" ".join(verbs)}]" permission'
+            text = f"changing status.devices requires {what}: {refusals[0]}"
+            found.append(Cause("FieldValueForbidden", "status.devices", f"Forbidden: {text}"))
+    return found
+
+
+def _refusal(access: Access, api: Api) -> str:
+    decision = api.authorizer.decide(access)
+    return "" if decision.allowed else access.refusal(decision.reason).message
+
+
+def _changed_drivers(new: Object, old: Object) -> set[str]:
+    """Drivers with an entry that was added, removed or changed."""
+    before = {_key(device): device for device in old.get("devices") or ()}
+    changed = set()
+    for device in new.get("devices") or ():
+        key = _key(device)
+        if not same(before.pop(key, None), device):
+            changed.add(key[0])
+    return changed | {key[0] for key in before}
+
+
+def _key(device: Object) -> DeviceKey:
+    driver, pool, name, share = (device.get(key) or "" for key in ("driver", "pool", "device", "shareID"))
+    return driver, pool, name, share
+
+
+def _allocated_node(allocation: Object) -> str:
+    """The one node that a claim is allocated to by name, or nothing."""
+    terms = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or []
+    if len(terms) != 1 or terms[0].get("matchExpressions"):
+        return ""
+    fields: list[dict[str, Any]] = terms[0].get("matchFields") or []
+    if len(fields) != 1 or (fields[0].get("key"), fields[0].get("operator")) != ("metadata.name", "In"):
+        return ""
+    values = fields[0].get("values") or []
+    return str(values[0]) if len(values) == 1 else ""
+
+
+def _node_of(user: User) -> str:
+    """The node that a service account's token is bound to, or nothing."""
+    names = tuple(user.extra.get(_NODE_NAME, ()))
+    if account_of(user.name) is None or len(names) != 1 or formats.dns_subdomain(names[0]):
+        return ""
+    return names[0]

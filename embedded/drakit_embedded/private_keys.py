@@ -1,0 +1,44 @@
+"""Private keys in PEM files that only their owner can read."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+
+def read(path: Path) -> EllipticCurvePrivateKey | RSAPrivateKey:
+    """An RSA or P-256 key; ``ValueError`` for any other content, ``OSError`` if there is no such file."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec, rsa
+
+    key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    if isinstance(key, rsa.RSAPrivateKey):
+        return key
+    if isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(key.curve, ec.SECP256R1):
+        return key
+    raise ValueError("neither an RSA nor a P-256 key")
+
+
+def kept(path: Path | None) -> EllipticCurvePrivateKey | RSAPrivateKey:
+    """The key in a file, which is made if it is missing; without a file, one for as long as the process lives."""
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    if path is not None and path.exists():
+        return read(path)
+    key = ec.generate_private_key(ec.SECP256R1())
+    if path is not None:
+        pem = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+        beside = path.with_name(f"{path.name}.new")
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(pem)
+        beside.replace(path)
+    return key
