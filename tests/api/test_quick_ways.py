@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.partitions import recorded_slice
@@ -24,7 +24,9 @@ LONG = "x" * 65
 NAMES = st.sampled_from(["a", "gpu-0", "memory", "dra.example.com/model", "A", "", "a.b", LONG, "a/b/c", "ü"])
 QUANTITIES = st.sampled_from(["1", "40Gi", "1024Mi", " 2 ", "2000m", "much", "", 3, 2.5, True])
 VALUES = st.sampled_from(["text", "", LONG, "ü" * 40, "1.2.3", "1.2"])
-ODD = st.sampled_from([None, [], {}, "", 0, 1.0, -1, 2**31, 2**63, True, [None], {"a": None}, {"unknown": 1}])
+ODD = st.sampled_from([None, [], {}, "", 0, 1.0, -1, 2**31, 2**63, True, [None], {"a": None}, {"unknown": 1}]).map(
+    copy.deepcopy
+)
 ATTRIBUTES = st.one_of(
     st.fixed_dictionaries({"string": VALUES}),
     st.fixed_dictionaries({"version": VALUES}),
@@ -94,6 +96,7 @@ def _outcome(does: Callable[[], object]) -> bytes:
         return str(error).encode()
 
 
+@settings(deadline=None)
 @given(slices(), st.sampled_from(["v1", "v1beta1", "v1beta2"]), st.booleans())
 def test_what_is_read_as_a_whole_is_what_the_rules_read(obj: Object, version: str, strict: bool) -> None:
     sent = copy.deepcopy(obj)
@@ -108,6 +111,7 @@ def test_what_is_read_as_a_whole_is_what_the_rules_read(obj: Object, version: st
     assert obj == sent
 
 
+@settings(deadline=None)
 @given(slices())
 def test_what_is_written_as_a_whole_is_what_the_rules_write(obj: Object) -> None:
     try:
@@ -119,6 +123,7 @@ def test_what_is_written_as_a_whole_is_what_the_rules_write(obj: Object) -> None
         assert quick == msgspec.json.encode(encoding.encode("ResourceSlice", decoded))
 
 
+@settings(deadline=None)
 @given(DEVICES)
 def test_no_rule_objects_to_an_ordinary_device(value: Object) -> None:
     try:
