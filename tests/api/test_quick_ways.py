@@ -24,9 +24,7 @@ LONG = "x" * 65
 NAMES = st.sampled_from(["a", "gpu-0", "memory", "dra.example.com/model", "A", "", "a.b", LONG, "a/b/c", "ü"])
 QUANTITIES = st.sampled_from(["1", "40Gi", "1024Mi", " 2 ", "2000m", "much", "", 3, 2.5, True])
 VALUES = st.sampled_from(["text", "", LONG, "ü" * 40, "1.2.3", "1.2"])
-ODD = st.sampled_from([None, [], {}, "", 0, 1.0, -1, 2**31, 2**63, True, [None], {"a": None}, {"unknown": 1}]).map(
-    copy.deepcopy
-)
+ODD = st.sampled_from([None, [], {}, "", 0, 1.0, -1, 2**31, 2**63, True, [None], {"a": None}, {"unknown": 1}])
 ATTRIBUTES = st.one_of(
     st.fixed_dictionaries({"string": VALUES}),
     st.fixed_dictionaries({"version": VALUES}),
@@ -69,7 +67,7 @@ SPECS = st.fixed_dictionaries(
 @st.composite
 def slices(draw: st.DrawFn) -> Object:
     """A slice that a driver might send; some have something odd in one place."""
-    spec = draw(SPECS)
+    spec = copy.deepcopy(draw(SPECS))  # some of its parts belong to the strategies
     if draw(st.booleans()):
         owner = draw(st.sampled_from(list(_owners(spec))))
         key = draw(st.sampled_from([*(owner if isinstance(owner, dict) else range(len(owner))), "unknown"]))
