@@ -152,7 +152,7 @@ def _at_version(record: Record, version: int) -> Record:
     """The state of an object as it left a selection, with the version of the change that took it out."""
     obj = record.object()
     obj["metadata"]["resourceVersion"] = str(version)
-    return Record(record.key, version, _encode(obj), record.uid, record.labels, record.fields)
+    return Record(record.key, version, _encode(obj), record.index)
 
 
 def _initial_events(query: Query) -> bool:
