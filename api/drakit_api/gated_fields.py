@@ -32,6 +32,8 @@ class _Feature:
 
 def drop_slice_fields(obj: Object, old: Object | None, gates: FeatureGates) -> None:
     """Remove the fields of disabled features from a ResourceSlice, in place."""
+    if old is not None and obj.get("spec") == old.get("spec"):
+        return  # what is stored may stay
     _drop(_SLICE, obj, old, gates)
 
 
@@ -63,6 +65,12 @@ def _remove(owner: Object, *fields: str) -> None:
 
 def _has(owner: Object, *fields: str) -> bool:
     return any(field in owner for field in fields)
+
+
+def _with(parts: Callable[[Object], Any], fields: tuple[str, ...]) -> Callable[[Object], list[Object]]:
+    """The parts that have any of these fields: nearly always none, since a disabled feature is one that nobody uses."""
+    has_none = frozenset(fields).isdisjoint
+    return lambda obj: [part for part in parts(obj) if not has_none(part)]
 
 
 def _filled(owner: Object, *fields: str) -> bool:
@@ -122,23 +130,23 @@ def _statuses(claim: Object) -> list[Object]:
 
 
 def _drop_each(parts: Callable[[Object], Any], *fields: str) -> Callable[[Object], None]:
-    names = frozenset(fields)
+    having = _with(parts, fields)
 
     def drop(obj: Object) -> None:
-        for part in parts(obj):
-            # Nearly always: a disabled feature is one that nobody uses.
-            if not names.isdisjoint(part):
-                _remove(part, *fields)
+        for part in having(obj):
+            _remove(part, *fields)
 
     return drop
 
 
 def _any_filled(parts: Callable[[Object], Any], *fields: str) -> Callable[[Object], bool]:
-    return lambda obj: any(_filled(part, *fields) for part in parts(obj))
+    having = _with(parts, fields)
+    return lambda obj: any(_filled(part, *fields) for part in having(obj))
 
 
 def _any_has(parts: Callable[[Object], Any], *fields: str) -> Callable[[Object], bool]:
-    return lambda obj: any(_has(part, *fields) for part in parts(obj))
+    having = _with(parts, fields)
+    return lambda obj: bool(having(obj))
 
 
 def _drop_partitions(obj: Object) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from drakit_client import resources
 from drakit_client.connection import Connection
-from drakit_client.errors import Expired
+from drakit_client.errors import Conflict, Expired
 from drakit_embedded.apiserver import JournalError, Server, ServerConfig, ServerError
 from drakit_embedded.apiserver.store import Store
 
@@ -104,6 +104,21 @@ async def test_a_restart_keeps_objects_versions_and_history(tmp_path: Path) -> N
         watch = connection.watch(resources.CONFIG_MAPS, resource_version=start, timeout_seconds=1)
         seen = [(event["type"], event["object"]["metadata"]["name"]) async for event in watch]
         assert seen == [("ADDED", "a"), ("MODIFIED", "a"), ("ADDED", "b"), ("DELETED", "b")]
+
+
+async def test_selectors_and_preconditions_hold_of_what_a_restart_found(tmp_path: Path) -> None:
+    config = ServerConfig(token=TOKEN, data_file=tmp_path / "store.db")
+    async with Server(config) as server, Connection(server.url, token=TOKEN) as connection:
+        labelled = {"metadata": {"name": "a", "labels": {"color": "red"}}}
+        uid = (await connection.create(resources.CONFIG_MAPS, labelled, "default"))["metadata"]["uid"]
+        await connection.create(resources.CONFIG_MAPS, config_map("b"), "default")
+    async with Server(config) as server, Connection(server.url, token=TOKEN) as connection:
+        for selector in ({"label_selector": "color=red"}, {"field_selector": "metadata.name=a"}):
+            found = await connection.list(resources.CONFIG_MAPS, "default", **selector)
+            assert [item["metadata"]["name"] for item in found["items"]] == ["a"]
+        with pytest.raises(Conflict):
+            await connection.delete(resources.CONFIG_MAPS, "a", "default", uid="another")
+        await connection.delete(resources.CONFIG_MAPS, "a", "default", uid=uid)
 
 
 def fill(file: Path, changes: int) -> Store:

@@ -211,6 +211,32 @@ async def test_what_changes_while_a_watch_begins_comes_once_and_after_what_was_t
     assert versions == sorted(versions)
 
 
+@pytest.mark.parametrize(
+    ("sizes", "writes"),
+    [([1] * 50, 1), ([40_000] * 3, 3), ([1, 40_000, 1], 2), ([20_000] * 5, 3)],
+    ids=["many small", "large", "mixed", "between"],
+)
+async def test_events_that_wait_together_are_written_together(sizes: list[int], writes: int) -> None:
+    kept = store.Store()
+    served = Catalog(kept, FeatureGates(), {}).find("", "v1", "configmaps")
+    assert served is not None
+    watch = Watch(kept, served, None, Query("resourceVersion=" + str(kept.version)), Plain(served))
+    for index, size in enumerate(sizes):
+        obj = {"metadata": {"name": f"{index}", "namespace": "default"}, "data": {"x": "x" * size}}
+        kept.put(served.collection, ("default", f"{index}"), obj)
+    written: list[bytes] = []
+
+    class Client:
+        async def write(self, piece: bytes) -> None:
+            written.append(piece)
+
+    watch.end()
+    await watch.stream(cast("web.StreamResponse", Client()))
+    names = [msgspec.json.decode(line)["object"]["metadata"]["name"] for line in b"".join(written).splitlines()]
+    assert names == [f"{index}" for index in range(len(sizes))]
+    assert len(written) == writes
+
+
 def test_bookmarks_have_the_form_that_was_asked_for() -> None:
     served = Catalog(store.Store(), FeatureGates(), {}).find("", "v1", "configmaps")
     assert served is not None

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -34,18 +34,54 @@ _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 
+class Index(NamedTuple):
+    """What of an object selectors and preconditions ask for."""
+
+    uid: str
+    labels: dict[str, str]
+    fields: dict[str, str]
+
+    @staticmethod
+    def of(obj: Object, fields: FieldValues) -> Index:
+        """Read it from a decoded object."""
+        metadata = obj["metadata"]
+        return Index(metadata.get("uid", ""), metadata.get("labels") or {}, fields(obj))
+
+
 @dataclass(slots=True, eq=False)
 class Record:
-    """One version of one object. ``body`` is its JSON without kind and apiVersion, which are the API version's."""
+    """One version of one object. ``body`` is its JSON without kind and apiVersion, which are the API version's.
+
+    The index of what comes from a file is made when it is asked for: to decode a thousand slices would take longer than
+    all the rest of a start.
+    """
 
     key: Key
     version: int
     body: bytes
-    uid: str
-    labels: dict[str, str]
-    fields: dict[str, str]
+    index: Index | FieldValues
     # Bodies in other API versions, made when first asked for.
     converted: dict[str, bytes] = field(default_factory=dict)
+
+    @property
+    def uid(self) -> str:
+        """``metadata.uid``, or the empty string."""
+        return self._indexed().uid
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """``metadata.labels``."""
+        return self._indexed().labels
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """Values of the fields that selectors of the kind can ask for, by path."""
+        return self._indexed().fields
+
+    def _indexed(self) -> Index:
+        if not isinstance(self.index, Index):
+            self.index = Index.of(self.object(), self.index)
+        return self.index
 
     def object(self) -> Object:
         """A decoded copy, without kind and apiVersion."""
@@ -195,7 +231,7 @@ class Store:
 
     def _replay(self, collection: Collection, change: Change) -> None:
         key = (change.namespace, change.name)
-        record = _record(collection, key, change.version, _decode(change.body), change.body)
+        record = Record(key, change.version, change.body, collection.fields)
         previous = collection.records.get(key)
         if change.deleted and previous is None:
             return
@@ -216,7 +252,7 @@ class Store:
     def draft(self, collection: Collection, key: Key, obj: Object) -> Record:
         """What ``put`` would have stored, for a dry run; the version stays that of the stored object, if any."""
         version = int(obj["metadata"].get("resourceVersion") or 0)
-        return _record(collection, key, version, obj, _encode(obj))
+        return Record(key, version, _encode(obj), Index.of(obj, collection.fields))
 
     def delete(self, collection: Collection, key: Key, obj: Object) -> Record:
         """Remove an object; ``obj`` is its last state, which watchers get with the version of the deletion."""
@@ -227,7 +263,7 @@ class Store:
     ) -> Record:
         version = self.version + 1
         obj["metadata"]["resourceVersion"] = str(version)
-        record = _record(collection, key, version, obj, _encode(obj))
+        record = Record(key, version, _encode(obj), Index.of(obj, collection.fields))
         if self._journal is not None:
             self._journal.append(Change(version, collection.kind, *key, kind == "DELETED", record.body))
         self.version = version
@@ -262,8 +298,3 @@ class Store:
     def collections(self) -> Iterator[Collection]:
         """All declared kinds."""
         return iter(self._collections.values())
-
-
-def _record(collection: Collection, key: Key, version: int, obj: Object, body: bytes) -> Record:
-    metadata = obj["metadata"]
-    return Record(key, version, body, metadata.get("uid", ""), metadata.get("labels") or {}, collection.fields(obj))

@@ -25,6 +25,8 @@ from drakit_embedded.apiserver.store import Event, Record, Store
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _SHORTEST_SECONDS = 1800
 _BOOKMARK_SECONDS = 55.0
+# Lines that wait together are written together, up to this size.
+_WRITE_BYTES = 32 * 1024
 _encode = msgspec.json.Encoder().encode
 
 
@@ -93,8 +95,8 @@ class Watch:
                 ticker.cancel()
 
     async def _write_initial(self, response: web.StreamResponse) -> None:
-        for record in self._initial:
-            await response.write(self._line("ADDED", record))
+        for piece in _pieces(self._line("ADDED", record) for record in self._initial):
+            await response.write(piece)
         self._initial.clear()
         if self._end_marked:
             await response.write(self._bookmark({_INITIAL_EVENTS_END: "true"}, self._version))
@@ -107,8 +109,8 @@ class Watch:
             await response.write(error_line(gone))
             return False
         self._position += len(events)
-        for line in self._lines(events):
-            await response.write(line)
+        for piece in _pieces(self._lines(events)):
+            await response.write(piece)
         return True
 
     def _lines(self, events: list[Event]) -> Iterator[bytes]:
@@ -148,11 +150,29 @@ class Watch:
         return _encode({"type": "BOOKMARK", "object": self._form.bookmark(metadata)}) + b"\n"
 
 
+def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """The same bytes in fewer writes: a burst of small events is sent at once, a large one is not copied for it."""
+    waiting: list[bytes] = []
+    size = 0
+    for line in lines:
+        waiting.append(line)
+        size += len(line)
+        if size >= _WRITE_BYTES:
+            yield _joined(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(lines: list[bytes]) -> bytes:
+    return lines[0] if len(lines) == 1 else b"".join(lines)
+
+
 def _at_version(record: Record, version: int) -> Record:
     """The state of an object as it left a selection, with the version of the change that took it out."""
     obj = record.object()
     obj["metadata"]["resourceVersion"] = str(version)
-    return Record(record.key, version, _encode(obj), record.uid, record.labels, record.fields)
+    return Record(record.key, version, _encode(obj), record.index)
 
 
 def _initial_events(query: Query) -> bool:
