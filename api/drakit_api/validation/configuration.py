@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from drakit_api import limits
+from drakit_api.embedded import Embedded
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, invalid, required, too_long
 
@@ -34,10 +35,14 @@ def declared_configuration(value: dict[str, Any], path: str) -> Errors:
 
 
 def json_object(value: Any, path: str, maximum: int | None) -> Errors:
-    """An embedded JSON object of at most ``maximum`` bytes, measured in its shortest form."""
+    """An embedded JSON object of at most ``maximum`` bytes, as it came in."""
     if value is None:
         yield required(path)
-    elif maximum is not None and len(msgspec.json.encode(value)) > maximum:
+    elif maximum is not None and _length(value) > maximum:
         yield too_long(path, maximum)
     elif not isinstance(value, dict):
         yield invalid(path, "<value omitted>", "must be a valid JSON object")
+
+
+def _length(value: Any) -> int:
+    return len(value.text.encode()) if isinstance(value, Embedded) else len(msgspec.json.encode(value))

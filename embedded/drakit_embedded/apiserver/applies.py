@@ -5,6 +5,7 @@ k8s.io/apiserver/pkg/endpoints/handlers/patch.go (applyPatcher).
 
 from __future__ import annotations
 
+from drakit_api import embedded
 from drakit_embedded.apiserver import statuses, writes
 from drakit_embedded.apiserver.call import Call
 from drakit_embedded.apiserver.managedfields import applies
@@ -21,7 +22,7 @@ def apply(call: Call, config: Object, *, subresource: str | None, dry_run: bool)
             stored = served.converter.from_storage(stored)
         found = applies.applied(writer, stored or None, config, force=force)
         _check_names(call, found, created=not stored)
-        return call.incoming(found, "Ignore")
+        return call.incoming(embedded.print_anew(found), "Ignore")
 
     if key in served.collection.records:
         return writes.update(

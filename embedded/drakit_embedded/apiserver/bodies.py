@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api import gojson
+from drakit_api import embedded, gojson
 from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import protobuf, statuses, yaml_bodies
 from drakit_embedded.apiserver.registry import structures
@@ -44,12 +44,14 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
     if media not in _JSON and media not in _YAML:
         raise statuses.unsupported_body()
     try:
-        value = gojson.read(raw) if media in _JSON else _from_yaml(raw)
-        return _with_type(value)
+        found = _with_type(gojson.read(raw) if media in _JSON else _from_yaml(raw))
     except gojson.JsonError as error:
         raise _unrecognized(raw, kind, f"couldn't get version/kind; json parse error: {error}") from None
     except (YamlError, BodyError) as error:
         raise _unrecognized(raw, kind, str(error)) from None
+    if media in _JSON and kind in embedded.KINDS:
+        embedded.attach(found, raw)
+    return found
 
 
 def _from_yaml(raw: bytes) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import jsonpatch
 import jsonpointer
 
-from drakit_api import gojson
+from drakit_api import embedded, gojson
 from drakit_api.gostrings import formatted, quote, to_json
 from drakit_embedded.apiserver import bodies, merge_keys, statuses, strategic, writes
 from drakit_embedded.apiserver.catalog import Served
@@ -134,7 +134,7 @@ def change(served: Served, key: Key, patch: Patch, incoming: writes.Change) -> w
         if served.converter is not None:
             stored = served.converter.from_storage(stored)
         typed = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **stored}
-        found = plain(typed, patch, node)
+        found = embedded.print_anew(plain(typed, patch, node))
         try:
             return incoming(found)
         except statuses.StatusError as error:

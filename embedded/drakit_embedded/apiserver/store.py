@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from drakit_api import embedded
 from drakit_embedded.apiserver.journal import Change, Journal
 
 Object = dict[str, Any]
@@ -30,6 +31,7 @@ FieldValues = Callable[[Object], dict[str, str]]
 HISTORY_EVENTS = 10_000
 HISTORY_BYTES = 64 * 1024 * 1024
 _COMPACT_BATCH = 512
+_EMBEDDING = frozenset(f"{plural}.resource.k8s.io" for plural in embedded.PLURALS)
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -62,6 +64,8 @@ class Record:
     index: Index | FieldValues
     # Bodies in other API versions, made when first asked for.
     converted: dict[str, bytes] = field(default_factory=dict)
+    # Of embedded objects that came in another form than is printed; only updates ask for them.
+    texts: embedded.Texts | None = None
 
     @property
     def uid(self) -> str:
@@ -86,6 +90,8 @@ class Record:
     def object(self) -> Object:
         """A decoded copy, without kind and apiVersion."""
         decoded: Object = _decode(self.body)
+        if self.texts is not None:
+            embedded.restore(decoded, self.texts)
         return decoded
 
 
@@ -185,6 +191,13 @@ class Collection:
         self._dropped += 1
 
 
+def _record(collection: Collection, key: Key, version: int, obj: Object) -> Record:
+    record = Record(key, version, _encode(obj), Index.of(obj, collection.fields))
+    if collection.kind in _EMBEDDING:
+        record.texts = embedded.texts_of(obj)
+    return record
+
+
 def _key_range(keys: list[Key], namespace: str | None, after: Key | None) -> tuple[int, int]:
     start, end = 0, len(keys)
     if namespace is not None:
@@ -231,7 +244,10 @@ class Store:
 
     def _replay(self, collection: Collection, change: Change) -> None:
         key = (change.namespace, change.name)
-        record = Record(key, change.version, change.body, collection.fields)
+        body, _, texts = change.body.partition(b"\n")
+        record = Record(key, change.version, body, collection.fields)
+        if texts:
+            record.texts = tuple(_decode(texts))
         previous = collection.records.get(key)
         if change.deleted and previous is None:
             return
@@ -252,7 +268,7 @@ class Store:
     def draft(self, collection: Collection, key: Key, obj: Object) -> Record:
         """What ``put`` would have stored, for a dry run; the version stays that of the stored object, if any."""
         version = int(obj["metadata"].get("resourceVersion") or 0)
-        return Record(key, version, _encode(obj), Index.of(obj, collection.fields))
+        return _record(collection, key, version, obj)
 
     def delete(self, collection: Collection, key: Key, obj: Object) -> Record:
         """Remove an object; ``obj`` is its last state, which watchers get with the version of the deletion."""
@@ -263,9 +279,11 @@ class Store:
     ) -> Record:
         version = self.version + 1
         obj["metadata"]["resourceVersion"] = str(version)
-        record = Record(key, version, _encode(obj), Index.of(obj, collection.fields))
+        record = _record(collection, key, version, obj)
         if self._journal is not None:
-            self._journal.append(Change(version, collection.kind, *key, kind == "DELETED", record.body))
+            # JSON that is printed in one line has no end of a line in it.
+            body = record.body if record.texts is None else record.body + b"\n" + _encode(record.texts)
+            self._journal.append(Change(version, collection.kind, *key, kind == "DELETED", body))
         self.version = version
         self._remember(Event(version, kind, record, previous, collection))
         return record

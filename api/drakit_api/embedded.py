@@ -1,0 +1,158 @@
+"""Embedded objects with the text that they came in: opaque parameters of drivers, and data of devices.
+
+Kubernetes keeps such a ``RawExtension`` as bytes and compares it as bytes. A claim that was written with a space after
+a colon is thus another one when a patch has been applied to it, which prints it anew, and its spec may not change. Who
+wants to know whether a cluster takes a patch has to keep the text, too; only one that Go would not have printed itself
+is. Source: ``k8s.io/apimachinery`` ``pkg/runtime/extension.go``, ``encoding/json`` (``compact``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from drakit_api.gostrings import to_json
+
+Object = dict[str, Any]
+Texts = tuple[str | None, ...]
+
+# Kinds that have any.
+KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "DeviceClass"})
+PLURALS = frozenset({"resourceclaims", "resourceclaimtemplates", "deviceclasses"})
+_NAMES = (b'"parameters"', b'"data"')
+
+
+class Embedded(Object):
+    """An embedded object, equal to one of the same text."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, value: Object, text: str) -> None:
+        super().__init__(value)
+        self.text = text
+
+    def __eq__(self, other: object) -> bool:
+        return self.text == _text(other)
+
+    def __ne__(self, other: object) -> bool:
+        return self.text != _text(other)
+
+    __hash__ = None  # as a dict's
+
+
+def _text(value: object) -> str:
+    return value.text if isinstance(value, Embedded) else to_json(value)
+
+
+class _Opaque(msgspec.Struct):
+    parameters: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+
+
+class _Config(msgspec.Struct):
+    opaque: _Opaque | None = None
+
+
+class _Devices(msgspec.Struct):
+    config: list[_Config] | None = None
+
+
+class _Spec(msgspec.Struct):
+    """Of a claim, of a template, which has a claim's in it, and of a class."""
+
+    devices: _Devices | None = None
+    spec: _Spec | None = None
+    config: list[_Config] | None = None
+
+
+class _Allocation(msgspec.Struct):
+    devices: _Devices | None = None
+
+
+class _DeviceStatus(msgspec.Struct):
+    data: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw)
+
+
+class _Status(msgspec.Struct):
+    allocation: _Allocation | None = None
+    devices: list[_DeviceStatus] | None = None
+
+
+class _Root(msgspec.Struct):
+    spec: _Spec | None = None
+    status: _Status | None = None
+
+
+_decode = msgspec.json.Decoder(_Root).decode
+
+
+def attach(obj: Object, raw: bytes) -> None:
+    """Note in an object the texts that it was read from, where Go would not have printed them so."""
+    if not any(name in raw for name in _NAMES):
+        return
+    try:
+        texts = [bytes(text).decode() or None for text in _texts(_decode(raw))]
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return  # a wrong type: nothing will become of this object
+    restore(obj, tuple(texts))
+
+
+def restore(obj: Object, texts: Texts) -> None:
+    """Note the texts of all places, in their order; None where Go would have printed the same."""
+    for (holder, name), text in zip(_places(obj), texts, strict=False):
+        value = holder.get(name)
+        if text is not None and isinstance(value, dict) and to_json(value) != text:
+            holder[name] = Embedded(value, text)
+
+
+def print_anew(obj: Object) -> Object:
+    """Forget the texts, as a patch does, which is applied to what a client would read; the object itself."""
+    for holder, name in _places(obj):
+        if isinstance(value := holder.get(name), Embedded):
+            holder[name] = dict(value)
+    return obj
+
+
+def texts_of(obj: Object) -> Texts | None:
+    """The texts that are noted in an object, to be restored in a copy; None if there are none."""
+    values = (holder.get(name) for holder, name in _places(obj))
+    texts = tuple(value.text if isinstance(value, Embedded) else None for value in values)
+    return texts if any(texts) else None
+
+
+def _places(obj: Object) -> Iterator[tuple[Object, str]]:
+    """Where embedded objects may be, in one order: the object that has each, and the name of the field."""
+    spec, status = _below(obj, "spec"), _below(obj, "status")
+    for configs in (
+        _below(spec, "devices").get("config"),
+        _below(_below(spec, "spec"), "devices").get("config"),
+        spec.get("config"),
+        _below(_below(status, "allocation"), "devices").get("config"),
+    ):
+        for config in configs if isinstance(configs, list) else ():
+            yield _below(config, "opaque"), "parameters"
+    devices = status.get("devices")
+    for device in devices if isinstance(devices, list) else ():
+        yield device if isinstance(device, dict) else {}, "data"
+
+
+def _below(obj: Any, name: str) -> Object:
+    found = obj.get(name) if isinstance(obj, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def _texts(root: _Root) -> Iterator[msgspec.Raw]:
+    """The same places of what was read for the texts."""
+    spec, status = root.spec or _Spec(), root.status or _Status()
+    inner, allocation = spec.spec or _Spec(), status.allocation or _Allocation()
+    for configs in (
+        (spec.devices or _Devices()).config,
+        (inner.devices or _Devices()).config,
+        spec.config,
+        (allocation.devices or _Devices()).config,
+    ):
+        for config in configs or ():
+            yield (config.opaque or _Opaque()).parameters
+    for device in status.devices or ():
+        yield device.data
