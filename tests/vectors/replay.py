@@ -20,7 +20,7 @@ Vector = dict[str, Any]
 # All that the recorded servers serve besides the defaults.
 RUNTIME_CONFIG = {f"resource.k8s.io/{version}": "true" for version in ("v1beta1", "v1beta2", "v1alpha3")}
 ADMIN_NAMESPACE = {"metadata": {"name": "admin", "labels": {"resource.kubernetes.io/admin-access": "true"}}}
-_CLUSTER_WIDE = {"resourceslices", "deviceclasses", "devicetaintrules"}
+CLUSTER_WIDE = {"resourceslices", "deviceclasses", "devicetaintrules"}
 _DRY = "dryRun=All&fieldValidation=Strict"
 # What the body of an answer to ``http`` is recorded without.
 _VOLATILE = {"metadata", "spec", "items"}
@@ -152,7 +152,7 @@ def _version(obj: Vector) -> str:
 def _collection(vector: Vector, obj: Vector | None = None) -> str:
     obj, resource = obj or vector["object"], vector["resource"]
     root = "/api/v1" if resource == "pods" else f"/apis/resource.k8s.io/{_version(obj)}"
-    if resource in _CLUSTER_WIDE:
+    if resource in CLUSTER_WIDE:
         return f"{root}/{resource}"
     given = obj.get("metadata")
     namespace = given.get("namespace") if isinstance(given, dict) else None
