@@ -6,7 +6,6 @@ far. Which ones is fixed by a seed; a failure names its request.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from typing import Any
@@ -264,7 +263,7 @@ async def test_malformed_requests(part: int) -> None:
             assert after == before or code < 400, asked
             before = after
             codes.add(code)
-    assert {200, 201, 400, 404, 405, 415, 422} <= codes
+    assert {201, 400, 404, 405, 415, 422} <= codes
 
 
 async def make(session: aiohttp.ClientSession, url: str, base: Vector) -> None:
@@ -278,12 +277,11 @@ async def make(session: aiohttp.ClientSession, url: str, base: Vector) -> None:
 
 
 async def answer_of(response: aiohttp.ClientResponse) -> str:
-    """The text of an answer; of a stream, which has no end, what comes first."""
-    try:
-        async with asyncio.timeout(5):
-            return (await response.content.read(2000)).decode(errors="replace")
-    finally:
-        response.close() if response.headers.get("Transfer-Encoding") == "chunked" else await response.read()
+    """The text of an answer; of a watch, which has no end, that it is one."""
+    if response.headers.get("Transfer-Encoding") == "chunked":
+        response.close()
+        return "a stream"
+    return (await response.read()).decode(errors="replace")
 
 
 async def version(session: aiohttp.ClientSession, url: str) -> str:
