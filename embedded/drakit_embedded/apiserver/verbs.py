@@ -174,7 +174,7 @@ async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
     raw = await call.request.read()
     patch = patches.parse(raw, content_type)
     if patch.type == "apply":
-        written = applies.apply(call, patch.content, subresource=subresource, dry_run=dry_run)
+        written = applies.apply(call, patch, subresource=subresource, dry_run=dry_run)
     else:
         change = patches.change(call.served, call.key, patch, call.incoming)
         written = writes.update(
