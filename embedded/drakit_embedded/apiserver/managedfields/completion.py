@@ -36,8 +36,11 @@ def same(one: Any, other: Any, types: Schema, kind: Type, *, in_list: bool = Fal
 
     In lists, Kubernetes compares Go values as they are, so that there an empty list is not the same as none.
     """
-    if one == other:
-        return True
+    return one == other or alike(one, other, types, kind, in_list=in_list)
+
+
+def alike(one: Any, other: Any, types: Schema, kind: Type, *, in_list: bool = False) -> bool:
+    """The same for values that are not equal as JSON."""
     if kind.shape == "struct":
         return _same_fields(one, other, types, kind.struct, in_list)
     if kind.item is None or not one or not other or len(one) != len(other):

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
-from drakit_embedded.apiserver.managedfields import shapes
+from drakit_embedded.apiserver.managedfields import fieldsets, shapes
 from drakit_embedded.apiserver.managedfields.comparisons import Comparison, compare
 from drakit_embedded.apiserver.managedfields.completion import completed
 from drakit_embedded.apiserver.managedfields.fieldsets import Tree
@@ -49,18 +50,27 @@ def as_plain(obj: Object, kind: Kind, api_version: str) -> Object:
     return completed(to.from_storage(stored) if to is not None else stored, api_version, kind.kind)
 
 
+class Difference(NamedTuple):
+    """What became of an object in one version: fields that are new or have new values, and those with what is gone."""
+
+    changed: Tree
+    touched: Tree
+
+
 class Comparisons:
     """How two objects differ, in each version that an entry asks for, without the fields that are reset."""
 
     def __init__(self, compared: Callable[[str], Comparison], reset: Tree) -> None:
         self._compared, self._reset = compared, reset
-        self._found: dict[str, Comparison] = {}
+        self._found: dict[str, Difference] = {}
 
-    def of(self, api_version: str) -> Comparison:
-        """The comparison in a version. Raises ``UnknownVersion``."""
+    def of(self, api_version: str) -> Difference:
+        """The difference in a version. Raises ``UnknownVersion``."""
         found = self._found.get(api_version)
         if found is None:
-            found = self._found[api_version] = self._compared(api_version).without(self._reset)
+            removed, modified, added = self._compared(api_version).without(self._reset)
+            changed = fieldsets.union(modified, added)
+            found = self._found[api_version] = Difference(changed, fieldsets.union(changed, removed))
         return found
 
 
