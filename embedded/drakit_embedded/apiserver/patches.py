@@ -107,12 +107,12 @@ def merge(target: Any, patch: Any) -> Any:
     return target
 
 
-def plain(obj: Object, patch: Patch, node: merge_keys.Node | None = None) -> Object:
+def plain(obj: Object, patch: Patch, node: merge_keys.Node = merge_keys.PLAIN) -> Object:
     """The patched object (not for apply); 422 for a JSON patch that does not fit."""
     if patch.type == "merge":
         return _object(merge(obj, patch.content))
     if patch.type == "strategic":
-        return strategic.merge(obj, patch.content, node or merge_keys.Node())
+        return strategic.merge(obj, patch.content, node)
     if patch.type == "json":
         return _object(_operate(obj, patch.content))
     raise statuses.unsupported_patch()
@@ -141,7 +141,7 @@ def _object(value: Any) -> Object:
 
 def change(served: Served, key: Key, patch: Patch, incoming: writes.Change) -> writes.Change:
     """The change that a patch makes; ``incoming`` checks its result like a body."""
-    node = merge_keys.of(served.kind.group, served.kind.plural)
+    node = merge_keys.of(served.kind)
 
     def patched(stored: Object) -> Object:
         if not stored:
