@@ -237,7 +237,9 @@ async def _patch_scale(call: Call) -> web.StreamResponse:
 
 
 def _scaled(call: Call, wanted: statuses.Object, *, dry_run: bool) -> web.StreamResponse:
-    return answer(_encode(scales.replace(call.api, call.served, call.key, wanted, dry_run=dry_run, user=call.user)))
+    writer = call.writer("scale")
+    done = scales.replace(call.api, call.served, call.key, wanted, dry_run=dry_run, writer=writer, user=call.user)
+    return answer(_encode(done))
 
 
 async def _bind(call: Call) -> web.StreamResponse:

@@ -81,6 +81,7 @@ def named() -> Iterator[Object]:
     yield _story("from client-side apply", list(_from_client_side()))
     yield _story("pods", list(_of_pods()))
     yield _story("entries of the client's own", list(_own_entries()))
+    yield _story("scales", list(_of_scales()))
 
 
 def _story(name: str, steps: list[Object]) -> Object:
@@ -211,3 +212,24 @@ def _of_pods() -> Iterator[Object]:
         "body": {"status": status},
     }
     yield applied(pod({**good, "image": "k"}), "you")
+
+
+def _of_scales() -> Iterator[Object]:
+    collection = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    base = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "s"}}
+    whole = {"method": "GET", "path": f"{collection}/s"}
+    yield {"method": "POST", "path": collection, "agent": "tests/1", "body": {**base, "spec": spec}}
+    for number, replicas in enumerate((3, 3, 0, 2)):
+        body = {"spec": {"replicas": replicas}}
+        scale = {"method": "PATCH", "path": f"{collection}/s/scale", "type": MERGE, "agent": f"m{number}/1"}
+        yield {**scale, "body": body}
+        yield whole
+    whole_spec = {**base, "spec": {"replicas": 2, **spec}}
+    yield {**_apply("s", whole_spec, "me", force="true"), "path": f"{collection}/s"}
+    yield {"method": "PATCH", "path": f"{collection}/s/scale", "type": MERGE, "body": {"spec": {"replicas": 2}}}
+    yield whole
+    yield {"method": "PATCH", "path": f"{collection}/s/scale", "type": MERGE, "body": {"spec": {"replicas": 4}}}
+    yield whole
+    yield {**_apply("s", whole_spec, "me"), "path": f"{collection}/s"}
