@@ -16,6 +16,7 @@ from drakit_embedded.apiserver import bodies, deletes, forms, lists, patches, po
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Catalog, Served
 from drakit_embedded.apiserver.columns import DEFAULT, PRINTERS
+from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.store import Store
 
@@ -158,10 +159,11 @@ def test_bodies_of_subresources_of_any_shape(obj: Object) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     create(api, deployments, {"metadata": {"name": "d"}, "spec": spec})
+    scaler = Writer("me", deployments.kind, "scale")
     for call in (
         lambda: podverbs.bind(api, pods, ("default", "p"), obj, dry_run=True),
         lambda: podverbs.evict(api, pods, ("default", "p"), obj, dry_run=True),
-        lambda: scales.replace(api, deployments, ("default", "d"), obj, dry_run=True),
+        lambda: scales.replace(api, deployments, ("default", "d"), obj, dry_run=True, writer=scaler),
         lambda: deletes.options(msgspec.json.encode(obj), "", requests.Query("")),
     ):
         assert code_of(call) < 500

@@ -14,6 +14,7 @@ from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, NotFound
 from drakit_embedded.apiserver import merge_keys, patches, strategic
+from drakit_embedded.apiserver.registry import kinds
 
 Object = dict[str, Any]
 
@@ -73,7 +74,7 @@ def test_a_merge_patch_of_all_differences_makes_the_target_the_wanted(target: Ob
     assert patches.merge(copy.deepcopy(target), difference(target, wanted)) == wanted
 
 
-POD = merge_keys.of("", "pods")
+POD = merge_keys.of(next(kind for kind in kinds.all_kinds() if kind.kind == "Pod"))
 CONTAINERS = [{"name": "a", "image": "1", "env": [{"name": "X", "value": "1"}]}, {"name": "b", "image": "1"}]
 STRATEGIC = [
     pytest.param(

@@ -5,14 +5,21 @@ k8s.io/apiserver/pkg/endpoints/handlers/patch.go (applyPatcher).
 
 from __future__ import annotations
 
+import re
+
 from drakit_api import embedded
 from drakit_embedded.apiserver import statuses, writes
 from drakit_embedded.apiserver.call import Call
 from drakit_embedded.apiserver.managedfields import applies
+from drakit_embedded.apiserver.patches import Patch
 from drakit_embedded.apiserver.statuses import Object
 
+_FRACTION = re.compile(r"json: cannot unmarshal number -?\d*\.\S+ into Go struct field \S+ of type (\w+)")
+# Times, quantities and numbers that may be texts read themselves.
+_SELF_READING = re.compile(r"json: cannot unmarshal (\w+) into Go struct field \S+ of type (\w+)")
 
-def apply(call: Call, config: Object, *, subresource: str | None, dry_run: bool) -> writes.Written:
+
+def apply(call: Call, patch: Patch, *, subresource: str | None, dry_run: bool) -> writes.Written:
     """Create or merge; 409 if another manager owns what would change."""
     api, served, key = call.api, call.served, call.key
     writer, force = call.writer(subresource), call.query.flag("force")
@@ -20,9 +27,13 @@ def apply(call: Call, config: Object, *, subresource: str | None, dry_run: bool)
     def change(stored: Object) -> Object:
         if served.converter is not None and stored:
             stored = served.converter.from_storage(stored)
-        found = applies.applied(writer, stored or None, config, force=force)
+        found = applies.applied(writer, stored or None, patch.content, force=force)
+        _check_repeated(call, patch)
         _check_names(call, found, created=not stored)
-        return call.incoming(embedded.print_anew(found), "Ignore")
+        try:
+            return call.incoming(embedded.print_anew(found), "Ignore")
+        except statuses.StatusError as error:
+            raise _unconvertible(error, call, patch.content) from None
 
     if key in served.collection.records:
         return writes.update(
@@ -33,6 +44,32 @@ def apply(call: Call, config: Object, *, subresource: str | None, dry_run: bool)
     made = change({})
     made["metadata"].pop("resourceVersion", None)
     return writes.create(api, served, key[0] or None, made, dry_run=dry_run, user=call.user)
+
+
+def _unconvertible(error: statuses.StatusError, call: Call, config: Object) -> statuses.StatusError:
+    """What is a 400 of a body is a 500 of a configuration, in the words of FromUnstructured."""
+    kind = call.served.kind
+    prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
+    if not error.message.startswith(prefix):
+        return error
+    why = error.message.removeprefix(prefix)
+    if match := _FRACTION.fullmatch(why):
+        why = f"cannot convert float64 to {match[1]}"
+    elif match := _SELF_READING.fullmatch(why):
+        why = f"json: cannot unmarshal {match[1]} into Go value of type {match[2]}"
+    return applies.unconvertible(kind, config, why)
+
+
+def _check_repeated(call: Call, patch: Patch) -> None:
+    """Keys that stand twice are looked at last, when all else is well."""
+    validation = call.query.text("fieldValidation")
+    if not patch.repeated or validation == "Ignore":
+        return
+    if validation == "Strict":
+        lines = "\n".join(patch.repeated)
+        why = f"error converting YAML to JSON: yaml: unmarshal errors:\n{lines}"
+        raise statuses.bad_request(f"error strict decoding patch: {why}")
+    call.warnings += [line.strip() for line in patch.repeated]
 
 
 def _check_names(call: Call, found: Object, *, created: bool) -> None:

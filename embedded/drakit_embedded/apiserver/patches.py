@@ -6,6 +6,7 @@ After k8s.io/apiserver/pkg/endpoints/handlers/patch.go. A patch is applied to th
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
 import jsonpatch
@@ -13,7 +14,7 @@ import jsonpointer
 
 from drakit_api import embedded, gojson
 from drakit_api.gostrings import formatted, quote, to_json
-from drakit_embedded.apiserver import bodies, merge_keys, statuses, strategic, writes
+from drakit_embedded.apiserver import merge_keys, statuses, strategic, writes, yaml_bodies
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object
@@ -35,6 +36,8 @@ class Patch(NamedTuple):
 
     type: PatchType
     content: Any
+    # Of YAML: what strict reading says of keys that stand twice.
+    repeated: Sequence[str] = ()
 
 
 def type_of(content_type: str) -> PatchType:
@@ -49,7 +52,7 @@ def parse(raw: bytes, content_type: str) -> Patch:
     """Read a patch; 415 for an unknown type, 400 for one that is not of its type."""
     kind = type_of(content_type)
     if kind == "apply":
-        return Patch(kind, bodies.parse(raw, "application/yaml", "patch"))
+        return _configuration(raw)
     try:
         content = gojson.read(raw)
     except gojson.JsonError as error:
@@ -60,6 +63,20 @@ def parse(raw: bytes, content_type: str) -> Patch:
         why = f"json: cannot unmarshal {gojson.name_of(content)} into Go value of type map[string]interface {{}}"
         raise statuses.bad_request(why if kind == "strategic" else f"error decoding patch: {why}")
     return Patch(kind, content)
+
+
+def _configuration(raw: bytes) -> Patch:
+    """What is applied; an empty document is an empty object."""
+    try:
+        content, repeated = yaml_bodies.read(raw)
+    except yaml_bodies.YamlError as error:
+        looks_like_json = raw.lstrip().startswith(b"{")
+        step = "decoding patch: error converting YAML to JSON" if looks_like_json else "encoding patch"
+        raise statuses.bad_request(f"error {step}: {error}") from None
+    if content is not None and not isinstance(content, dict):
+        why = f"json: cannot unmarshal {gojson.name_of(content)} into Go value of type map[string]interface {{}}"
+        raise statuses.bad_request(f"error decoding patch: error unmarshaling JSON: while decoding JSON: {why}")
+    return Patch("apply", content or {}, repeated)
 
 
 def _check_operations(content: Any) -> None:
@@ -90,12 +107,12 @@ def merge(target: Any, patch: Any) -> Any:
     return target
 
 
-def plain(obj: Object, patch: Patch, node: merge_keys.Node | None = None) -> Object:
+def plain(obj: Object, patch: Patch, node: merge_keys.Node = merge_keys.PLAIN) -> Object:
     """The patched object (not for apply); 422 for a JSON patch that does not fit."""
     if patch.type == "merge":
         return _object(merge(obj, patch.content))
     if patch.type == "strategic":
-        return strategic.merge(obj, patch.content, node or merge_keys.Node())
+        return strategic.merge(obj, patch.content, node)
     if patch.type == "json":
         return _object(_operate(obj, patch.content))
     raise statuses.unsupported_patch()
@@ -124,7 +141,7 @@ def _object(value: Any) -> Object:
 
 def change(served: Served, key: Key, patch: Patch, incoming: writes.Change) -> writes.Change:
     """The change that a patch makes; ``incoming`` checks its result like a body."""
-    node = merge_keys.of(served.kind.group, served.kind.plural)
+    node = merge_keys.of(served.kind)
 
     def patched(stored: Object) -> Object:
         if not stored:

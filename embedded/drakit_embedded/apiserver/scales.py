@@ -6,6 +6,8 @@ from drakit_embedded.apiserver import statuses, writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
+from drakit_embedded.apiserver.managedfields import scaling
+from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.store import Key, Record
 
@@ -28,7 +30,9 @@ def scale(served: Served, record: Record) -> Object:
     }
 
 
-def replace(api: Api, served: Served, key: Key, wanted: Object, *, dry_run: bool, user: User = LOOPBACK) -> Object:
+def replace(
+    api: Api, served: Served, key: Key, wanted: Object, *, dry_run: bool, writer: Writer, user: User = LOOPBACK
+) -> Object:
     """Set the replicas; the Scale as it is then."""
     kind, name = served.kind, key[1]
     spec, meta = wanted.get("spec"), wanted.get("metadata")
@@ -43,6 +47,10 @@ def replace(api: Api, served: Served, key: Key, wanted: Object, *, dry_run: bool
     def change(obj: Object) -> Object:
         if version and version != obj["metadata"]["resourceVersion"]:
             raise statuses.conflict(kind.plural, kind.group, name, statuses.MODIFIED)
+        meta, before = obj["metadata"], obj["spec"].get("replicas") or 0
+        entries = scaling.after(writer, meta.pop("managedFields", []), before=before, now=replicas)
+        if entries:
+            meta["managedFields"] = entries
         obj["spec"]["replicas"] = replicas
         return obj
 

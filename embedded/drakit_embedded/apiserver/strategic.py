@@ -61,7 +61,7 @@ def _merge_field(target: Object, key: str, value: Any, node: Node, order: Any) -
     present = target.get(key)
     if isinstance(value, dict):
         target[key] = merge(present if isinstance(present, dict) else {}, value, node)
-    elif isinstance(value, list) and node.keys is not None:
+    elif isinstance(value, list) and node.key is not None:
         live = present if isinstance(present, list) else []
         wanted = order if isinstance(order, list) else [item for item in value if not _is_directive(item)]
         target[key] = _ordered(_merge_list(live, value, node), wanted, live, node)
@@ -70,11 +70,10 @@ def _merge_field(target: Object, key: str, value: Any, node: Node, order: Any) -
 
 
 def _merge_list(present: list[Any], patch: list[Any], node: Node) -> list[Any]:
-    if node.keys == SET:
+    if node.key == SET:
         return present + [value for value in patch if value not in present]
-    assert node.keys is not None
-    # Strategic merge knows one key only; the others of a tuple are those of server-side apply.
-    key = node.keys[0]
+    key = node.key
+    assert key is not None
     items: dict[Any, Any] = {}
     if any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" and len(item) == 1 for item in patch):
         patch = [item for item in patch if not (isinstance(item, dict) and item.get(_DIRECTIVE) == "replace")]
@@ -85,7 +84,7 @@ def _merge_list(present: list[Any], patch: list[Any], node: Node) -> list[Any]:
         if item.get(_DIRECTIVE) == "delete":
             items.pop(identity, None)
         else:
-            items[identity] = merge(items.get(identity, {}), item, Node(None, node.fields))
+            items[identity] = merge(items.get(identity, {}), item, node.item)
     return list(items.values())
 
 
@@ -107,7 +106,7 @@ def _delete_values(target: Object, key: str, values: Any) -> None:
 
 def _reorder_field(target: Object, key: str, order: Any, node: Node) -> None:
     present, child = target.get(key), node.child(key)
-    if isinstance(present, list) and isinstance(order, list) and child.keys is not None:
+    if isinstance(present, list) and isinstance(order, list) and child.key is not None:
         target[key] = _ordered(present, order, present, child)
 
 
@@ -134,7 +133,7 @@ def _ranks(items: list[Any], node: Node) -> dict[Any, int]:
 
 def _id(item: Any, node: Node) -> Any:
     """What tells an item from the others: itself, or the value of its key."""
-    if node.keys == SET:
+    if node.key == SET:
         return item if isinstance(item, str | int) else repr(item)
-    assert node.keys is not None
-    return _identity(item, node.keys[0])
+    assert node.key is not None
+    return _identity(item, node.key)

@@ -174,7 +174,7 @@ async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
     raw = await call.request.read()
     patch = patches.parse(raw, content_type)
     if patch.type == "apply":
-        written = applies.apply(call, patch.content, subresource=subresource, dry_run=dry_run)
+        written = applies.apply(call, patch, subresource=subresource, dry_run=dry_run)
     else:
         change = patches.change(call.served, call.key, patch, call.incoming)
         written = writes.update(
@@ -237,7 +237,9 @@ async def _patch_scale(call: Call) -> web.StreamResponse:
 
 
 def _scaled(call: Call, wanted: statuses.Object, *, dry_run: bool) -> web.StreamResponse:
-    return answer(_encode(scales.replace(call.api, call.served, call.key, wanted, dry_run=dry_run, user=call.user)))
+    writer = call.writer("scale")
+    done = scales.replace(call.api, call.served, call.key, wanted, dry_run=dry_run, writer=writer, user=call.user)
+    return answer(_encode(done))
 
 
 async def _bind(call: Call) -> web.StreamResponse:

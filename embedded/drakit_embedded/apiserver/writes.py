@@ -19,6 +19,7 @@ from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.managedfields import updates
 from drakit_embedded.apiserver.managedfields.entries import same_but_times
 from drakit_embedded.apiserver.managedfields.updates import Writer
+from drakit_embedded.apiserver.registry import reset_fields
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
 from drakit_embedded.apiserver.store import Key, Record
@@ -229,6 +230,8 @@ def _only_times_differ(new: Object, old: Object) -> bool:
 def _with_status(served: Served, new: Object, old: Object, api: Api) -> Object:
     """A status write: everything but the status (and, for most kinds, metadata) stays as it was."""
     wanted = {**old, "metadata": new["metadata"]}
+    for field in reset_fields.metadata_kept(served.kind):
+        _restore(wanted["metadata"], old["metadata"], field)
     wanted.pop("status", None)
     if new.get("status") is not None:
         wanted["status"] = new["status"]

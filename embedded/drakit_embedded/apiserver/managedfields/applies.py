@@ -58,7 +58,7 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
 
 def _check(kind: Kind, config: Object) -> None:
     """What can be said of a configuration without knowing the object."""
-    found_version, found_kind = config.get("apiVersion") or "", config.get("kind") or ""
+    found_version, found_kind = _text(config.get("apiVersion")), _text(config.get("kind"))
     if (found_version, found_kind) != (kind.api_version, kind.kind):
         raise statuses.bad_request(f"invalid object type: {_type_text(found_version, found_kind)}")
     meta = config.get("metadata")
@@ -66,10 +66,26 @@ def _check(kind: Kind, config: Object) -> None:
         raise statuses.bad_request("metadata.managedFields must be nil")
     wrong = typechecks.faults(config, kind.api_version, kind.kind)
     if wrong:
-        named = meta if isinstance(meta, dict) else {}
-        where = f"{named.get('namespace') or ''}/{named.get('name') or ''}"
-        what = f"{where}; {_type_text(kind.api_version, kind.kind)}"
-        raise statuses.StatusError(500, "", f"failed to create typed patch object ({what}): {wrong}")
+        raise statuses.StatusError(500, "", f"failed to create typed patch object ({_named(kind, config)}): {wrong}")
+
+
+def unconvertible(kind: Kind, config: Object, why: str) -> statuses.StatusError:
+    """The refusal of a merged object that its Go type cannot hold."""
+    what = f"failed to convert new object ({_named(kind, config)}) to proper version"
+    into = _type_text(kind.api_version, kind.kind)
+    return statuses.StatusError(500, "", f"{what}: unable to convert unstructured object to {into}: {why}")
+
+
+def _named(kind: Kind, config: Object) -> str:
+    """A configuration as errors name it (objectGVKNN)."""
+    meta = config.get("metadata")
+    named = meta if isinstance(meta, dict) else {}
+    where = f"{_text(named.get('namespace'))}/{_text(named.get('name'))}"
+    return f"{where}; {_type_text(kind.api_version, kind.kind)}"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _type_text(api_version: str, kind: str) -> str:

@@ -30,30 +30,15 @@ class Comparison(NamedTuple):
     modified: Tree
     added: Tree
 
-    @property
-    def same(self) -> bool:
-        """Whether nothing differs."""
-        return not (self.removed or self.modified or self.added)
-
-    @property
-    def changed(self) -> Tree:
-        """What the new object has and the old one has not, or otherwise."""
-        return fieldsets.union(self.modified, self.added)
-
     def without(self, fields: Tree) -> Comparison:
         """The same without some fields and all that is below them."""
         if not fields:
             return self
-        return Comparison(*(fieldsets.without_below(part, fields) for part in self))
-
-
-_SAME = Comparison(LEAF, LEAF, LEAF)
+        return Comparison(*[fieldsets.without_below(part, fields) for part in self])
 
 
 def compare(old: Any, new: Any, shape: Shape) -> Comparison:
     """How two objects differ, of which nothing is changed."""
-    if old == new:
-        return _SAME
     found = Comparison({}, {}, {})
     _members(old, new, shape, found)
     return found
@@ -66,7 +51,7 @@ def _differ(element: str, old: Any, new: Any, shape: Shape, into: Comparison) ->
     elif new is ABSENT:
         into.removed[element] = owned(old, shape)
     elif isinstance(shape, Leaf):
-        if shape.typed is None or not completion.same(old, new, *shape.typed):
+        if shape.typed is None or not completion.alike(old, new, *shape.typed):
             into.modified[element] = LEAF
     elif not _has_members(old, shape) and not _has_members(new, shape):
         if not isinstance(shape, Struct):
@@ -99,20 +84,21 @@ def _fields(old: dict[str, Any], new: dict[str, Any], fields: dict[str, Any], in
         was = old.get(name, ABSENT)
         if was is not now and was != now:
             _field(fields.get(name), was, now, into)
-    if old.keys() - new.keys():
-        for name, was in old.items():
-            if name not in new:
-                _field(fields.get(name), was, ABSENT, into)
+    for name in old.keys() - new.keys():
+        _field(fields.get(name), old[name], ABSENT, into)
 
 
 def _field(field: Any, old: Any, new: Any, into: Comparison) -> None:
+    """Note how two values of a field differ, which are not equal; either may be absent."""
     if field is None or not field.element:
         return
-    if field.omits_empty:
-        old, new = old or ABSENT, new or ABSENT
-    old, new = field.zero if old is ABSENT else old, field.zero if new is ABSENT else new
-    if old is not new and old != new:
-        _differ(field.element, old, new, field.shape, into)
+    if not old or not new or old is ABSENT or new is ABSENT:
+        if field.omits_empty:
+            old, new = old or ABSENT, new or ABSENT
+        old, new = field.zero if old is ABSENT else old, field.zero if new is ABSENT else new
+        if old is new or old == new:
+            return
+    _differ(field.element, old, new, field.shape, into)
 
 
 def _keys(old: dict[str, Any], new: dict[str, Any], item: Shape, into: Comparison) -> None:

@@ -31,30 +31,37 @@ def zero_of(kind: Type) -> Any:
     return None if kind.pointer else _ZEROS.get(kind.shape)
 
 
-def same(one: Any, other: Any, types: Schema, kind: Type) -> bool:
-    """Whether two values are the same to their Go type; what differs is seldom far from the beginning."""
-    if one == other:
-        return True
+def same(one: Any, other: Any, types: Schema, kind: Type, *, in_list: bool = False) -> bool:
+    """Whether two values are the same to their Go type; what differs is seldom far from the beginning.
+
+    In lists, Kubernetes compares Go values as they are, so that there an empty list is not the same as none.
+    """
+    return one == other or alike(one, other, types, kind, in_list=in_list)
+
+
+def alike(one: Any, other: Any, types: Schema, kind: Type, *, in_list: bool = False) -> bool:
+    """The same for values that are not equal as JSON."""
     if kind.shape == "struct":
-        return _same_fields(one, other, types, kind.struct)
+        return _same_fields(one, other, types, kind.struct, in_list)
     if kind.item is None or not one or not other or len(one) != len(other):
         return False
     item = kind.item
     if kind.shape == "list":
-        return all(same(left, right, types, item) for left, right in zip(one, other, strict=True))
-    return all(key in other and same(value, other[key], types, item) for key, value in one.items())
+        return all(same(left, right, types, item, in_list=True) for left, right in zip(one, other, strict=True))
+    return all(key in other and same(value, other[key], types, item, in_list=in_list) for key, value in one.items())
 
 
-def _same_fields(one: Any, other: Any, types: Schema, struct: str) -> bool:
+def _same_fields(one: Any, other: Any, types: Schema, struct: str, in_list: bool) -> bool:
     if one is None or other is None:
         return False
     for name, kind, omits, omits_empty in _fields(types, struct):
         left, right = one.get(name), other.get(name)
-        if left == right or (omits_empty and not left and not right):
+        exact = in_list and kind.item is not None
+        if left == right or (omits_empty and not exact and not left and not right):
             continue
         if not omits:
             left, right = (zero_of(kind) if value is None else value for value in (left, right))
-        if left is None or right is None or not same(left, right, types, kind):
+        if left is None or right is None or not same(left, right, types, kind, in_list=in_list):
             return False
     return True
 

@@ -17,6 +17,8 @@ Tree = dict[str, Any]
 Path = tuple[str, ...]
 # A field that belongs to a set, with nothing below it.
 LEAF: Tree = {}
+# Texts are in order as they are, as long as there are only fields.
+_PAST_FIELDS = "g"
 
 
 def of(paths: Iterable[Path]) -> Tree:
@@ -55,13 +57,16 @@ def difference(one: Tree, other: Tree) -> Tree:
     if not one or one.keys().isdisjoint(other):
         return one
     rest = dict(one)
+    changed = False
     for element in one.keys() & other.keys():
-        left = _without(one[element], other[element])
+        node = one[element]
+        left = _without(node, other[element])
         if left is None:
             del rest[element]
-        else:
+        elif left is not node:
             rest[element] = left
-    return one if all(rest.get(element) is node for element, node in one.items()) else rest
+        changed = changed or left is not node
+    return rest if changed else one
 
 
 def _without(node: Tree, removed: Tree) -> Tree | None:
@@ -137,9 +142,10 @@ def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
 
 def sorted_tree(tree: Tree) -> Tree:
     """The same set in the order in which it is written."""
-    if not tree:
-        return LEAF
-    return {element: sorted_tree(tree[element]) for element in sorted(tree, key=elements.rank)}
+    order = sorted(tree)
+    if order and order[-1] > _PAST_FIELDS:
+        order.sort(key=elements.rank)
+    return {element: sorted_tree(below) if (below := tree[element]) else LEAF for element in order}
 
 
 def parsed(content: object) -> Tree:

@@ -66,7 +66,7 @@ def _updated(writer: Writer, current: list[Entry], old: Object, new: Object) -> 
     kind = writer.kind
     differences = versions.of_stored(kind, old, new, reset_fields.of(kind, writer.subresource))
     mine = differences.of(kind.api_version)
-    if mine.same:
+    if not mine.touched:
         return current
     left = remaining(current, differences)
     if mine.changed:
@@ -74,19 +74,16 @@ def _updated(writer: Writer, current: list[Entry], old: Object, new: Object) -> 
     return entries.in_order(entries.capped(left))
 
 
-def remaining(current: list[Entry], differences: Comparisons, but: Identity | None = None) -> list[Entry]:
-    """The entries without what was changed or removed, except for one; those of unknown versions are dropped."""
+def remaining(current: list[Entry], differences: Comparisons) -> list[Entry]:
+    """The entries without what was changed or removed; those of unknown versions are dropped."""
     kept = []
     for entry in current:
-        if but is not None and entries.identity(entry) == but:
-            kept.append(entry)
-            continue
         try:
-            difference = differences.of(entry["apiVersion"])
+            touched = differences.of(entry["apiVersion"]).touched
         except UnknownVersion:
             continue
         fields = entry["fieldsV1"]
-        left = fieldsets.difference(fieldsets.difference(fields, difference.changed), difference.removed)
+        left = fieldsets.difference(fields, touched)
         if left:
             kept.append(entry if left is fields else {**entry, "fieldsV1": left})
     return kept
@@ -96,11 +93,12 @@ def _taken(
     who: Identity, api_version: str, fields: fieldsets.Tree, left: list[Entry], before: list[Entry]
 ) -> list[Entry]:
     """The entries with the fields that the writer has now."""
-    previous = next((entry for entry in left if entries.identity(entry) == who), None)
-    now = fields if previous is None else fieldsets.union(fields, previous["fieldsV1"])
+    others = [entry for entry in left if entries.identity(entry) != who]
+    if len(others) < len(left):
+        previous = next(entry for entry in left if entries.identity(entry) == who)
+        fields = fieldsets.union(fields, previous["fieldsV1"])
+    # Most writers own the same fields time and again.
     stood = next((entry for entry in before if entries.identity(entry) == who), None)
-    if stood is not None and stood["fieldsV1"] == now:
-        entry = {**stood, "time": metadata.timestamp()}
-    else:
-        entry = entries.made(who, api_version, now, metadata.timestamp())
-    return [*(other for other in left if other is not previous), entry]
+    if stood is not None and stood["fieldsV1"] == fields:
+        return [*others, {**stood, "time": metadata.timestamp()}]
+    return [*others, entries.made(who, api_version, fields, metadata.timestamp())]

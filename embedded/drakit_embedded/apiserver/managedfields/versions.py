@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
-from drakit_embedded.apiserver.managedfields import shapes
+from drakit_embedded.apiserver.managedfields import fieldsets, shapes
 from drakit_embedded.apiserver.managedfields.comparisons import Comparison, compare
 from drakit_embedded.apiserver.managedfields.completion import completed
 from drakit_embedded.apiserver.managedfields.fieldsets import Tree
@@ -42,11 +43,23 @@ def as_plain(obj: Object, kind: Kind, api_version: str) -> Object:
     """A plain object of ``kind`` in another version."""
     if api_version == kind.api_version:
         return obj
+    return completed(_as_typed(obj, kind, api_version), api_version, kind.kind)
+
+
+def _as_typed(obj: Object, kind: Kind, api_version: str) -> Object:
+    """A plain object of ``kind`` in another version, without what makes it plain."""
     to, own = converter(kind, api_version), conversion.between(kind)
     bare = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion")}
     stored, _ = structures.decode(bare, kind, "Ignore")
     stored = own.to_storage(stored) if own is not None else stored
-    return completed(to.from_storage(stored) if to is not None else stored, api_version, kind.kind)
+    return to.from_storage(stored) if to is not None else stored
+
+
+class Difference(NamedTuple):
+    """What became of an object in one version: fields that are new or have new values, and those with what is gone."""
+
+    changed: Tree
+    touched: Tree
 
 
 class Comparisons:
@@ -54,13 +67,15 @@ class Comparisons:
 
     def __init__(self, compared: Callable[[str], Comparison], reset: Tree) -> None:
         self._compared, self._reset = compared, reset
-        self._found: dict[str, Comparison] = {}
+        self._found: dict[str, Difference] = {}
 
-    def of(self, api_version: str) -> Comparison:
-        """The comparison in a version. Raises ``UnknownVersion``."""
+    def of(self, api_version: str) -> Difference:
+        """The difference in a version. Raises ``UnknownVersion``."""
         found = self._found.get(api_version)
         if found is None:
-            found = self._found[api_version] = self._compared(api_version).without(self._reset)
+            removed, modified, added = self._compared(api_version).without(self._reset)
+            changed = fieldsets.union(modified, added)
+            found = self._found[api_version] = Difference(changed, fieldsets.union(changed, removed))
         return found
 
 
@@ -68,11 +83,12 @@ def of_stored(kind: Kind, old: Object, new: Object, reset: Tree) -> Comparisons:
     """How a stored object and what is to replace it differ."""
 
     def compared(api_version: str) -> Comparison:
-        convert = converter(kind, api_version)
-        shape = shapes.typed(api_version, kind.kind)
-        if convert is None:
-            return compare(old, new, shape)
-        return compare(convert.from_storage(old) if old else old, convert.from_storage(new), shape)
+        convert, shape = converter(kind, api_version), shapes.typed(api_version, kind.kind)
+        before, after = (convert.from_storage(obj) if convert and obj else obj for obj in (old, new))
+        if api_version != kind.api_version:
+            # Converting takes them through JSON.
+            before, after = (completed(obj, api_version, kind.kind) for obj in (before, after))
+        return compare(before, after, shape)
 
     return Comparisons(compared, reset)
 
@@ -81,7 +97,10 @@ def of_plain(kind: Kind, live: Object, new: Object, reset: Tree) -> Comparisons:
     """How an object and what applying makes of it differ, both plain and in the version of ``kind``."""
 
     def compared(api_version: str) -> Comparison:
-        shape = shapes.plain(api_version, kind.kind)
-        return compare(as_plain(live, kind, api_version), as_plain(new, kind, api_version), shape)
+        if api_version == kind.api_version:
+            return compare(live, new, shapes.plain(api_version, kind.kind))
+        # Converting takes them through their Go types.
+        shape = shapes.typed(api_version, kind.kind)
+        return compare(_as_typed(live, kind, api_version), _as_typed(new, kind, api_version), shape)
 
     return Comparisons(compared, reset)

@@ -41,8 +41,13 @@ def _terminate(obj: Object) -> None:
 
 def _default_node(obj: Object, cluster: Cluster) -> None:
     """SetDefaults_NodeStatus: what is not reserved can be allocated."""
-    obj.setdefault("spec", {})
-    status = obj.setdefault("status", {})
+    spec, status = obj.setdefault("spec", {}), obj.setdefault("status", {})
+    one, every = spec.get("podCIDR"), spec.get("podCIDRs")
+    if one and (not every or every[0] != one):
+        # pkg/apis/core/v1/conversion.go
+        spec["podCIDRs"] = [one]
+    elif every and not one:
+        spec["podCIDR"] = every[0]
     if status.get("capacity") and not status.get("allocatable"):
         status["allocatable"] = dict(status["capacity"])
 

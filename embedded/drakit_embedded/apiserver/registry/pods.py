@@ -56,19 +56,34 @@ def _default_container(container: Object) -> None:
         reference = (variable.get("valueFrom") or {}).get("fieldRef")
         if reference:
             reference.setdefault("apiVersion", "v1")
-    resources = container["resources"] or {}
-    limits, requests = resources.get("limits"), resources.get("requests")
-    if limits:
-        resources["requests"] = {**limits, **(requests or {})}
 
 
 def _default(pod: Object, cluster: Cluster) -> None:
+    _keep_addresses_alike(pod.get("status") or {})
     spec = pod.setdefault("spec", {})
     if spec is not None:
         default_spec(spec)
+        for container in containers(spec):
+            _request_limits(container["resources"] or {})
         spec.setdefault("enableServiceLinks", True)
         if spec["terminationGracePeriodSeconds"] < 0:
             spec["terminationGracePeriodSeconds"] = 1
+
+
+def _request_limits(resources: Object) -> None:
+    """SetDefaults_Pod: what is limited is requested; the templates of workloads stay as they are."""
+    if limits := resources.get("limits"):
+        resources["requests"] = {**limits, **(resources.get("requests") or {})}
+
+
+def _keep_addresses_alike(status: Object) -> None:
+    """The first of a pod's addresses stands in a field of its own, too (pkg/apis/core/v1/conversion.go)."""
+    one, every = status.get("podIP"), status.get("podIPs")
+    if one and (not every or every[0].get("ip") != one):
+        # Older kubelets know the one only.
+        status["podIPs"] = [{"ip": one}]
+    elif every and not one:
+        status["podIP"] = every[0].get("ip", "")
 
 
 def _prepare_create(pod: Object, cluster: Cluster) -> None:

@@ -37,6 +37,18 @@ _SPECIAL: dict[tuple[str, str, str], Tree] = {
 }
 
 
+# ResetObjectMetaForStatus (k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go), without what is the server's own.
+_OF_METADATA = ("deletionTimestamp", "selfLink", "labels", "annotations", "finalizers", "ownerReferences")
+
+
+def metadata_kept(kind: Kind) -> tuple[str, ...]:
+    """The fields of the metadata that a write to the status leaves as they were."""
+    kept = of(kind, "status").get("f:metadata")
+    if kept is None:
+        return ()
+    return tuple(element.removeprefix("f:") for element in kept) or _OF_METADATA
+
+
 def of(kind: Kind, subresource: str) -> Tree:
     """The fields that a write to a kind or one of its subresources resets, as a set of ``managedfields``."""
     special = _SPECIAL.get((kind.group, kind.plural, subresource))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from drakit_api.validation.metadata import NameFormat, object_name
-from drakit_embedded.apiserver.registry import structures
+from drakit_embedded.apiserver.registry import empties, structures
 from drakit_embedded.apiserver.statuses import FieldFault
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ Decode = Callable[[Object, "Kind", str, Cluster], "tuple[Object, list[str]]"]
 
 def decode_by_types(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
     """A body that has nothing but what the types of its kind have."""
-    return structures.decode(obj, kind, validation)
+    decoded, warnings = structures.decode(obj, kind, validation)
+    empties.drop(decoded, *structures.types_of(kind))
+    return decoded, warnings
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ python -m tests.vectors.record.apiserver check                        # does it 
 python -m tests.vectors.record.apiserver again --version 1.38.0       # records all again, of another version
 python -m tests.vectors.record.apiserver ask < exchanges > vectors    # answers to new exchanges
 python -m tests.vectors.record.apiserver changes > exchanges          # changes of all that was accepted, to ask
+python -m tests.vectors.record.apiserver fields                       # records the stories of managed fields
+python -m tests.vectors.record.apiserver differences 500 7            # tells others to ours as well, from a seed
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ from typing import IO
 import click
 
 from drakit_kind.cluster import KUBERNETES_VERSION
+from tests.vectors import managed_fields
 from tests.vectors.exchanges import Vector, recorded
-from tests.vectors.record.apiserver import answers, exchanges
+from tests.vectors.record.apiserver import answers, exchanges, fields_answers, fields_stories
 
 _API = Path(__file__).parents[2] / "api"
 _version = click.option(
@@ -63,6 +66,30 @@ def changes() -> None:
     """Print exchanges with every object that was accepted, changed in every way there is."""
     for exchange in exchanges.made():
         print(_line(exchange), end="")
+
+
+@main.command()
+@_version
+@click.option("--count", default=220, show_default=True, help="How many stories by chance.")
+def fields(version: str, count: int) -> None:
+    """Tell the stories of managed fields, and record what is answered."""
+    with gzip.GzipFile(managed_fields.FILE, "wb", mtime=0) as out:
+        for story in asyncio.run(fields_answers.told(list(fields_stories.made(count)), version)):
+            out.write(_line(story).encode())
+
+
+@main.command()
+@_version
+@click.argument("count", type=int)
+@click.argument("seed", type=int)
+def differences(version: str, count: int, seed: int) -> None:
+    """Tell stories by chance to the real server and to ours, and print where these part."""
+    stories = list(fields_stories.made(count, seed))
+    found = asyncio.run(fields_answers.different(stories, version))
+    for story in found:
+        print(_line(story))
+    print(f"{len(found)} of {len(stories)} stories end differently")
+    sys.exit(1 if found else 0)
 
 
 async def _all(asked: Iterable[Vector], version: str) -> list[Vector]:

@@ -27,6 +27,16 @@ _ACCOUNT = {"metadata": {"name": "default"}}
 @asynccontextmanager
 async def answering(server: str, version: str) -> AsyncIterator[Replay]:
     """Exchanges with a server of ``GATES`` in a Kubernetes version, which ends with the block."""
+    async with running(server, version) as (session, token):
+        replay = Replay(session, token)
+        await replay.prepare()
+        await _make_accounts(session, token)
+        yield replay
+
+
+@asynccontextmanager
+async def running(server: str, version: str) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
+    """Such a server itself: a client without credentials, and the token to send."""
     gates = GATES[server]
     spec = ClusterSpec(
         name="vectors", version=version, real=frozenset({"apiserver"}), port=free_port(), runtime_config=RUNTIME_CONFIG
@@ -42,10 +52,7 @@ async def answering(server: str, version: str) -> AsyncIterator[Replay]:
         trust = ssl.create_default_context(cadata=(access.certificate or b"").decode())
         connector = aiohttp.TCPConnector(ssl=trust)
         session = await stack.enter_async_context(aiohttp.ClientSession(access.url, connector=connector))
-        replay = Replay(session, access.token)
-        await replay.prepare()
-        await _make_accounts(session, access.token)
-        yield replay
+        yield session, access.token
 
 
 def _behaviour(version: str, gates: FeatureGates) -> Behaviour:

@@ -1,0 +1,48 @@
+"""Who owns the replicas of a workload when they are set through its scale.
+
+A Scale has entries of its own, made of those of the workload for this one field, and turned back into them.
+k8s.io/apimachinery/pkg/util/managedfields/scalehandler.go.
+"""
+
+from __future__ import annotations
+
+from drakit_embedded.apiserver.managedfields import entries, fieldsets
+from drakit_embedded.apiserver.managedfields.entries import UPDATE, Entry, Identity
+from drakit_embedded.apiserver.managedfields.fieldsets import Tree
+from drakit_embedded.apiserver.managedfields.updates import Writer
+
+_SCALE_VERSION = "autoscaling/v1"
+_PATH = ("f:spec", "f:replicas")
+_REPLICAS: Tree = fieldsets.of([_PATH])
+
+
+def after(writer: Writer, current: list[Entry], *, before: int, now: int) -> list[Entry]:
+    """The entries of a workload whose replicas a Scale has set."""
+    version = writer.kind.api_version
+    owners = {_in_scale(entry) for entry in current if entry["apiVersion"] == version and _owns(entry)}
+    if owners and before != now:
+        # Zero is left out of a Scale, and nobody owns what is not there.
+        owners = {Identity(writer.manager or "unknown", UPDATE, _SCALE_VERSION, "scale")} if now else set()
+    kept = [_kept(entry, owners) for entry in current if entry["apiVersion"] == version]
+    found = {entries.identity(entry): entry for entry in kept if entry["fieldsV1"]}
+    for owner in owners - found.keys():
+        # They come back in the version of the workload, and without a time.
+        entry = entries.made(owner, version, _REPLICAS, None)
+        found[entries.identity(entry)] = entry
+    return entries.in_order(list(found.values()))
+
+
+def _owns(entry: Entry) -> bool:
+    return fieldsets.has(entry["fieldsV1"], _PATH)
+
+
+def _in_scale(entry: Entry) -> Identity:
+    who = entries.identity(entry)
+    return who._replace(api_version=_SCALE_VERSION) if who.operation == UPDATE else who
+
+
+def _kept(entry: Entry, owners: set[Identity]) -> Entry:
+    """An entry of the workload: with the replicas only if it still has them under its own name."""
+    if not _owns(entry) or entries.identity(entry) in owners:
+        return entry
+    return {**entry, "fieldsV1": fieldsets.difference(entry["fieldsV1"], _REPLICAS)}

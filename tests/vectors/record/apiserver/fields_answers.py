@@ -1,0 +1,45 @@
+"""What a real server, and ours, answer to the stories of managed fields."""
+
+from __future__ import annotations
+
+import aiohttp
+
+from drakit_embedded.apiserver import Server, ServerConfig
+from tests.vectors.managed_fields import Object, Stage
+from tests.vectors.record.apiserver.servers import running
+from tests.vectors.replay import RUNTIME_CONFIG
+
+_TOKEN = "of-the-recorder"
+
+
+async def told(stories: list[Object], version: str) -> list[Object]:
+    """The stories with the answers of a real server."""
+    async with running("default", version) as (session, token):
+        return await _told(stories, session, token)
+
+
+async def different(stories: list[Object], version: str) -> list[Object]:
+    """The stories that our server answers differently, up to the first step that it does, with both answers there."""
+    real = await told(stories, version)
+    config = ServerConfig(token=_TOKEN, runtime_config=RUNTIME_CONFIG)
+    async with Server(config) as server, aiohttp.ClientSession(server.url) as session:
+        ours = await _told(stories, session, _TOKEN)
+    found = []
+    for one, other in zip(real, ours, strict=True):
+        for number, (step, mine) in enumerate(zip(one["steps"], other["steps"], strict=True)):
+            if step["answer"] != mine["answer"]:
+                steps = [*one["steps"][:number], {**step, "ours": mine["answer"]}]
+                found.append({"name": one["name"], "steps": steps})
+                break
+    return found
+
+
+async def _told(stories: list[Object], session: aiohttp.ClientSession, token: str) -> list[Object]:
+    stage = Stage(session, token)
+    await stage.prepare()
+    answered = []
+    for story in stories:
+        answers = await stage.answers(story)
+        steps = [{**step, "answer": answer} for step, answer in zip(story["steps"], answers, strict=True)]
+        answered.append({**story, "steps": steps})
+    return answered
