@@ -24,7 +24,24 @@ def apiserver() -> None:
 
 @apiserver.command()
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on loopback. [default: any free one]")
-@click.option("--token", envvar="DRAKIT_TOKEN", help="Bearer token; $DRAKIT_TOKEN. [default: a random one]")
+@click.option(
+    "--token", envvar="DRAKIT_TOKEN", help="The administrator's bearer token; $DRAKIT_TOKEN. [default: a random one]"
+)
+@click.option(
+    "--token-auth-file",
+    type=click.Path(exists=True, dir_okay=False),
+    help='More users, one a line: token,user,uid,"group,group". What they may do is what RBAC grants them.',
+)
+@click.option(
+    "--client-ca-file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="Clients may show a certificate signed by one of these: CN is the user, O are the groups. Not with --no-tls.",
+)
+@click.option(
+    "--service-account-signing-key-file",
+    type=click.Path(exists=True, dir_okay=False),
+    help="RSA or P-256 key of service accounts' tokens. [default: one of its own, kept beside the data file]",
+)
 @click.option("--data-file", type=click.Path(dir_okay=False), help="SQLite file. [default: everything in memory]")
 @click.option("--kubeconfig", type=click.Path(dir_okay=False), help="Write a kubeconfig for this server to FILE.")
 @click.option("--tls/--no-tls", default=True, show_default=True, help="HTTPS; kubectl sends tokens over nothing else.")
@@ -37,6 +54,9 @@ def apiserver() -> None:
 def run(
     port: int,
     token: str | None,
+    token_auth_file: str | None,
+    client_ca_file: str | None,
+    service_account_signing_key_file: str | None,
     data_file: str | None,
     kubeconfig: str | None,
     tls: bool,
@@ -47,7 +67,14 @@ def run(
     runtime_config: str,
     controllers: bool,
 ) -> None:
-    """Serve until interrupted. What was acknowledged is in the data file, however this ends."""
+    """Serve until interrupted. What was acknowledged is in the data file, however this ends.
+
+    The holder of --token may do everything. All others (of a file, with a certificate, service accounts, and whoever
+    the administrator impersonates) are judged as by kube-apiserver with --authorization-mode=Node,RBAC and
+    NodeRestriction.
+    """
+    if client_ca_file and not tls:
+        raise click.UsageError("--client-ca-file needs TLS: leave out --no-tls")
     # What is loaded at the start stays for good. To look through it for garbage takes a third of the time of a write.
     gc.disable()
     from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
@@ -58,17 +85,24 @@ def run(
         config = ServerConfig(
             port=port,
             token=token,
-            data_file=Path(data_file) if data_file else None,
+            token_auth_file=_path(token_auth_file),
+            client_ca_file=_path(client_ca_file),
+            service_account_key_file=_path(service_account_signing_key_file),
+            data_file=_path(data_file),
             gates=FeatureGates(emulated_version, parse_gates(feature_gates)),
             runtime_config=parse(runtime_config),
             tls=tls,
-            tls_cert_file=Path(tls_cert_file) if tls_cert_file else None,
-            tls_key_file=Path(tls_private_key_file) if tls_private_key_file else None,
+            tls_cert_file=_path(tls_cert_file),
+            tls_key_file=_path(tls_private_key_file),
             kubelet_token=os.environ.get("DRAKIT_KUBELET_TOKEN"),
         )
-        asyncio.run(_serve(config, Path(kubeconfig) if kubeconfig else None, controllers=controllers))
+        asyncio.run(_serve(config, _path(kubeconfig), controllers=controllers))
     except (FeatureGateError, JournalError, RuntimeConfigError, ServerError, OSError) as error:
         raise click.ClickException(str(error)) from None
+
+
+def _path(given: str | None) -> Path | None:
+    return Path(given) if given else None
 
 
 async def _serve(config: ServerConfig, kubeconfig: Path | None, *, controllers: bool) -> None:

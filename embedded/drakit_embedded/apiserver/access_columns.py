@@ -1,4 +1,4 @@
-"""The columns of kinds that say who may do what: role bindings, admission policies, disruption budgets.
+"""The columns of kinds that say who may do what: role bindings, admission policies, quotas, disruption budgets.
 
 One entry a kind, as in ``columns``.
 """
@@ -49,8 +49,18 @@ def _disruption_budget(obj: Object) -> list[Any]:
     return [obj["metadata"]["name"], *limits, status.get("disruptionsAllowed", 0), _age(obj)]
 
 
+def _quota(obj: Object) -> list[Any]:
+    status = obj.get("status") or {}
+    used = status.get("used") or {}
+    shown: dict[bool, list[str]] = {False: [], True: []}
+    for name, hard in sorted((status.get("hard") or {}).items()):
+        shown[name.startswith("limits.")].append(f"{name}: {used.get(name, '0')}/{hard}")
+    return [obj["metadata"]["name"], ", ".join(shown[False]), ", ".join(shown[True]), _age(obj)]
+
+
 _BINDING = (("Name", "Role", "Age", "-Users", "-Groups", "-ServiceAccounts"), _binding)
 PRINTERS: dict[tuple[str, str], tuple[tuple[str, ...], Cells]] = {
+    ("", "resourcequotas"): (("Name", "Request", "Limit", "Age"), _quota),
     ("policy", "poddisruptionbudgets"): (
         ("Name", "Min Available", "Max Unavailable", "Allowed Disruptions#", "Age"),
         _disruption_budget,

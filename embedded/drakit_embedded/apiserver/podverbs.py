@@ -52,7 +52,7 @@ def bind(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = Fal
     """Assign a pod to a node, once; 409 if it has one, is being deleted, or is still gated."""
     binding = _read(obj, BindingShape, "Binding")
     name = key[1]
-    if binding.metadata.name not in (name, None):
+    if binding.metadata.name != name:
         raise statuses.bad_request("name in URL does not match name in Binding object")
     _admit(api, served, key, "binding", obj, user, dry_run=dry_run)
     node = binding.target.name if binding.target else None

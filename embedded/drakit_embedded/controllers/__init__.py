@@ -22,6 +22,7 @@ from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.namespaces import NamespaceController
 from drakit_embedded.controllers.podgc import PodGarbageCollector
 from drakit_embedded.controllers.replicasets import ReplicaSetController
+from drakit_embedded.controllers.resource_quotas import ResourceQuotaController
 from drakit_embedded.controllers.resourceclaims import ResourceClaimController
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ async def run(
         NamespaceController(informers, root_ca=root_ca),
         PodGarbageCollector(informers),
         ClusterRoleAggregation(informers),
+        ResourceQuotaController(informers, extended=gates is None or gates.enabled("DRAExtendedResource")),
     ]
     if gates is None or gates.enabled("DRADeviceTaints"):
         rules = gates is None or gates.enabled("DRADeviceTaintRules")

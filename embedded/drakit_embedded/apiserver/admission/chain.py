@@ -9,6 +9,7 @@ from drakit_embedded.apiserver.admission import (
     namespace_lifecycle,
     node_restriction,
     priority,
+    resource_quota,
     role_escalation,
     service_account,
     toleration_seconds,
@@ -48,7 +49,7 @@ MUTATING: tuple[Plugin, ...] = (
     Plugin(toleration_seconds.admit, _on("CREATE", "UPDATE"), _PODS),
     Plugin(role_escalation.admit, _on("CREATE", "UPDATE"), _POLICY),
 )
-VALIDATING: tuple[Plugin, ...] = ()
+VALIDATING: tuple[Plugin, ...] = (Plugin(resource_quota.validate, _on("CREATE", "UPDATE")),)
 
 
 class Chain:

@@ -109,6 +109,8 @@ def _encoded(raw: bytes) -> str:
 
 
 def _decoded(text: str) -> bytes:
-    # Python's decoder leaves out what does not belong into base64, which would give one token many spellings.
+    # Python's decoder would take padding, and leave out what is no base64: one token would have many spellings.
+    if "=" in text:
+        raise binascii.Error("padding")
     padded = text.encode("ascii") + b"=" * (-len(text) % 4)
     return base64.b64decode(padded, altchars=b"-_", validate=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from drakit_embedded.apiserver.registry import cluster_kinds, dra, pods, pool_status, workloads
+from drakit_embedded.apiserver.registry import cluster_kinds, dra, pods, pool_status, quota_rules, workloads
 from drakit_embedded.apiserver.registry.strategies import Strategy
 
 
@@ -11,6 +11,7 @@ def strategies() -> dict[tuple[str, str], Strategy]:
     return {
         **cluster_kinds.STRATEGIES,
         **pods.STRATEGIES,
+        **quota_rules.STRATEGIES,
         **workloads.STRATEGIES,
         **pool_status.STRATEGIES,
         **dra.strategies(),

@@ -1,0 +1,145 @@
+"""ResourceQuotas: what is used of each, counted anew when objects come and go.
+
+The API server adds what it admits; here is what it cannot see: what has gone, pods that have ended, and all that was
+there before the quota. Follows k8s.io/kubernetes/pkg/controller/resourcequota.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from drakit_client.connection import Object
+from drakit_client.reflector import Key, Reflector, key_of
+from drakit_client.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, RESOURCE_QUOTAS, Resource
+from drakit_embedded.controllers import discovery
+from drakit_embedded.controllers.informers import Informers
+from drakit_embedded.quota import amounts, claims, scopes
+from drakit_embedded.quota.amounts import Amounts
+from drakit_embedded.quota.classes import DeviceClasses
+from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_ignored
+from drakit_embedded.workqueue import WorkQueue
+
+_RESYNC_SECONDS = 300.0
+
+
+class _Surroundings:
+    """What the mirrors have around a claim."""
+
+    def __init__(self, informers: Informers, *, extended: bool) -> None:
+        self._extended = extended
+        self._classes = informers.reflector(DEVICE_CLASSES)
+        self._pods = informers.reflector(PODS)
+        self._claims = informers.reflector(RESOURCE_CLAIMS)
+
+    @property
+    def classes(self) -> DeviceClasses | None:
+        return DeviceClasses(self._classes.store.values()) if self._extended else None
+
+    def pod(self, namespace: str, name: str) -> Object | None:
+        return self._pods.store.get((namespace, name))
+
+    def claims(self, namespace: str) -> Iterator[Object]:
+        for key, claim in self._claims.store.items():
+            if key[0] == namespace and claims.is_for_extended(claim):
+                yield claim
+
+
+class ResourceQuotaController:
+    """Keeps ``status.hard`` what ``spec.hard`` is, and ``status.used`` true."""
+
+    def __init__(self, informers: Informers, *, extended: bool = True) -> None:
+        self._informers = informers
+        self._connection = informers.connection
+        self._around = _Surroundings(informers, extended=extended)
+        self._quotas = informers.reflector(RESOURCE_QUOTAS)
+        self._queue: WorkQueue[Key] = WorkQueue(self._sync, name="resource quota")
+        self._quotas.on_change(self._changed)
+        # The kinds that are counted: pods and claims always, others from the first quota that limits them.
+        self._counted: dict[tuple[str, str], Reflector] = {}
+        for resource in (PODS, RESOURCE_CLAIMS):
+            self._count(resource)
+        self._kinds: dict[tuple[str, str], Resource] = {}
+
+    async def run(self) -> None:
+        """Reconcile until cancelled; the reflectors must be synced."""
+        await self._queue.run()
+
+    def _count(self, resource: Resource) -> Reflector:
+        reflector = self._counted.get((resource.group, resource.plural))
+        if reflector is None:
+            reflector = self._counted[resource.group, resource.plural] = self._informers.reflector(resource)
+            reflector.on_change(self._object_changed)
+        return reflector
+
+    def _changed(self, old: Object | None, new: Object | None) -> None:
+        if new is None:
+            if old is not None:
+                self._queue.forget(key_of(old))
+        elif old is None or old.get("spec") != new.get("spec") or not (new.get("status") or {}).get("hard"):
+            self._queue.add(key_of(new))
+
+    def _object_changed(self, old: Object | None, new: Object | None) -> None:
+        """Objects that came are counted too, for those that were admitted while a quota was being counted."""
+        if old is not None and new is not None and _phase(old) == _phase(new):
+            return
+        changed = new if new is not None else old
+        assert changed is not None
+        namespace = changed["metadata"].get("namespace")
+        for key in self._quotas.store:
+            if key[0] == namespace:
+                self._queue.add(key)
+
+    async def _sync(self, key: Key) -> float | None:
+        quota = self._quotas.store.get(key)
+        if quota is None:
+            return None
+        hard = amounts.parsed((quota.get("spec") or {}).get("hard"))
+        status = quota.get("status") or {}
+        used: Amounts = {**amounts.parsed(status.get("used")), **await self._usage(quota, list(hard))}
+        wanted = {"hard": amounts.texts(hard), "used": amounts.texts(amounts.masked(used, hard.keys()))}
+        if not _same(wanted, status):
+            await self._connection.replace_status(RESOURCE_QUOTAS, {**quota, "status": wanted}, key[0])
+        return _RESYNC_SECONDS
+
+    async def _usage(self, quota: Object, names: list[str]) -> Amounts:
+        """What is used of the names that can be counted."""
+        total: Amounts = {}
+        for resource in await self._resources(names):
+            judge = evaluator(resource.group, resource.plural, self._around)
+            matching = judge.matching(names)
+            if not matching:
+                continue
+            reflector = self._count(resource)
+            await reflector.synced()
+            found = self._used(judge, quota, reflector)
+            total = amounts.added(total, {name: found.get(name, amounts.NOTHING) for name in matching})
+        return total
+
+    def _used(self, judge: Evaluator, quota: Object, reflector: Reflector) -> Amounts:
+        namespace, wanted = quota["metadata"]["namespace"], scopes.of(quota)
+        used: Amounts = {}
+        for key, obj in reflector.store.items():
+            if key[0] == namespace and all(judge.in_scope(scope, obj) for scope in wanted):
+                used = amounts.added(used, judge.usage(obj))
+        return used
+
+    async def _resources(self, names: list[str]) -> list[Resource]:
+        """The kinds that may count for some of the names; a kind that came later is looked for again."""
+        if not self._kinds or any(name.startswith("count/") for name in names):
+            found = await discovery.deletable(self._connection)
+            self._kinds = {
+                (kind.group, kind.plural): kind
+                for kind in found
+                if kind.namespaced and not is_ignored(kind.group, kind.plural)
+            }
+        return list(self._kinds.values())
+
+
+def _phase(obj: Object) -> object:
+    return (obj.get("status") or {}).get("phase")
+
+
+def _same(wanted: Object, status: Object) -> bool:
+    return all(amounts.parsed(wanted[key]) == amounts.parsed(status.get(key)) for key in ("hard", "used")) and (
+        "hard" in status and "used" in status
+    )

@@ -1,0 +1,59 @@
+"""Amounts of named resources (k8s.io/apiserver/pkg/quota/v1/resources.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from drakit_api.quantity import ZERO, Quantity
+
+Amounts = dict[str, Quantity]
+NOTHING, ONE = ZERO, Quantity.of(1)
+
+
+def parsed(given: Mapping[str, Any] | None) -> Amounts:
+    """From JSON, which has been validated."""
+    return {name: Quantity.parse(value) for name, value in (given or {}).items()}
+
+
+def texts(amounts: Amounts) -> dict[str, str]:
+    """As JSON."""
+    return {name: str(value) for name, value in amounts.items()}
+
+
+def added(one: Amounts, other: Amounts) -> Amounts:
+    """The sum; what is in one only counts as it is."""
+    total = dict(one)
+    for name, value in other.items():
+        total[name] = total[name] + value if name in total else value
+    return total
+
+
+def highest(one: Amounts, other: Amounts) -> Amounts:
+    """The larger of each."""
+    return {name: max(one.get(name, ZERO), other.get(name, ZERO)) for name in {**one, **other}}
+
+
+def increase(new: Amounts, old: Amounts) -> Amounts:
+    """What has been added; what became less counts as nothing."""
+    return {name: max(value - old.get(name, ZERO), ZERO) for name, value in new.items()}
+
+
+def masked(amounts: Amounts, names: Collection[str]) -> Amounts:
+    """Only some of them."""
+    return {name: value for name, value in amounts.items() if name in names}
+
+
+def nonzero(amounts: Amounts) -> Amounts:
+    """Without those that are nothing."""
+    return {name: value for name, value in amounts.items() if value.nanos}
+
+
+def beyond(amounts: Amounts, limits: Amounts) -> list[str]:
+    """Names of which there is more than their limit."""
+    return [name for name, value in amounts.items() if name in limits and value > limits[name]]
+
+
+def shown(amounts: Amounts, names: Iterable[str]) -> str:
+    """Some of them as messages print them."""
+    return ",".join(f"{name}={amounts[name]}" for name in sorted(names) if name in amounts)

@@ -1,0 +1,92 @@
+"""One evaluator for each kind that counts (k8s.io/kubernetes/pkg/quota/v1/evaluator/core/registry.go)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from drakit_api.quantity import ZERO, Quantity
+from drakit_embedded.quota import claims, pods, scopes, volumes
+from drakit_embedded.quota.amounts import ONE, Amounts
+from drakit_embedded.quota.claims import Surroundings
+from drakit_embedded.quota.names import count_of
+from drakit_embedded.quota.scopes import Requirement
+
+Object = dict[str, Any]
+
+# Former names for counts of kinds.
+_ALIASES = ("configmaps", "replicationcontrollers", "resourcequotas", "secrets")
+_SERVICES = ("services", "services.loadbalancers", "services.nodeports")
+_IGNORED = frozenset({("", "events"), ("events.k8s.io", "events"), ("", "bindings"), ("", "componentstatuses")})
+
+
+def _never(requirement: Requirement, obj: Object) -> bool:
+    return False
+
+
+def _anything(names: Iterable[str], obj: Object) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """How objects of one kind are counted."""
+
+    # Which of the names in a quota they count for.
+    matching: Callable[[Iterable[str]], list[str]]
+    usage: Callable[[Object], Amounts]
+    in_scope: Callable[[Requirement, Object], bool] = _never
+    # What a quota on these names wants the object to say and it does not, or nothing.
+    constraints: Callable[[Iterable[str], Object], str] = _anything
+    # Whether a change of an object may change what it uses.
+    counts_updates: bool = False
+
+    def covers(self, quota: Object, names: Iterable[str], obj: Object) -> bool:
+        """Whether a quota with these names is about an object."""
+        return bool(self.matching(names)) and all(self.in_scope(scope, obj) for scope in scopes.of(quota))
+
+
+def is_ignored(group: str, plural: str) -> bool:
+    """Whether objects of a kind never count."""
+    return (group, plural) in _IGNORED
+
+
+def evaluator(group: str, plural: str, around: Surroundings) -> Evaluator:
+    """The evaluator of a kind."""
+    if (group, plural) == ("resource.k8s.io", "resourceclaims"):
+        return Evaluator(
+            partial(claims.matching, around=around),
+            partial(claims.usage, around=around),
+            counts_updates=True,
+        )
+    known = _KNOWN.get((group, plural))
+    if known is not None:
+        return known
+    names = (count_of(group, plural), *((plural,) if not group and plural in _ALIASES else ()))
+    return Evaluator(partial(_among, names), lambda _: dict.fromkeys(names, ONE))
+
+
+def _among(own: tuple[str, ...], names: Iterable[str]) -> list[str]:
+    return [name for name in names if name in own]
+
+
+def _service(service: Object) -> Amounts:
+    spec = service.get("spec") or {}
+    ports = spec.get("ports") or ()
+    used = {count_of("", "services"): ONE, "services": ONE, "services.loadbalancers": ZERO, "services.nodeports": ZERO}
+    if spec.get("type") == "LoadBalancer":
+        used["services.loadbalancers"] = ONE
+        if spec.get("allocateLoadBalancerNodePorts") is False:
+            ports = [port for port in ports if port.get("nodePort")]
+    if spec.get("type") in ("LoadBalancer", "NodePort"):
+        used["services.nodeports"] = Quantity.of(len(ports))
+    return used
+
+
+_KNOWN = {
+    ("", "pods"): Evaluator(pods.matching, pods.usage, pods.in_scope, pods.constraints),
+    ("", "services"): Evaluator(partial(_among, (count_of("", "services"), *_SERVICES)), _service, counts_updates=True),
+    ("", "persistentvolumeclaims"): Evaluator(volumes.matching, volumes.usage, volumes.in_scope, counts_updates=True),
+}

@@ -1,0 +1,152 @@
+"""What pods count for (k8s.io/kubernetes/pkg/quota/v1/evaluator/core/pods.go, k8s.io/component-helpers/resource)."""
+
+from __future__ import annotations
+
+import calendar
+import time
+from collections.abc import Iterable
+from typing import Any
+
+from drakit_embedded.quota.amounts import ONE, Amounts, added, highest, parsed
+from drakit_embedded.quota.names import HUGE_PAGES, REQUESTS, count_of, is_extended, is_extended_in_quota
+from drakit_embedded.quota.scopes import Requirement, has_value
+
+Object = dict[str, Any]
+
+_COUNT = count_of("", "pods")
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_NAMES = frozenset(
+    {_COUNT, "pods", *_COMPUTE, *(f"{side}.{name}" for side in ("requests", "limits") for name in _COMPUTE)}
+)
+# Who limits one of these wants every container to say how much of it it needs.
+_REQUIRED = frozenset(
+    {"cpu", "memory", *(f"{side}.{name}" for side in ("requests", "limits") for name in ("cpu", "memory"))}
+)
+_POD_LEVEL = ("cpu", "memory")
+
+
+def matching(names: Iterable[str]) -> list[str]:
+    """The names that pods count for."""
+    return [name for name in names if name in _NAMES or name.startswith(HUGE_PAGES) or is_extended_in_quota(name)]
+
+
+def usage(pod: Object) -> Amounts:
+    """What one pod uses: beside its count, nothing once it has ended."""
+    used: Amounts = {_COUNT: ONE}
+    if _has_ended(pod):
+        return used
+    spec = pod.get("spec") or {}
+    return added(used, _compute(_total(spec, "requests"), _total(spec, "limits")))
+
+
+def _has_ended(pod: Object) -> bool:
+    if (pod.get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+        return True
+    meta = pod["metadata"]
+    deleted, grace = meta.get("deletionTimestamp"), meta.get("deletionGracePeriodSeconds")
+    if not deleted or grace is None:
+        return False
+    return time.time() > calendar.timegm(time.strptime(deleted, "%Y-%m-%dT%H:%M:%SZ")) + int(grace)
+
+
+def _compute(requests: Amounts, limits: Amounts) -> Amounts:
+    """Requests and limits under the names that quotas have for them."""
+    used: Amounts = {"pods": ONE}
+    for name in _COMPUTE:
+        if name in requests:
+            used[name] = used[REQUESTS + name] = requests[name]
+        if name in limits:
+            used[f"limits.{name}"] = limits[name]
+    for name, amount in requests.items():
+        if name.startswith(HUGE_PAGES[0]):
+            used[name] = amount
+        if name.startswith(HUGE_PAGES[0]) or is_extended(name):
+            used[REQUESTS + name] = amount
+    return used
+
+
+def _total(spec: Object, side: str) -> Amounts:
+    """Of all containers: those that run together, or what the start needs, whichever is more."""
+    together: Amounts = {}
+    for container in spec.get("containers") or ():
+        together = added(together, _of(container, side))
+    start: Amounts = {}
+    sidecars: Amounts = {}
+    for container in spec.get("initContainers") or ():
+        own = _of(container, side)
+        if container.get("restartPolicy") == "Always":
+            together, sidecars = added(together, own), added(sidecars, own)
+            own = sidecars
+        else:
+            own = added(own, sidecars)
+        start = highest(start, own)
+    total = highest(together, start)
+    total |= {
+        name: amount for name, amount in _of(spec, side).items() if name in _POD_LEVEL or name.startswith(HUGE_PAGES[0])
+    }
+    overhead = parsed(spec.get("overhead"))
+    if side == "limits":
+        overhead = {name: amount for name, amount in overhead.items() if name in total and total[name].nanos}
+    return added(total, overhead)
+
+
+def _of(container: Object, side: str) -> Amounts:
+    return parsed((container.get("resources") or {}).get(side))
+
+
+def constraints(names: Iterable[str], pod: Object) -> str:
+    """What a quota on these names wants the pod to say and it does not, or nothing."""
+    spec = pod.get("spec") or {}
+    if _has_pod_level(spec):
+        return ""
+    missing: dict[str, set[str]] = {}
+    required = _REQUIRED & set(names)
+    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+        said = _compute(_of(container, "requests"), _of(container, "limits"))
+        for name in required - said.keys():
+            missing.setdefault(name, set()).add(container["name"])
+    listed = "; ".join(f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
+    return f"must specify {listed}" if listed else ""
+
+
+def _has_pod_level(spec: Object) -> bool:
+    resources = spec.get("resources") or {}
+    names = [name for side in ("requests", "limits") for name in resources.get(side) or ()]
+    return any(name in _POD_LEVEL or name.startswith(HUGE_PAGES[0]) for name in names)
+
+
+def in_scope(requirement: Requirement, pod: Object) -> bool:
+    """Whether a pod is in a scope of a quota."""
+    spec = pod.get("spec") or {}
+    match requirement.get("scopeName"):
+        case "Terminating":
+            return is_terminating(pod)
+        case "NotTerminating":
+            return not is_terminating(pod)
+        case "BestEffort":
+            return _is_best_effort(pod)
+        case "NotBestEffort":
+            return not _is_best_effort(pod)
+        case "PriorityClass":
+            return has_value(requirement, spec.get("priorityClassName"))
+        case "CrossNamespacePodAffinity":
+            return any(term.get("namespaces") or "namespaceSelector" in term for term in _affinity_terms(spec))
+    return False
+
+
+def is_terminating(pod: Object) -> bool:
+    """Whether the pod has a deadline."""
+    seconds = (pod.get("spec") or {}).get("activeDeadlineSeconds")
+    return seconds is not None and int(seconds) >= 0
+
+
+def _is_best_effort(pod: Object) -> bool:
+    return (pod.get("status") or {}).get("qosClass") == "BestEffort"
+
+
+def _affinity_terms(spec: Object) -> Iterable[Object]:
+    for kind in ("podAffinity", "podAntiAffinity"):
+        rules = (spec.get("affinity") or {}).get(kind) or {}
+        yield from rules.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+        for weighted in rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
+            yield weighted.get("podAffinityTerm") or {}

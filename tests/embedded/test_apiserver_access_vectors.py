@@ -1,0 +1,28 @@
+"""What several users were told by kube-apiserver 1.37.1, step by step, they are told here in the same words."""
+
+from __future__ import annotations
+
+import json
+
+import aiohttp
+import pytest
+
+from drakit_client.connection import Connection
+from tests.vectors.access import FILES, Conversation, recorded
+
+TOKEN = "of-the-tests"
+
+
+@pytest.mark.usefixtures("controllers")
+@pytest.mark.parametrize("file", FILES)
+async def test_recorded_conversations(connection: Connection, file: str) -> None:
+    different = []
+    async with aiohttp.ClientSession(connection.server) as session:
+        conversation = Conversation(session, TOKEN)
+        for number, step in enumerate(recorded(file)):
+            answer = await conversation.answer(step)
+            if step["op"] != "prepare" and answer != step["response"]:
+                shown = (json.dumps(each, sort_keys=True) for each in (step["response"], answer))
+                different.append(f"{number} {step['name']}: " + "\n    ".join(shown))
+            assert answer["code"] < 500, step
+    assert not different, "\n".join(different)

@@ -1,0 +1,309 @@
+"""Who comes with which credentials, and whose are not taken."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import ssl
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.x509.oid import NameOID
+
+from drakit_client import resources
+from drakit_client.connection import Connection
+from drakit_client.errors import ApiError
+from drakit_embedded.apiserver import Server, ServerConfig, ServerError
+from drakit_embedded.apiserver.identity.jwt import SigningKey
+from drakit_embedded.apiserver.identity.users import User
+from tests.vectors.exchanges import recorded
+
+Object = dict[str, Any]
+ADMIN = "of-the-tests"
+SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+REVIEW = "/apis/authentication.k8s.io/v1/tokenreviews"
+TOKENS = "/api/v1/namespaces/default/serviceaccounts/driver/token"
+CLUSTER_ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+
+
+async def ask(server: Server, token: str, method: str = "POST", path: str = SELF, body: Any = None) -> tuple[int, Any]:
+    async with (
+        aiohttp.ClientSession(server.url) as session,
+        session.request(
+            method, path, json=body if body is not None else {}, headers={"Authorization": f"Bearer {token}"}
+        ) as response,
+    ):
+        return response.status, await response.json()
+
+
+async def who(server: Server, token: str) -> Object:
+    code, answer = await ask(server, token)
+    assert code == 201, answer
+    found: Object = answer["status"]["userInfo"]
+    return found
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with Server(ServerConfig(token=ADMIN)) as running:
+        account = {"metadata": {"name": "driver"}}
+        await ask(running, ADMIN, "POST", "/api/v1/namespaces/default/serviceaccounts", account)
+        yield running
+
+
+async def token_for(server: Server, **spec: Any) -> str:
+    code, answer = await ask(server, ADMIN, "POST", TOKENS, {"spec": spec})
+    assert code == 201, answer
+    return str(answer["status"]["token"])
+
+
+def claims(token: str) -> Object:
+    part = token.split(".")[1]
+    found: Object = json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
+    return found
+
+
+def encoded(part: Object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode()
+
+
+async def test_users_of_the_configuration_and_of_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.csv"
+    file.write_text('t1,carl,7,"a,b"\n,nobody,8\n t2, dora , 9\n', encoding="utf-8")
+    config = ServerConfig(token=ADMIN, token_auth_file=file, users={"t3": User("eve", groups=("c",))})
+    async with Server(config) as server:
+        assert await who(server, "t1") == {
+            "username": "carl",
+            "uid": "7",
+            "groups": ["a", "b", "system:authenticated"],
+        }
+        assert (await who(server, "t3"))["groups"] == ["c", "system:authenticated"]
+        assert (await who(server, ADMIN))["groups"] == ["system:masters", "system:authenticated"]
+        assert (await ask(server, ""))[0] == 403
+
+
+FILES = {
+    "too few columns": ("t1,carl\n", "must have at least 3 columns (token, user name, user uid), found 2"),
+    "a quote too few": ('t1,carl,7,"a\n', "cannot be read: unexpected end of data"),
+}
+
+
+@pytest.mark.parametrize("what", FILES)
+async def test_a_token_file_that_is_none_is_named(tmp_path: Path, what: str) -> None:
+    text, why = FILES[what]
+    file = tmp_path / "tokens.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ServerError) as refused:
+        await Server(ServerConfig(token_auth_file=file)).start()
+    assert str(refused.value) == f"--token-auth-file cannot be used: token file '{file}' {why}"
+
+
+async def test_a_token_is_its_account_until_that_is_gone(server: Server) -> None:
+    token = await token_for(server)
+    found = await who(server, token)
+    assert found["username"] == "system:serviceaccount:default:driver"
+    assert found["groups"] == ["system:serviceaccounts", "system:serviceaccounts:default", "system:authenticated"]
+    assert found["extra"] == {"authentication.kubernetes.io/credential-id": [f"JTI={claims(token)['jti']}"]}
+    path = "/api/v1/namespaces/default/serviceaccounts"
+    await ask(server, ADMIN, "DELETE", f"{path}/driver")
+    assert (await ask(server, token))[0] == 401
+    await ask(server, ADMIN, "POST", path, {"metadata": {"name": "driver"}})
+    assert (await ask(server, token))[0] == 401, "the account of the same name is another one"
+
+
+async def test_a_pods_token_says_on_which_node_it_runs_and_ends_with_it(server: Server) -> None:
+    pods = "/api/v1/namespaces/default/pods"
+    spec = {"serviceAccountName": "driver", "nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}
+    await ask(server, ADMIN, "POST", pods, {"metadata": {"name": "p"}, "spec": spec})
+    token = await token_for(server, boundObjectRef={"kind": "Pod", "apiVersion": "v1", "name": "p"})
+    extra = (await who(server, token))["extra"]
+    assert extra["authentication.kubernetes.io/node-name"] == ["n1"]
+    assert extra["authentication.kubernetes.io/pod-name"] == ["p"]
+    await ask(server, ADMIN, "DELETE", f"{pods}/p", {"gracePeriodSeconds": 0})
+    _, answer = await ask(server, ADMIN, "POST", REVIEW, {"spec": {"token": token}})
+    assert answer["status"] == {
+        "user": {},
+        "error": "[invalid bearer token, service account token has been invalidated]",
+    }
+
+
+async def test_claims_of_a_token(server: Server) -> None:
+    found = claims(await token_for(server, expirationSeconds=3607, audiences=["vault"]))
+    assert (found["iss"], found["aud"]) == ("https://kubernetes.default.svc", ["vault"])
+    assert found["sub"] == "system:serviceaccount:default:driver"
+    assert found["exp"] - found["iat"] == 3607
+    assert found["nbf"] == found["iat"]
+    assert found["kubernetes.io"]["serviceaccount"]["name"] == "driver"
+
+
+async def test_forged_tokens_open_nothing(server: Server) -> None:
+    header, body, signature = (await token_for(server)).split(".")
+    other = SigningKey().sign(claims(f"{header}.{body}.{signature}"))
+    forever = encoded({**claims(f"{header}.{body}."), "exp": int(time.time()) + 10**9})
+    forged = {
+        "another key": other,
+        "another body": f"{header}.{forever}.{signature}",
+        "no algorithm": f"{encoded({'alg': 'none'})}.{body}.",
+        "a symmetric algorithm": f"{encoded({'alg': 'HS256'})}.{body}.{signature}",
+        "no signature": f"{header}.{body}.",
+        "a long signature": f"{header}.{body}.{signature}AAAA",
+        "characters that are none": f"{header}.{body}.{signature[:-1]}*",
+        "a padded signature": f"{header}.{body}.{signature}==",
+    }
+    assert {what: (await ask(server, token))[0] for what, token in forged.items()} == dict.fromkeys(forged, 401)
+
+
+async def test_a_token_ends_in_time(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    token = await token_for(server, expirationSeconds=600)
+    now = time.time()
+    for later, code in ((600, 201), (661, 401), (-90, 401)):
+        monkeypatch.setattr(
+            "drakit_embedded.apiserver.identity.account_tokens.time.time", lambda later=later: now + later
+        )
+        assert (await ask(server, token))[0] == code, later
+
+
+async def test_tokens_outlive_a_restart_with_the_data(tmp_path: Path) -> None:
+    config = ServerConfig(token=ADMIN, data_file=tmp_path / "data.db")
+    async with Server(config) as server:
+        account = {"metadata": {"name": "driver"}}
+        await ask(server, ADMIN, "POST", "/api/v1/namespaces/default/serviceaccounts", account)
+        token = await token_for(server)
+    assert (tmp_path / "data.accounts.pem").stat().st_mode & 0o777 == 0o600
+    async with Server(config) as server:
+        assert (await who(server, token))["username"] == "system:serviceaccount:default:driver"
+
+
+def pem(key: Any) -> bytes:
+    return bytes(
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    )
+
+
+async def test_a_given_key_signs(tmp_path: Path) -> None:
+    file = tmp_path / "sa.key"
+    file.write_bytes(pem(rsa.generate_private_key(65537, 2048)))
+    async with Server(ServerConfig(token=ADMIN, service_account_key_file=file)) as server:
+        account = {"metadata": {"name": "driver"}}
+        await ask(server, ADMIN, "POST", "/api/v1/namespaces/default/serviceaccounts", account)
+        token = await token_for(server)
+        assert (await who(server, token))["username"] == "system:serviceaccount:default:driver"
+    assert json.loads(base64.urlsafe_b64decode(token.split(".")[0] + "=="))["alg"] == "RS256"
+    file.write_bytes(pem(ec.generate_private_key(ec.SECP384R1())))
+    with pytest.raises(ServerError, match="neither an RSA nor a P-256 key"):
+        await Server(ServerConfig(service_account_key_file=file)).start()
+
+
+def certificate(directory: Path, name: str, *, user: str, groups: tuple[str, ...] = (), ca: Any = None) -> Any:
+    """Files ``name.crt`` and ``name.key``, and the pair itself; signed by ``ca``, or by itself."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    attributes = [x509.NameAttribute(NameOID.COMMON_NAME, user)]
+    attributes += [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    subject, now = x509.Name(attributes), datetime.now(UTC)
+    issuer, signer = (ca[0].subject, ca[1]) if ca else (subject, key)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.BasicConstraints(ca=ca is None, path_length=None), critical=True)
+        .sign(signer, hashes.SHA256())
+    )
+    (directory / f"{name}.crt").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (directory / f"{name}.key").write_bytes(pem(key))
+    return made, key
+
+
+async def test_a_client_certificate_is_its_subject(tmp_path: Path) -> None:
+    ca = certificate(tmp_path, "ca", user="ca")
+    certificate(tmp_path, "node", user="system:node:n1", groups=("system:nodes",), ca=ca)
+    config = ServerConfig(token=ADMIN, tls=True, client_ca_file=tmp_path / "ca.crt")
+    async with Server(config) as server:
+        tls = ssl.create_default_context(cadata=(server.ca_certificate or b"").decode())
+        async with Connection(server.url, token=ADMIN, tls=tls) as admin:
+            review = await admin.json("POST", SELF, {})
+            assert review["status"]["userInfo"]["username"] == "drakit-admin"
+        tls.load_cert_chain(tmp_path / "node.crt", tmp_path / "node.key")
+        async with Connection(server.url, tls=tls) as node:
+            found = (await node.json("POST", SELF, {}))["status"]["userInfo"]
+            assert (found["username"], found["groups"]) == ("system:node:n1", ["system:nodes", "system:authenticated"])
+            pool = {"name": "p", "generation": 1, "resourceSliceCount": 1}
+            spec = {"driver": "d", "nodeName": "n2", "pool": pool}
+            with pytest.raises(ApiError, match="can only create ResourceSlice with the same NodeName"):
+                await node.create(resources.RESOURCE_SLICES, {"metadata": {"name": "s"}, "spec": spec})
+
+
+async def test_every_cluster_starts_with_the_roles_of_kubernetes(server: Server) -> None:
+    """Those that collect others get their rules from a controller."""
+    for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings"):
+        _, listed = await ask(server, ADMIN, "GET", f"/apis/rbac.authorization.k8s.io/v1/{plural}")
+        found = {bare(obj)[0]: bare(obj)[1] for obj in listed["items"]}
+        wanted = dict(bare(vector["object"]) for vector in recorded("policy") if vector["resource"] == plural)
+        assert found.keys() == wanted.keys()
+        assert [name for name in wanted if found[name] != wanted[name]] == []
+
+
+def bare(obj: Object) -> tuple[tuple[str, str], Object]:
+    meta = {key: obj["metadata"][key] for key in ("name", "labels", "annotations")}
+    kept = ("roleRef", "subjects", "aggregationRule", *(() if obj.get("aggregationRule") else ("rules",)))
+    fields = {key: obj[key] for key in kept if obj.get(key)}
+    return (obj["metadata"].get("namespace", ""), meta["name"]), {"metadata": meta, **fields}
+
+
+@pytest.mark.usefixtures("controllers")
+async def test_roles_collect_the_rules_of_their_parts(connection: Connection, until: Any) -> None:
+    async def rules(name: str) -> list[Object]:
+        found: list[Object] = (await connection.json("GET", f"{CLUSTER_ROLES}/{name}")).get("rules") or []
+        return found
+
+    wanted = {vector["object"]["metadata"]["name"]: vector["object"] for vector in recorded("policy")}
+
+    async def collected() -> bool:
+        return all([await rules(name) == wanted[name]["rules"] for name in ("view", "edit", "admin")])
+
+    await until(collected)
+    part = {"name": "devices", "labels": {"rbac.authorization.k8s.io/aggregate-to-view": "true"}}
+    rule = {"verbs": ["get"], "apiGroups": ["resource.k8s.io"], "resources": ["deviceclasses"]}
+    await connection.json("POST", CLUSTER_ROLES, {"metadata": part, "rules": [rule]})
+
+    async def has_it() -> bool:
+        return all([rule in await rules(name) for name in ("view", "edit", "admin")])
+
+    await until(has_it)
+    await connection.request("DELETE", f"{CLUSTER_ROLES}/devices")
+    await until(collected)
+
+
+async def test_rights_end_with_the_binding(server: Server) -> None:
+    token = await token_for(server)
+    path = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings"
+    binding = {
+        "metadata": {"name": "b"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:aggregate-to-view"},
+        "subjects": [{"kind": "ServiceAccount", "name": "driver"}],
+    }
+    claims_path = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    codes = []
+    for method, where, body in (("GET", path, None), ("POST", path, binding), ("DELETE", f"{path}/b", None)):
+        await ask(server, ADMIN, method, where, body)
+        codes.append((await ask(server, token, "GET", claims_path))[0])
+    assert codes == [403, 200, 403]
+
+
+async def test_requests_of_many_users_at_once(server: Server) -> None:
+    """What is remembered of one request says nothing about the next."""
+    tokens = [await token_for(server) for _ in range(20)]
+    names = await asyncio.gather(*(who(server, token) for token in [*tokens, ADMIN] * 3))
+    assert {found["username"] for found in names} == {"system:serviceaccount:default:driver", "drakit-admin"}

@@ -1,0 +1,143 @@
+"""Recorded conversations of several users with a real kube-apiserver 1.37.1, and how they are held again.
+
+``api/access-*.jsonl.gz`` hold one step a line, to be taken in their order against an empty cluster with controllers:
+``identities`` (who am I, may I, what may nobody), ``nodes`` (kubelets, service accounts' tokens, roles, statuses of
+claims) and ``quotas``. A step has ``name``, ``op``, ``method``, ``path``, and where they are needed ``body``,
+``headers`` (of impersonation), ``authorization`` (instead of the administrator's) and ``token``, a TokenRequest whose
+token is used.
+``op`` is ``ask`` (the answer is compared), ``prepare`` (it is not) or ``until`` (asked again until it is as recorded).
+Texts may have ``$admin`` (the administrator's token), ``$token`` and ``$uid(PATH)`` in them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+Step = dict[str, Any]
+
+FILES = ("identities", "nodes", "quotas")
+_API = Path(__file__).parent / "api"
+_UID_OF = re.compile(r"\$uid\(([^)]*)\)")
+_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_GENERATED = re.compile(r"\b(g)-[b-z2-9]{5}\b")
+_SET_BY_SERVER = {"creationTimestamp", "expirationTimestamp", "managedFields", "resourceVersion", "token", "uid"}
+_CREDENTIAL = "authentication.kubernetes.io/credential-id"
+_BOUND = 10.0
+
+
+def path_of(file: str) -> Path:
+    """Where the steps of a file are."""
+    return _API / f"access-{file}.jsonl.gz"
+
+
+@cache
+def recorded(file: str) -> tuple[Step, ...]:
+    """The steps of one of ``FILES``."""
+    with gzip.open(path_of(file), "rt", encoding="utf-8") as lines:
+        return tuple(map(json.loads, lines))
+
+
+class Conversation:
+    """Takes the steps of a file with one server. ``session`` has its address; ``pause`` follows what is prepared."""
+
+    def __init__(self, session: aiohttp.ClientSession, token: str, *, pause: float = 0.0) -> None:
+        self._session, self._admin, self._pause = session, token, pause
+
+    async def answer(self, step: Step) -> Step:
+        """What the server says, in the form that is recorded."""
+        token = await self._token(step["token"]) if "token" in step else ""
+        if step["op"] == "until":
+            return await self._until(step, token)
+        answer = await self._ask(step, token)
+        if step["op"] == "prepare":
+            await asyncio.sleep(self._pause)
+        return answer
+
+    async def _until(self, step: Step, token: str) -> Step:
+        ends = asyncio.get_running_loop().time() + _BOUND
+        while True:
+            answer = await self._ask(step, token)
+            if answer == step["response"] or asyncio.get_running_loop().time() > ends:
+                return answer
+            await asyncio.sleep(0.02)
+
+    async def _token(self, request: Step) -> str:
+        body = await self._filled(request["body"], "")
+        made = await self._send("POST", request["path"], body, {"Authorization": f"Bearer {self._admin}"})
+        return str(made[1]["status"]["token"])
+
+    async def _ask(self, step: Step, token: str) -> Step:
+        headers = dict(step.get("headers", {}))
+        if step["method"] == "PATCH":
+            headers["Content-Type"] = "application/merge-patch+json"
+        given = step.get("authorization", "Bearer $token" if token else "Bearer $admin")
+        if given is not None:
+            headers["Authorization"] = await self._filled(given, token)
+        code, body = await self._send(
+            step["method"], step["path"], await self._filled(step.get("body"), token), headers
+        )
+        return reduced(code, body)
+
+    async def _filled(self, value: Any, token: str) -> Any:
+        if isinstance(value, dict):
+            return {key: await self._filled(item, token) for key, item in value.items()}
+        if isinstance(value, list):
+            return [await self._filled(item, token) for item in value]
+        if not isinstance(value, str):
+            return value
+        for path in _UID_OF.findall(value):
+            value = value.replace(f"$uid({path})", await self._uid(path))
+        return value.replace("$admin", self._admin).replace("$token", token)
+
+    async def _uid(self, path: str) -> str:
+        _, found = await self._send("GET", path, None, {"Authorization": f"Bearer {self._admin}"})
+        return str(found["metadata"].get("uid", "zz"))
+
+    async def _send(self, method: str, path: str, body: Any, headers: dict[str, str]) -> tuple[int, Any]:
+        data = None if body is None else json.dumps(body)
+        headers = {"Content-Type": "application/json", **headers}
+        async with self._session.request(method, path, data=data, headers=headers) as response:
+            raw = await response.text()
+        try:
+            return response.status, json.loads(raw)
+        except ValueError:
+            return response.status, raw
+
+
+def reduced(code: int, body: Any) -> Step:
+    """What is recorded of an answer: refusals and reviews whole, quotas without what a server sets, else the code."""
+    found: Step = {"code": code}
+    kind = body.get("kind", "") if isinstance(body, dict) else ""
+    if kind == "Status" and code >= 400:
+        found |= {key: body[key] for key in ("reason", "message", "details") if key in body}
+    elif kind.endswith("Review") or kind == "TokenRequest":
+        found |= {key: body[key] for key in ("metadata", "spec", "status") if key in body}
+    elif kind == "ResourceQuota":
+        found |= {key: body[key] for key in ("spec", "status") if key in body}
+    elif kind == "ResourceQuotaList":
+        found["statuses"] = {item["metadata"]["name"]: item.get("status") for item in body["items"]}
+    stable: Step = _stable(found)
+    return stable
+
+
+def _stable(value: Any) -> Any:
+    """Without what differs each time, and rules in one order."""
+    if isinstance(value, dict):
+        found = {key: _stable(item) for key, item in value.items() if key not in {*_SET_BY_SERVER, _CREDENTIAL}}
+        for key in ("resourceRules", "nonResourceRules"):
+            if key in found:
+                found[key] = sorted(found[key], key=lambda rule: json.dumps(rule, sort_keys=True))
+        return found
+    if isinstance(value, list):
+        return [_stable(item) for item in value]
+    if isinstance(value, str):
+        return _GENERATED.sub(r"\1-x", _UID.sub("UID", value))
+    return value
