@@ -85,6 +85,8 @@ async def _serve(config: ServerConfig, kubeconfig: Path | None, *, controllers: 
         click.echo(f"serving on {server.url}")
         announce_ready()
         gc.freeze()
+        # A slice is thousands of objects, none of which is garbage before the request is answered.
+        gc.set_threshold(20_000)
         gc.enable()
         if controllers:
             await _until(stopped, server)
