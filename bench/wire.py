@@ -7,6 +7,7 @@ one trusts its server: it is for loopback and for benchmarks only.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -32,13 +33,15 @@ class Request:
 class Client:
     """One connection that is kept open, and one request at a time on it. Use as ``async with``."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, certificate: bytes | None = None) -> None:
+        """``certificate`` is the PEM to trust, of a server of HTTPS."""
         address = urlsplit(url)
+        self._tls = ssl.create_default_context(cadata=certificate.decode()) if certificate else None
         self._host, self._port = address.hostname or "127.0.0.1", address.port or 80
         self._headers = f"Host: {address.netloc}\r\nAuthorization: Bearer {token}\r\nAccept: application/json\r\n"
 
     async def __aenter__(self) -> Client:
-        self._reader, self._writer = await asyncio.open_connection(self._host, self._port, limit=_BUFFER)
+        self._reader, self._writer = await asyncio.open_connection(self._host, self._port, limit=_BUFFER, ssl=self._tls)
         return self
 
     async def __aexit__(self, *exc: object) -> None:
