@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 _BUFFER = 4 << 20
+_PIECE = 1 << 20
+# Of longer answers, the lists of slices, nothing is kept: to put 40 MB together takes longer than to serve it.
+_KEPT = 4 << 20
 _SECONDS = 60.0
 
 
@@ -48,12 +51,17 @@ class Client:
         self._writer.close()
 
     async def send(self, request: Request) -> bytes:
-        """The body of the answer; ``Refused`` unless it is a success."""
+        """The body of the answer, or nothing of one over 4 MiB; ``Refused`` unless it is a success."""
+        kept, size = [], 0
         async with asyncio.timeout(_SECONDS):
             headers = await self._exchange(request)
-            if "chunked" in headers.get("transfer-encoding", ""):
-                return b"".join([chunk async for chunk in self._chunks()])
-            return await self._reader.readexactly(int(headers.get("content-length", "0")))
+            chunked = "chunked" in headers.get("transfer-encoding", "")
+            body = self._chunks() if chunked else self._pieces(int(headers.get("content-length", "0")))
+            async for piece in body:
+                size += len(piece)
+                if size <= _KEPT:
+                    kept.append(piece)
+        return b"".join(kept) if size <= _KEPT else b""
 
     async def open_watch(self, path: str) -> None:
         """Start a watch; its events come from ``watched``, and the connection is good for nothing else after it."""
@@ -83,6 +91,16 @@ class Client:
 
     async def _chunks(self) -> AsyncIterator[bytes]:
         while size := int(await self._reader.readline(), 16):
-            yield await self._reader.readexactly(size)
+            async for piece in self._pieces(size):
+                yield piece
             await self._reader.readexactly(2)
         await self._reader.readexactly(2)
+
+    async def _pieces(self, size: int) -> AsyncIterator[bytes]:
+        """So many bytes, as they come."""
+        while size:
+            piece = await self._reader.read(min(size, _PIECE))
+            if not piece:
+                raise asyncio.IncompleteReadError(piece, size)
+            size -= len(piece)
+            yield piece
