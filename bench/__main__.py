@@ -17,8 +17,19 @@ from rich.console import Console
 
 from bench.report import Interrupted, Progress, Report, Step
 
-_NAMES = ("startup", "latency", "apiserver", "scheduler", "workloads", "adversarial", "memory", "cel")
-_GROUPS = {"allocator": ("workloads", "adversarial", "memory", "cel")}
+_NAMES = (
+    "startup",
+    "latency",
+    "apiserver",
+    "footprint",
+    "cycles",
+    "scheduler",
+    "workloads",
+    "adversarial",
+    "memory",
+    "cel",
+)
+_GROUPS = {"api": ("apiserver", "footprint", "cycles"), "allocator": ("workloads", "adversarial", "memory", "cel")}
 _WIDTH = 120  # of tables that go to a file or pipe
 # From here on, somebody else's work is on the cores as much as ours.
 _HIGH_LOAD = 0.5

@@ -56,3 +56,9 @@ def cpu_seconds(pid: int) -> float:
     """
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def mebibytes(pid: int) -> float:
+    """Resident memory of a process now (the second field of proc_pid_statm(5))."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / (1 << 20)

@@ -24,6 +24,7 @@ class Assignment(msgspec.Struct):
 
     url: str
     token: str
+    certificate: bytes | None
     path: str
     watchers: int
     events: int
@@ -38,7 +39,7 @@ class Result(msgspec.Struct):
 
 
 async def _watch(assignment: Assignment, opened: asyncio.Barrier, delays: list[float]) -> None:
-    async with Client(assignment.url, assignment.token) as client:
+    async with Client(assignment.url, assignment.token, assignment.certificate) as client:
         await client.open_watch(assignment.path)
         await opened.wait()
         seen = 0

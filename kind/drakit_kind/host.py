@@ -41,6 +41,7 @@ async def _serve(home: ClusterHome) -> None:
         home.never_ready.unlink(missing_ok=True)  # its starter may have been killed, and could not say so
         announce_ready()
         gc.freeze()
+        gc.set_threshold(20_000)  # one slice is thousands of objects, which are no garbage while it is worked at
         gc.enable()
         await stopping.wait()
     finally:

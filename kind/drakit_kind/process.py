@@ -92,6 +92,12 @@ class ServerProcess:
         self._watch = asyncio.create_task(self._watched(self._process), name=f"watch {self.name}")
         log.info("%s ready after %.2f s, pid %d", self.name, time.monotonic() - began, self._process.pid)
 
+    @property
+    def pid(self) -> int:
+        """The process id of the program, which must have been started."""
+        assert self._process is not None
+        return self._process.pid
+
     async def stop(self) -> None:
         """Ask it to end (SIGTERM), insist when the time is up (SIGKILL); nothing happens if it does not run."""
         await self._end(signal.SIGTERM)

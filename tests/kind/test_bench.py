@@ -17,8 +17,19 @@ from bench import interruptible
 from bench.ledger import Ledger
 
 ROOT = Path(__file__).parents[2]
-NAMES = ("startup", "latency", "apiserver", "scheduler", "workloads", "adversarial", "memory", "cel")
-GROUPS = ("allocator",)
+NAMES = (
+    "startup",
+    "latency",
+    "apiserver",
+    "footprint",
+    "cycles",
+    "scheduler",
+    "workloads",
+    "adversarial",
+    "memory",
+    "cel",
+)
+GROUPS = ("api", "allocator")
 BOUND = 280  # they take seconds, but they start whole clusters, and other tests run beside them
 
 pytestmark = pytest.mark.timeout(BOUND + 20)
@@ -45,6 +56,8 @@ def test_the_list_says_what_each_benchmark_is_for() -> None:
         ("startup", ["API server and controllers", "drakit cluster up"]),
         ("latency", ["claim", "template"]),
         ("apiserver", ["claim status update", "slice create", "watch events"]),
+        ("footprint", ["seconds to start, empty", "25 slices written"]),
+        ("cycles", ["200"]),
         ("scheduler", ["10 nodes, 90 % full"]),
         ("allocator", ["a-fill-dgx", "c01-count-n", "90 % full", "view of a device"]),
     ],

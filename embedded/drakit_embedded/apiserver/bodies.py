@@ -10,11 +10,10 @@ from typing import Any
 
 from drakit_api import embedded, gojson
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver import protobuf, statuses, yaml_bodies
+from drakit_embedded.apiserver import protobuf, statuses
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError
-from drakit_embedded.apiserver.yaml_bodies import YamlError
 
 _JSON = ("application/json", "")
 _YAML = ("application/yaml", "text/yaml", "application/x-yaml")
@@ -27,7 +26,7 @@ _SHOWN = 30  # bytes of a body in a message
 
 
 class BodyError(ValueError):
-    """A body whose type cannot be told."""
+    """A body that cannot be read, or whose type cannot be told."""
 
 
 def parse(raw: bytes, content_type: str, kind: str) -> Object:
@@ -47,7 +46,7 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
         found = _with_type(gojson.read(raw) if media in _JSON else _from_yaml(raw))
     except gojson.JsonError as error:
         raise _unrecognized(raw, kind, f"couldn't get version/kind; json parse error: {error}") from None
-    except (YamlError, BodyError) as error:
+    except BodyError as error:
         raise _unrecognized(raw, kind, str(error)) from None
     if media in _JSON and kind in embedded.KINDS:
         embedded.attach(found, raw)
@@ -55,7 +54,13 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
 
 
 def _from_yaml(raw: bytes) -> Any:
-    value, repeated = yaml_bodies.read(raw)
+    # Imported here: hardly any client sends YAML, and a start would be longer by a twentieth.
+    from drakit_embedded.apiserver import yaml_bodies
+
+    try:
+        value, repeated = yaml_bodies.read(raw)
+    except yaml_bodies.YamlError as error:
+        raise BodyError(str(error)) from None
     if repeated and isinstance(value, dict):
         return gojson.Repeated(list(value.items()), "yaml: unmarshal errors:\n" + "\n".join(repeated))
     return value

@@ -156,7 +156,7 @@ def update(
     elif subresource is None:
         _with_spec(served, new, old, api)
     _validate(served, new, old, api, request)
-    new = _canonical(api, served, new)
+    new = _canonical(api, served, new, old)
     if not admitted:
         request.object = new
         api.admission.validate(request, api)
@@ -273,8 +273,14 @@ def _validate(served: Served, new: Object, old: Object, api: Api, request: Attri
         raise statuses.invalid(kind.kind, kind.group, meta["name"], faults)
 
 
-def _canonical(api: Api, served: Served, obj: Object) -> Object:
-    return obj if served.strategy.canonical is None else served.strategy.canonical(obj, api)
+def _canonical(api: Api, served: Served, obj: Object, old: Object | None = None) -> Object:
+    canonical = served.strategy.canonical
+    if canonical is None:
+        return obj
+    if old is not None and "spec" in old and obj.get("spec") == old["spec"]:
+        # What is stored has that form already, and the spec is most of it.
+        return {**canonical({**obj, "spec": {}}, api), "spec": old["spec"]}
+    return canonical(obj, api)
 
 
 def _commit(api: Api, served: Served, key: Key, obj: Object, dry_run: bool) -> Record:
