@@ -49,6 +49,7 @@ class Documents:
                 return _health(endpoint, "/".join(check), Query(query))
             case ["version"]:
                 _read_only(request)
+                negotiation.accepted(request.headers.get("Accept", ""), _anything, negotiation.VERSION)
                 return web.Response(body=self._version, headers=_JSON)
             case ["version", *_]:
                 raise statuses.unknown_resource()
@@ -64,11 +65,13 @@ class Documents:
 
     def _discovery(self, request: web.BaseRequest, segments: list[str]) -> web.StreamResponse:
         root = len(segments) == 1
-        if segments[0] == "api" or len(segments) == 3:
+        is_route = segments[0] == "api" or len(segments) == 3
+        if is_route:
             _read_only(request)
         accept = request.headers.get("Accept", "")
         allows = discovery.may_be_aggregated if root else negotiation.without_conversion
-        if negotiation.accepted(accept, allows).conversion is not None:
+        offered = negotiation.OBJECT if is_route else negotiation.NO_ROUTE
+        if negotiation.accepted(accept, allows, offered).conversion is not None:
             return self._aggregated(request, segments[0])
         document = self._document("/".join(segments), lambda: self._describe(segments))
         if document is None:
@@ -123,6 +126,11 @@ def _health(endpoint: str, check: str, query: Query) -> web.Response:
     if check in health.CHECKS[endpoint]:
         return health.single()
     return page_not_found()
+
+
+def _anything(conversion: negotiation.Conversion | None) -> bool:
+    """For what is sent in one form, whatever is asked for beside it."""
+    return True
 
 
 def _read_only(request: web.BaseRequest) -> None:

@@ -157,22 +157,23 @@ def _create_service(obj: Object, cluster: Cluster) -> None:
     obj["status"] = {"loadBalancer": {}}
 
 
-_EVENT = Strategy(
-    fields=(
-        "involvedObject.kind",
-        "involvedObject.namespace",
-        "involvedObject.name",
-        "involvedObject.uid",
-        "involvedObject.apiVersion",
-        "involvedObject.resourceVersion",
-        "involvedObject.fieldPath",
-        "reason",
-        "reportingComponent",
-        "source",
-        "type",
-    ),
-    create_on_update=True,
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+_EVENT_FIELDS = (
+    *(f"involvedObject.{name}" for name in _REFERENCE),
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
 )
+# As they are called in events.k8s.io (k8s.io/kubernetes/pkg/apis/events/v1/conversion.go).
+_NEW_EVENT_FIELDS = {
+    "metadata.name": "metadata.name",
+    "metadata.namespace": "metadata.namespace",
+    **{f"regarding.{name}": f"involvedObject.{name}" for name in _REFERENCE},
+    "reason": "reason",
+    "reportingController": "reportingComponent",
+    "type": "type",
+}
 _RBAC = Strategy(name_format=formats.path_segment, create_on_update=True)
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {
@@ -187,11 +188,12 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ),
     ("", "nodes"): Strategy(
         fields=("spec.unschedulable",),
+        field_zeros={"spec.unschedulable": "false"},
         default=_default_node,
         status_on_create=True,
     ),
-    ("", "events"): _EVENT,
-    ("events.k8s.io", "events"): _EVENT,
+    ("", "events"): Strategy(fields=_EVENT_FIELDS, create_on_update=True),
+    ("events.k8s.io", "events"): Strategy(fields=_EVENT_FIELDS, field_names=_NEW_EVENT_FIELDS, create_on_update=True),
     ("", "configmaps"): Strategy(validate_create=_validate_config_map, validate_update=_validate_config_map_update),
     ("", "secrets"): Strategy(
         fields=("type",),
@@ -224,7 +226,10 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("certificates.k8s.io", "podcertificaterequests"): Strategy(
         fields=("spec.signerName", "spec.podName", "spec.nodeName")
     ),
-    ("batch", "jobs"): Strategy(fields=("status.successful",), generation=True),
+    ("batch", "jobs"): Strategy(fields=("status.successful",), field_zeros={"status.successful": "0"}, generation=True),
+    ("", "replicationcontrollers"): Strategy(
+        fields=("status.replicas",), field_zeros={"status.replicas": "0"}, generation=True
+    ),
     ("policy", "poddisruptionbudgets"): Strategy(generation=True),
     ("batch", "cronjobs"): Strategy(generation=True),
     ("networking.k8s.io", "ingresses"): Strategy(generation=True),
