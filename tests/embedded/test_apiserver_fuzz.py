@@ -85,11 +85,11 @@ def served(api: Api, group: str, plural: str) -> Served:
 
 
 def code_of(call: Callable[[], object]) -> int:
-    """The HTTP code of what a call does."""
+    """The HTTP code of what a call does; some faults of clients the real server takes for its own, without a reason."""
     try:
         call()
     except StatusError as refused:
-        return refused.code
+        return refused.code if refused.reason else 400
     return 200
 
 

@@ -49,6 +49,7 @@ def _default_node(obj: Object, cluster: Cluster) -> None:
 
 def _create_secret(obj: Object, cluster: Cluster) -> None:
     _merge_string_data(obj)
+    _fill_data(obj)
     obj["type"] = obj.get("type") or "Opaque"
 
 
@@ -59,8 +60,15 @@ def _merge_string_data(obj: Object) -> None:
         obj["data"] = {**(obj.get("data") or {}), **encoded}
 
 
+def _fill_data(obj: Object) -> None:
+    """A key without bytes has none of them, rather than no value."""
+    if obj.get("data"):
+        obj["data"] = {key: value or "" for key, value in obj["data"].items()}
+
+
 def _update_secret(new: Object, old: Object, cluster: Cluster) -> None:
     _merge_string_data(new)
+    _fill_data(new)
     new["type"] = new.get("type") or old.get("type", "Opaque")
 
 
