@@ -13,9 +13,10 @@ from collections.abc import Callable
 import msgspec
 from aiohttp import web
 
-from drakit_embedded.apiserver import discovery, health, negotiation, openapi, statuses
+from drakit_embedded.apiserver import discovery, health, negotiation, statuses
 from drakit_embedded.apiserver.call import answer
 from drakit_embedded.apiserver.catalog import Catalog
+from drakit_embedded.apiserver.openapi.documents import Documents as OpenApi
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object
 
@@ -39,10 +40,10 @@ class Documents:
     def __init__(self, catalog: Catalog, version: str, address: Callable[[], str]) -> None:
         self._catalog, self._address = catalog, address
         self._version = msgspec.json.format(_encode(discovery.version_info(version)), indent=2)
-        self._openapi = openapi.Documents(catalog)
+        self._openapi = OpenApi(catalog)
         self._encoded: dict[str, bytes | None] = {}
 
-    def answer(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> web.StreamResponse:
+    async def answer(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> web.StreamResponse:
         """The document at a path, which is also given split into its segments."""
         match segments:
             case ["healthz" | "livez" | "readyz" as endpoint, *check] if not path.endswith("/"):
@@ -54,7 +55,8 @@ class Documents:
             case ["version", *_]:
                 raise statuses.unknown_resource()
             case ["openapi", *below]:
-                return self._openapi.answer(request, below, Query(query).text("hash")) or page_not_found()
+                found = await self._openapi.answer(request, below, Query(query).text("hash"))
+                return found or page_not_found()
             case ["api" | "apis", *_]:
                 return self._discovery(request, segments)
             case [""] | ["index.html"] if path in ("/", "/index.html"):

@@ -63,7 +63,7 @@ class Handler:
         elif segments[0] == "apis" and len(segments) > 3:
             group, version, rest = segments[1], segments[2], segments[3:]
         else:
-            return self._documents.answer(request, path, segments, query)
+            return await self._documents.answer(request, path, segments, query)
         watched = rest[0] == "watch" and len(rest) > 1
         target = requests.target(group, version, rest[1:] if watched else rest)
         served = self._api.catalog.find(group, version, target.plural) if target else None

@@ -184,7 +184,14 @@ _NEW_EVENT_FIELDS = {
 }
 _RBAC = Strategy(name_format=formats.path_segment, create_on_update=True)
 
+# What is deleted is shown once more, of these without other rules (ReturnDeletedObject in each kind's storage).
+_RETURNED = (
+    *(("", plural) for plural in ("podtemplates", "persistentvolumeclaims", "persistentvolumes", "resourcequotas")),
+    *(("storage.k8s.io", plural) for plural in ("csidrivers", "csinodes", "storageclasses", "volumeattachments")),
+    ("storage.k8s.io", "volumeattributesclasses"),
+)
 STRATEGIES: dict[tuple[str, str], Strategy] = {
+    **dict.fromkeys(_RETURNED, Strategy(returns_deleted=True)),
     ("", "namespaces"): Strategy(
         fields=("status.phase",),
         name_format=formats.dns_label,
