@@ -6,18 +6,20 @@ What is served is small and fixed, so the path is taken apart directly (``reques
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from urllib.parse import unquote
 
 from aiohttp import ClientConnectionResetError, web
 
-from drakit_embedded.apiserver import requests, statuses
+from drakit_embedded.apiserver import discovery, requests, statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization import access
 from drakit_embedded.apiserver.call import Call, refusal
 from drakit_embedded.apiserver.documents import Documents, page_not_found
 from drakit_embedded.apiserver.identity import impersonation
 from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.metrics import Metrics
 from drakit_embedded.apiserver.presentation import presented
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import StatusError
@@ -35,7 +37,9 @@ class Handler:
 
     def __init__(self, api: Api, watches: Watches, *, version: str, address: Callable[[], str]) -> None:
         self._api, self._watches = api, watches
-        self._documents = Documents(api.catalog, version, address)
+        self._metrics = Metrics()
+        told = discovery.version_info(version)
+        self._documents = Documents(api.catalog, told, address, lambda: self._metrics.text(api, watches, told))
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
@@ -72,7 +76,20 @@ class Handler:
                 return page_not_found()
             raise statuses.unknown_resource()
         call = Call(self._api, self._watches, served, target, request, Query(query), user, watched=watched)
-        return await serve(call)
+        return await self._served(call)
+
+    async def _served(self, call: Call) -> web.StreamResponse:
+        """The answer to a request for a resource, counted."""
+        verb, began, code = self._metrics.started(call), time.perf_counter(), 500
+        try:
+            response = await serve(call)
+            code = response.status
+        except StatusError as error:
+            code = error.code
+            raise
+        finally:
+            self._metrics.finished(call, verb, code, time.perf_counter() - began)
+        return response
 
     def _user(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> User:
         """Whoever asks, and may (k8s.io/apiserver/pkg/server/config.go DefaultBuildHandlerChain)."""

@@ -65,10 +65,21 @@ def accepted(accept: str, allows: Allows, offered: tuple[str, ...] = NO_ROUTE, *
         raise statuses.StatusError(
             406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {listed}", {}
         )
-    found = _first(accept, allows, stream)
+    found = _first(accept, allows)
     if found is None:
-        raise statuses.not_acceptable(_STREAMS if stream else _NAMED)
+        raise statuses.not_acceptable(_NAMED)
+    if stream and found.media != JSON:
+        raise statuses.not_acceptable(_STREAMS)
     return found
+
+
+def check_route(accept: str, offered: tuple[str, ...]) -> None:
+    """For what is sent in one form, whatever is asked for beside it: 406 if a route does not offer it at all."""
+    accepted(accept, _anything, offered)
+
+
+def _anything(conversion: Conversion | None) -> bool:
+    return True
 
 
 def _is_routed(accept: str, offered: tuple[str, ...]) -> bool:
@@ -79,18 +90,19 @@ def _is_routed(accept: str, offered: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=512)
 def of_error(accept: str) -> Accepted:
     """The form of a refusal, which is given whatever the client accepts."""
-    return _first(accept, without_conversion, False) or Accepted(pretty=True)
+    return _first(accept, without_conversion) or Accepted(pretty=True)
 
 
-def _first(accept: str, allows: Allows, stream: bool) -> Accepted | None:
+def _first(accept: str, allows: Allows) -> Accepted | None:
     if not accept:
         return Accepted()
     for clause in _clauses(accept):
-        for media in _WRITTEN[:1] if stream else _WRITTEN:
+        for media in _WRITTEN:
             if _matches(clause, media):
                 options = clause.options
                 conversion = _conversion(options)
-                if options.get("stream", "watch") in ("", "watch") and not options.get("sv") and allows(conversion):
+                known = options.get("stream", "watch") in ("", "watch") and options.get("sv", "v1") in ("", "v1")
+                if known and allows(conversion):
                     return Accepted(media, conversion, options.get("pretty") == "1")
     return None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -18,6 +19,7 @@ from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.forms import Form
 from drakit_embedded.apiserver.list_options import ListOptions
+from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.requests import resource_version
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.store import Event, Record, Store
@@ -35,7 +37,9 @@ class Watch:
 
     def __init__(self, store: Store, served: Served, namespace: str | None, options: ListOptions, form: Form) -> None:
         self._store, self._collection, self._form = store, served.collection, form
-        self._namespace = namespace
+        self.kind, self.namespace = served.kind, namespace
+        # How many events were sent.
+        self.sent = 0
         self._selection = options.selection
         self._plain = namespace is None and not self._selection
         self._bookmarks = options.bookmarks
@@ -101,6 +105,7 @@ class Watch:
     async def _write_initial(self, response: web.StreamResponse) -> None:
         for piece in _pieces(self._line("ADDED", record) for record in self._initial):
             await response.write(piece)
+        self.sent += len(self._initial)
         self._initial.clear()
         if self._end_marked:
             await response.write(self._bookmark({_INITIAL_EVENTS_END: "true"}, self._version))
@@ -121,14 +126,13 @@ class Watch:
         for event in events:
             if event.version <= self._after:
                 continue
-            if self._plain:
-                yield self._shared(event, event.type, event.record)
-            else:
-                yield from self._selected(event)
+            for line in (self._shared(event, event.type, event.record),) if self._plain else self._selected(event):
+                self.sent += 1
+                yield line
 
     def _selected(self, event: Event) -> Iterator[bytes]:
         """An object that starts or stops being selected is added or deleted for this watcher."""
-        if self._namespace is not None and event.record.key[0] != self._namespace:
+        if self.namespace is not None and event.record.key[0] != self.namespace:
             return
         before = event.previous is not None and self._selection.matches(event.previous)
         now = event.type != "DELETED" and self._selection.matches(event.record)
@@ -196,13 +200,26 @@ def error_line(error: StatusError) -> bytes:
 
 
 class Watches:
-    """The watches under way, so that a stopping server can end them."""
+    """The watches under way, so that a stopping server can end them, and what was sent to all there were."""
 
     def __init__(self) -> None:
         self._active: set[Watch] = set()
+        self._sent = Counter[tuple[str, str, str]]()
 
     def __len__(self) -> int:
         return len(self._active)
+
+    def active(self) -> Iterator[tuple[Kind, str]]:
+        """The kind of each watch under way, and its scope in the words of metrics."""
+        for watch in self._active:
+            yield watch.kind, "cluster" if watch.namespace is None else "namespace"
+
+    def sent(self) -> Counter[tuple[str, str, str]]:
+        """How many events were sent, by group, version and plural."""
+        counted = Counter(self._sent)
+        for watch in self._active:
+            counted[_resource(watch)] += watch.sent
+        return counted
 
     async def run(self, watch: Watch, response: web.StreamResponse) -> None:
         """Stream one watch."""
@@ -211,8 +228,13 @@ class Watches:
             await watch.stream(response)
         finally:
             self._active.discard(watch)
+            self._sent[_resource(watch)] += watch.sent
 
     def end_all(self) -> None:
         """End every watch under way."""
         for watch in list(self._active):
             watch.end()
+
+
+def _resource(watch: Watch) -> tuple[str, str, str]:
+    return watch.kind.group, watch.kind.version, watch.kind.plural
