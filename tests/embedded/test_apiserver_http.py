@@ -312,11 +312,11 @@ def test_label_selectors(text: str, holds: bool) -> None:
     [
         ("a===b", "found '=', expected: identifier"),
         ("a b", "found 'b', expected: in, notin, =, ==, !=, gt, lt"),
-        ("a in b", "found 'b', expected: '('"),
+        ("a in b", "found 'b' expected: '('"),
         ("a in (", "found '', expected: ',', ')' or identifier"),
         ("a in (b", "found '', expected: ',' or ')'"),
         ("a,", "found '', expected: identifier after ','"),
-        ("=a", "found '=', expected: identifier"),
+        ("=a", "found '=', expected: !, identifier, or 'end of string'"),
         ("a=b c", "found 'c', expected: ',' or 'end of string'"),
         ("a>b", "the value must be an integer"),
         ("-a=b", "name part must consist of alphanumeric characters"),

@@ -200,6 +200,19 @@ async def test_fields_are_explained(kubectl: Kubectl) -> None:
     assert 'field "nope" does not exist' in await kubectl("explain", "pods.spec.nope", fails=True)
 
 
+@pytest.mark.parametrize("form", ["plaintext", "plaintext-openapiv2"])
+async def test_what_a_field_means_is_explained(kubectl: Kubectl, form: str) -> None:
+    explained = " ".join((await kubectl("explain", "resourceslice.spec.driver", f"--output={form}")).split())
+    assert "Driver identifies the DRA driver providing the capacity information" in explained
+
+
+async def test_a_typo_is_refused_or_warned_about_as_asked(kubectl: Kubectl) -> None:
+    manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndatta: {x: y}\n"
+    refused = await kubectl("apply", "--validate=strict", "-f", "-", stdin=manifest, fails=True)
+    assert 'strict decoding error: unknown field "datta"' in refused
+    assert "configmap/a created" in await kubectl("apply", "--validate=warn", "-f", "-", stdin=manifest)
+
+
 async def test_applying_again_merges_lists_by_their_keys(kubectl: Kubectl) -> None:
     """kubectl makes its patch by the schemas: what others added to a list stays, what the file no longer has goes."""
     two, one = (

@@ -19,7 +19,7 @@ from drakit_api.features import FeatureGates
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Expired
-from drakit_embedded.apiserver import Server, ServerConfig, store
+from drakit_embedded.apiserver import Server, ServerConfig, list_options, store
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.forms import Plain, negotiate
 from drakit_embedded.apiserver.requests import Query
@@ -128,11 +128,34 @@ async def test_initial_events_end_with_a_marked_bookmark(connection: Connection)
     )
 
 
-async def test_a_version_from_the_future_is_refused(connection: Connection) -> None:
-    for params in ({"resourceVersion": "99999"}, {"resourceVersion": "99999", "watch": "true"}):
-        with pytest.raises(ApiError, match="Too large resource version: 99999") as refused:
-            await connection.json("GET", resources.CONFIG_MAPS.path(), params=params)
-        assert refused.value.code == 504
+async def test_a_list_of_a_version_from_the_future_is_refused(connection: Connection) -> None:
+    with pytest.raises(ApiError, match="Too large resource version: 99999") as refused:
+        await connection.json("GET", resources.CONFIG_MAPS.path(), params={"resourceVersion": "99999"})
+    assert refused.value.code == 504
+
+
+async def test_a_watch_from_the_future_shows_what_happens_then(connection: Connection) -> None:
+    """As of etcd: until the version is there, nothing is shown, and nothing is refused."""
+    now = int((await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"])
+    path, params = resources.CONFIG_MAPS.path(), {"watch": "true", "timeoutSeconds": "1"}
+    watching = asyncio.create_task(raw_events(connection, path, {**params, "resourceVersion": str(now + 2)}))
+    first = asyncio.create_task(raw_events(connection, path, {**params, "resourceVersion": str(now)}))
+    for name in ("a", "b", "c"):
+        await connection.create(resources.CONFIG_MAPS, {"metadata": {"name": name}}, "default")
+    assert [event["object"]["metadata"]["name"] for event in await first] == ["a", "b", "c"]
+    assert [event["object"]["metadata"]["name"] for event in await watching] == ["c"]
+
+
+async def test_what_there_is_of_a_version_from_the_future_is_refused(connection: Connection) -> None:
+    params = {
+        "watch": "true",
+        "resourceVersion": "99999",
+        "sendInitialEvents": "true",
+        "resourceVersionMatch": "NotOlderThan",
+    }
+    (event,) = await raw_events(connection, resources.CONFIG_MAPS.path(), params)
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 504)
+    assert event["object"]["message"].startswith("Timeout: Too large resource version: 99999, current: ")
 
 
 @pytest.fixture
@@ -201,7 +224,8 @@ async def test_what_changes_while_a_watch_begins_comes_once_and_after_what_was_t
 
     put("before")
     query = Query("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true")
-    watch, client = Watch(kept, served, None, query, Plain(served)), Client()
+    options = list_options.decode(served, query, watch=True)
+    watch, client = Watch(kept, served, None, options, Plain(served)), Client()
     put("meanwhile")
     watch.end()
     await watch.stream(cast("web.StreamResponse", client))
@@ -220,7 +244,8 @@ async def test_events_that_wait_together_are_written_together(sizes: list[int], 
     kept = store.Store()
     served = Catalog(kept, FeatureGates(), {}).find("", "v1", "configmaps")
     assert served is not None
-    watch = Watch(kept, served, None, Query("resourceVersion=" + str(kept.version)), Plain(served))
+    options = list_options.decode(served, Query(f"resourceVersion={kept.version}"), watch=True)
+    watch = Watch(kept, served, None, options, Plain(served))
     for index, size in enumerate(sizes):
         obj = {"metadata": {"name": f"{index}", "namespace": "default"}, "data": {"x": "x" * size}}
         kept.put(served.collection, ("default", f"{index}"), obj)

@@ -1,4 +1,4 @@
-"""The columns of kinds that say who may do what: role bindings, admission policies, quotas, disruption budgets.
+"""The columns of kinds that say who may do what: role bindings, policies, quotas, disruption budgets, API services.
 
 One entry a kind, as in ``columns``.
 """
@@ -58,6 +58,12 @@ def _quota(obj: Object) -> list[Any]:
     return [obj["metadata"]["name"], ", ".join(shown[False]), ", ".join(shown[True]), _age(obj)]
 
 
+def _api_service(obj: Object) -> list[Any]:
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    available = next((entry["status"] for entry in conditions if entry["type"] == "Available"), "Unknown")
+    return [obj["metadata"]["name"], "Local", available, _age(obj)]
+
+
 _BINDING = (("Name", "Role", "Age", "-Users", "-Groups", "-ServiceAccounts"), _binding)
 PRINTERS: dict[tuple[str, str], tuple[tuple[str, ...], Cells]] = {
     ("", "resourcequotas"): (("Name", "Request", "Limit", "Age"), _quota),
@@ -65,6 +71,7 @@ PRINTERS: dict[tuple[str, str], tuple[tuple[str, ...], Cells]] = {
         ("Name", "Min Available", "Max Unavailable", "Allowed Disruptions#", "Age"),
         _disruption_budget,
     ),
+    ("apiregistration.k8s.io", "apiservices"): (("Name", "Service", "Available", "Age"), _api_service),
     ("rbac.authorization.k8s.io", "rolebindings"): _BINDING,
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _BINDING,
     ("admissionregistration.k8s.io", "validatingadmissionpolicies"): (

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
 from aiohttp import web
 
 from drakit_api.gostrings import quote
@@ -17,11 +18,12 @@ from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.requests import Query, Target
-from drakit_embedded.apiserver.statuses import Object
+from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.store import Key, Record
 from drakit_embedded.apiserver.watching import Watches
 
 # Answers are the state of now, and not for everybody (k8s.io/apiserver/pkg/endpoints/filters/cachecontrol.go).
+_encode = msgspec.json.Encoder().encode
 JSON_HEADERS = {"Cache-Control": "no-cache, private", "Content-Type": "application/json"}
 
 
@@ -34,6 +36,13 @@ def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.
     return response
 
 
+def refusal(error: StatusError) -> web.Response:
+    """The answer that tells of an error."""
+    response = answer(_encode(error.status()), error.code, error.warnings)
+    response.headers.update(error.headers)
+    return response
+
+
 def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
     """Put warnings into an answer's header (RFC 7234, code 299; k8s.io/apimachinery/pkg/util/net/http.go)."""
     for warning in warnings:
@@ -43,7 +52,7 @@ def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
 class Call:
     """One request for a resource."""
 
-    __slots__ = ("accept", "api", "query", "request", "served", "target", "user", "warnings", "watches")
+    __slots__ = ("accept", "api", "query", "request", "served", "target", "user", "warnings", "watched", "watches")
 
     def __init__(
         self,
@@ -54,10 +63,14 @@ class Call:
         request: web.BaseRequest,
         query: Query,
         user: User,
+        *,
+        watched: bool = False,
     ) -> None:
         self.api, self.watches, self.served = api, watches, served
         self.target, self.request, self.query = target, request, query
         self.user = user
+        # Whether the path itself says that it is a watch (/api/v1/watch/pods), as the oldest clients do.
+        self.watched = watched
         self.warnings: list[str] = list(served.warnings)
         self.accept = request.headers.get("Accept", "")
 
@@ -66,9 +79,10 @@ class Call:
         """Namespace and name."""
         return self.target.namespace or "", self.target.name or ""
 
-    def form(self, *, listing: bool = False) -> forms.Form:
+    def form(self, *, listing: bool = False, watching: bool = False) -> forms.Form:
         """What the client takes."""
-        return forms.negotiate(self.accept, self.served, self.query.text("includeObject"), listing=listing)
+        include = self.query.text("includeObject")
+        return forms.negotiate(self.accept, self.served, include, listing=listing, watching=watching)
 
     def writer(self, subresource: str | None = None) -> Writer:
         """Who owns what this request changes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from drakit_embedded.runtime_config import RuntimeConfig, check, enabled
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
-_METADATA_FIELDS = ("metadata.name", "metadata.namespace")
+_NAME, _NAMESPACE = "metadata.name", "metadata.namespace"
 
 
 @dataclass(slots=True, eq=False)
@@ -28,16 +28,18 @@ class Served:
     converter: conversion.Converter | None = field(init=False)
     # What answers to requests in this version warn of.
     warnings: tuple[str, ...] = field(init=False)
+    # What field selectors may name, and the path of each.
+    fields: Mapping[str, str] = field(init=False)
 
     def __post_init__(self) -> None:
         self.converter = conversion.between(self.kind)
         deprecation = older_versions.deprecation(self.kind)
         self.warnings = (deprecation,) if deprecation else ()
+        self.fields = self.strategy.field_names or {path: path for path in self._paths()}
 
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """What field selectors may name."""
-        return (*_METADATA_FIELDS, *self.strategy.fields)
+    def _paths(self) -> tuple[str, ...]:
+        own = self.strategy.fields
+        return (_NAME, _NAMESPACE, *own) if self.kind.namespaced or not own else (_NAME, *own)
 
     @property
     def fields_version(self) -> str:
@@ -73,8 +75,8 @@ class Catalog:
         strategies = rules.strategies()
         for kind in kinds.all_kinds():
             strategy = strategies.get((kind.group, kind.plural), Strategy())
-            fields = (*_METADATA_FIELDS, *strategy.fields)
-            collection = store.collection(kind.storage, _field_values(fields))
+            fields = _field_values((_NAME, _NAMESPACE, *strategy.fields), strategy.field_zeros)
+            collection = store.collection(kind.storage, fields)
             self._add(Served(kind, strategy, collection), runtime_config)
             for older in older_versions.of(kind):
                 strategy = rules.older(older.version)[kind.group, kind.plural]
@@ -117,11 +119,11 @@ def _preference(version: str) -> tuple[int, int, int]:
     return 2, int(digits), 0
 
 
-def _field_values(paths: tuple[str, ...]) -> Callable[[Object], dict[str, str]]:
+def _field_values(paths: tuple[str, ...], zeros: Mapping[str, str]) -> Callable[[Object], dict[str, str]]:
     readers = [(path, path.split(".")) for path in paths]
 
     def values(obj: Object) -> dict[str, str]:
-        found: dict[str, str] = {}
+        found = dict(zeros)
         for path, keys in readers:
             value: Any = obj
             for key in keys:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import platform
 import sys
+from dataclasses import replace
 
 from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED
 from drakit_embedded.apiserver.catalog import Catalog, Served
 from drakit_embedded.apiserver.negotiation import Conversion
-from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
+from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS, Kind
 from drakit_embedded.apiserver.registry.storage_versions import storage_hash
 from drakit_embedded.apiserver.statuses import Object
 
@@ -155,10 +156,20 @@ def _subresource(served: Served, name: str) -> Object:
         resource["kind"] = other
     else:
         resource["kind"] = kind.kind
-    return {**resource, "verbs": _subresource_verbs(served, name)}
+    return {**resource, "verbs": subresource_verbs(served, name)}
 
 
-def _subresource_verbs(served: Served, name: str) -> list[str]:
+def subresource_kind(served: Served, name: str) -> Kind:
+    """The kind that is sent to a subresource, or comes from it."""
+    kind = served.kind
+    if name not in _SUBRESOURCE_KINDS:
+        return kind
+    group_name, version, other = _SUBRESOURCE_KINDS[name]
+    return replace(kind, group=group_name, version=version or kind.version, kind=other)
+
+
+def subresource_verbs(served: Served, name: str) -> list[str]:
+    """The verbs of a subresource."""
     found = _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"])
     return ["get"] if served.kind.plural in READ_ONLY else found
 
@@ -209,7 +220,7 @@ def _aggregated_subresource(served: Served, name: str) -> Object:
     return {
         "subresource": name,
         "responseKind": _response_kind(*_SUBRESOURCE_KINDS.get(name, ("", "", served.kind.kind))),
-        "verbs": _subresource_verbs(served, name),
+        "verbs": subresource_verbs(served, name),
     }
 
 

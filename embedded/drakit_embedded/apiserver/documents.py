@@ -1,4 +1,4 @@
-"""Paths that are no resources: health, version, discovery, OpenAPI, and the list of all of these.
+"""Paths that are no resources: health, version, metrics, discovery, OpenAPI, and the list of all of these.
 
 Each has the manners of what answers in kube-apiserver, which are not the same: some look at the method and some do not,
 and what is not there is a Status in one place and a line of text in another (k8s.io/apiserver pkg/server/mux,
@@ -13,9 +13,10 @@ from collections.abc import Callable
 import msgspec
 from aiohttp import web
 
-from drakit_embedded.apiserver import discovery, health, negotiation, openapi, statuses
+from drakit_embedded.apiserver import discovery, health, metrics, negotiation, statuses
 from drakit_embedded.apiserver.call import answer
 from drakit_embedded.apiserver.catalog import Catalog
+from drakit_embedded.apiserver.openapi.documents import Documents as OpenApi
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object
 
@@ -25,6 +26,7 @@ _PLAIN = {
     "X-Content-Type-Options": "nosniff",
 }
 _JSON = {"Cache-Control": "no-cache, private", "Content-Type": "application/json"}
+_PATHS = ("/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version")
 _encode = msgspec.json.Encoder().encode
 
 
@@ -36,24 +38,31 @@ def page_not_found() -> web.Response:
 class Documents:
     """Answers to requests that are for no resource."""
 
-    def __init__(self, catalog: Catalog, version: str, address: Callable[[], str]) -> None:
-        self._catalog, self._address = catalog, address
-        self._version = msgspec.json.format(_encode(discovery.version_info(version)), indent=2)
-        self._openapi = openapi.Documents(catalog)
+    def __init__(
+        self, catalog: Catalog, version: Object, address: Callable[[], str], measured: Callable[[], str]
+    ) -> None:
+        self._catalog, self._address, self._measured = catalog, address, measured
+        self._version = msgspec.json.format(_encode(version), indent=2)
+        self._openapi = OpenApi(catalog)
         self._encoded: dict[str, bytes | None] = {}
 
-    def answer(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> web.StreamResponse:
+    async def answer(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> web.StreamResponse:
         """The document at a path, which is also given split into its segments."""
         match segments:
             case ["healthz" | "livez" | "readyz" as endpoint, *check] if not path.endswith("/"):
                 return _health(endpoint, "/".join(check), Query(query))
             case ["version"]:
                 _read_only(request)
+                negotiation.check_route(request.headers.get("Accept", ""), negotiation.VERSION)
                 return web.Response(body=self._version, headers=_JSON)
             case ["version", *_]:
                 raise statuses.unknown_resource()
             case ["openapi", *below]:
-                return self._openapi.answer(request, below, Query(query).text("hash")) or page_not_found()
+                found = await self._openapi.answer(request, below, Query(query).text("hash"))
+                return found or page_not_found()
+            case ["metrics"] if path == "/metrics":
+                headers = {"Cache-Control": "no-cache, private", "Content-Type": metrics.CONTENT_TYPE}
+                return web.Response(body=self._measured().encode(), headers=headers)
             case ["api" | "apis", *_]:
                 return self._discovery(request, segments)
             case [""] | ["index.html"] if path in ("/", "/index.html"):
@@ -64,11 +73,13 @@ class Documents:
 
     def _discovery(self, request: web.BaseRequest, segments: list[str]) -> web.StreamResponse:
         root = len(segments) == 1
-        if segments[0] == "api" or len(segments) == 3:
+        is_route = segments[0] == "api" or len(segments) == 3
+        if is_route:
             _read_only(request)
         accept = request.headers.get("Accept", "")
         allows = discovery.may_be_aggregated if root else negotiation.without_conversion
-        if negotiation.accepted(accept, allows).conversion is not None:
+        offered = negotiation.OBJECT if is_route else negotiation.NO_ROUTE
+        if negotiation.accepted(accept, allows, offered).conversion is not None:
             return self._aggregated(request, segments[0])
         document = self._document("/".join(segments), lambda: self._describe(segments))
         if document is None:
@@ -111,7 +122,17 @@ class Documents:
         return None
 
     def _paths(self) -> list[str]:
-        found = ["/api", "/api/v1", "/apis", "/apis/", "/version", "/openapi/v2", "/openapi/v3", "/openapi/v3/"]
+        found = [
+            "/api",
+            "/api/v1",
+            "/apis",
+            "/apis/",
+            "/metrics",
+            "/version",
+            "/openapi/v2",
+            "/openapi/v3",
+            "/openapi/v3/",
+        ]
         for group, versions in self._catalog.groups().items():
             found += [f"/apis/{group}", *(f"/apis/{group}/{version}" for version in versions)]
         return sorted([*found, *health.paths()])

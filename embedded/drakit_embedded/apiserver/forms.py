@@ -6,14 +6,16 @@ The plain form is put together from stored bytes; nothing is decoded or encoded 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from typing import Literal, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
-from drakit_embedded.apiserver import tables
+from drakit_api.gostrings import quote
+from drakit_embedded.apiserver import negotiation, tables
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.statuses import Object, not_acceptable
+from drakit_embedded.apiserver.negotiation import Conversion
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.statuses import Object, StatusError, bad_request
 from drakit_embedded.apiserver.store import Record
 
 JSON = "application/json"
@@ -21,9 +23,8 @@ _encode = msgspec.json.Encoder().encode
 _META = "meta.k8s.io"
 # A list of a thousand slices is 40 MB: it goes out in pieces, so that it is not in memory a second and third time.
 _CHUNK_BYTES = 256 * 1024
-_TABLE_VERSIONS = ("v1", "v1beta1")
-
-Transform = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
+_META_VERSIONS = ("v1", "v1beta1")
+_INCLUDES = ("", "Metadata", "Object", "None")
 
 
 class Parts(NamedTuple):
@@ -119,7 +120,8 @@ class Partial:
             "kind": "PartialObjectMetadataList",
             "apiVersion": self._api_version,
             "metadata": metadata,
-            "items": [self._item(record) for record in records],
+            # An empty list is none: this one is made without the care that other lists are made with.
+            "items": [self._item(record) for record in records] or None,
         }
         return Parts(_encode(listed))
 
@@ -168,7 +170,9 @@ class Table:
         row: Object = {"cells": self._printer.cells(obj)}
         if self._include == "Object":
             row["object"] = msgspec.Raw(_encode(self._served.object(record)))
-        elif self._include != "None":
+        elif self._include == "None":
+            row["object"] = None
+        else:
             row["object"] = {
                 "kind": "PartialObjectMetadata",
                 "apiVersion": self._api_version,
@@ -177,19 +181,47 @@ class Table:
         return row
 
 
-def negotiate(accept: str, served: Served, include: str, *, listing: bool) -> Form:
-    """The first form of the ``Accept`` header that can be given; 406 if there is none."""
-    transform, version = _preferred(accept, listing=listing)
-    if transform == "Table":
-        return Table(served, version, include or "Metadata")
-    if transform:
-        return Partial(served, version)
-    return Plain(served)
+def negotiate(accept: str, served: Served, include: str, *, listing: bool, watching: bool = False) -> Form:
+    """The first form of the ``Accept`` header that can be given; 406 if there is none, 400 for a wrong ``include``.
+
+    Which objects a row carries is asked for by ``include``: Metadata (or nothing), Object, None.
+    """
+    offered = negotiation.COLLECTION if listing or watching else negotiation.OBJECT
+    conversion = negotiation.accepted(accept, _may_be, offered, stream=watching).conversion
+    if conversion is None:
+        return Plain(served)
+    if conversion.kind == "Table":
+        if include not in _INCLUDES:
+            shown = f"includeObject: Invalid value: {quote(include)}: must be 'Metadata', 'Object', 'None', or empty"
+            raise bad_request(f"Unable to convert to Table as requested: {shown}")
+        return Table(served, conversion.version, include or "Metadata")
+    if not watching:
+        _check_partial(conversion.kind, served.kind, listing=listing)
+    return Partial(served, conversion.version)
+
+
+def _may_be(conversion: Conversion | None) -> bool:
+    if conversion is None:
+        return True
+    known = conversion.kind in ("Table", "PartialObjectMetadata", "PartialObjectMetadataList")
+    return known and conversion.group == _META and conversion.version in _META_VERSIONS
+
+
+def _check_partial(asked: str, kind: Kind, *, listing: bool) -> None:
+    package = kind.group.partition(".")[0] or "core"
+    if listing and asked == "PartialObjectMetadata":
+        why = f"the requested object is a list (*{package}.{kind.list_kind})"
+    elif not listing and asked == "PartialObjectMetadataList":
+        why = f"the requested object is not a list (*{package}.{kind.kind})"
+    else:
+        return
+    raise StatusError(406, "NotAcceptable", f"you requested {asked}, but {why}")
 
 
 def wants_table(accept: str) -> bool:
     """Whether a table is the first form that can be given."""
-    return _preferred(accept, listing=False)[0] == "Table"
+    conversion = negotiation.accepted(accept, _may_be, negotiation.OBJECT).conversion
+    return conversion is not None and conversion.kind == "Table"
 
 
 def scale_table(scale: Object) -> Object:
@@ -202,24 +234,3 @@ def scale_table(scale: Object) -> Object:
         "columnDefinitions": printer.columns,
         "rows": [{"cells": printer.cells(scale), "object": scale}],
     }
-
-
-@lru_cache(maxsize=512)
-def _preferred(accept: str, *, listing: bool) -> tuple[Transform, str]:
-    if not accept:
-        return "", ""
-    partial: Transform = "PartialObjectMetadataList" if listing else "PartialObjectMetadata"
-    for clause in accept.split(","):
-        media, *words = [word.strip() for word in clause.split(";")]
-        if media not in (JSON, "*/*", "application/*"):
-            continue
-        options = dict(word.partition("=")[::2] for word in words)
-        wanted = options.get("as", "")
-        if not wanted:
-            return "", ""
-        if options.get("g") == _META and options.get("v") in _TABLE_VERSIONS:
-            if wanted == "Table":
-                return "Table", options["v"]
-            if wanted == partial:
-                return partial, options["v"]
-    raise not_acceptable([JSON])

@@ -6,19 +6,21 @@ What is served is small and fixed, so the path is taken apart directly (``reques
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from urllib.parse import unquote
 
-import msgspec
 from aiohttp import ClientConnectionResetError, web
 
-from drakit_embedded.apiserver import requests, statuses
+from drakit_embedded.apiserver import discovery, requests, statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization import access
-from drakit_embedded.apiserver.call import Call, answer
+from drakit_embedded.apiserver.call import Call, refusal
 from drakit_embedded.apiserver.documents import Documents, page_not_found
 from drakit_embedded.apiserver.identity import impersonation
 from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.metrics import Metrics
+from drakit_embedded.apiserver.presentation import presented
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.verbs import serve
@@ -28,7 +30,6 @@ log = logging.getLogger(__name__)
 
 # k8s.io/apiserver/pkg/server/config.go MaxRequestBodyBytes
 BODY_BYTES = 3 * 1024 * 1024
-_encode = msgspec.json.Encoder().encode
 
 
 class Handler:
@@ -36,24 +37,24 @@ class Handler:
 
     def __init__(self, api: Api, watches: Watches, *, version: str, address: Callable[[], str]) -> None:
         self._api, self._watches = api, watches
-        self._documents = Documents(api.catalog, version, address)
+        self._metrics = Metrics()
+        told = discovery.version_info(version)
+        self._documents = Documents(api.catalog, told, address, lambda: self._metrics.text(api, watches, told))
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            return await self._answer(request)
+            return presented(request, await self._answer(request))
         except StatusError as error:
-            return answer(_encode(error.status()), error.code, error.warnings)
+            return presented(request, refusal(error))
         except web.HTTPRequestEntityTooLarge:
-            refusal = statuses.too_large_body(BODY_BYTES)
-            return answer(_encode(refusal.status()), refusal.code)
+            return presented(request, refusal(statuses.too_large_body(BODY_BYTES)))
         except ClientConnectionResetError:
             # The client left before its answer began. Nobody reads this one; raised, aiohttp would log a defect.
             return web.Response(status=400)
         except Exception as error:
             # A defect of this server; the client gets a Status all the same, and the log has the traceback.
             log.exception("%s %s", request.method, request.raw_path)
-            internal = statuses.internal(f"{type(error).__name__}: {error}")
-            return answer(_encode(internal.status()), internal.code)
+            return refusal(statuses.internal(f"{type(error).__name__}: {error}"))
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         path, _, query = request.raw_path.partition("?")
@@ -66,14 +67,29 @@ class Handler:
         elif segments[0] == "apis" and len(segments) > 3:
             group, version, rest = segments[1], segments[2], segments[3:]
         else:
-            return self._documents.answer(request, path, segments, query)
-        target = requests.target(group, version, rest)
+            return await self._documents.answer(request, path, segments, query)
+        watched = rest[0] == "watch" and len(rest) > 1
+        target = requests.target(group, version, rest[1:] if watched else rest)
         served = self._api.catalog.find(group, version, target.plural) if target else None
         if target is None or served is None:
             if group not in ("", *self._api.catalog.groups()):
                 return page_not_found()
             raise statuses.unknown_resource()
-        return await serve(Call(self._api, self._watches, served, target, request, Query(query), user))
+        call = Call(self._api, self._watches, served, target, request, Query(query), user, watched=watched)
+        return await self._served(call)
+
+    async def _served(self, call: Call) -> web.StreamResponse:
+        """The answer to a request for a resource, counted."""
+        verb, began, code = self._metrics.started(call), time.perf_counter(), 500
+        try:
+            response = await serve(call)
+            code = response.status
+        except StatusError as error:
+            code = error.code
+            raise
+        finally:
+            self._metrics.finished(call, verb, code, time.perf_counter() - began)
+        return response
 
     def _user(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> User:
         """Whoever asks, and may (k8s.io/apiserver/pkg/server/config.go DefaultBuildHandlerChain)."""

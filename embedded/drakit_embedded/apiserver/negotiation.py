@@ -16,7 +16,10 @@ from drakit_embedded.apiserver import statuses
 JSON, YAML = "application/json", "application/yaml"
 # What the real server says that it accepts.
 _NAMED = (JSON, YAML, "application/vnd.kubernetes.protobuf")
+_STREAMS = (f"{JSON};stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 _WRITTEN = (JSON, YAML)
+# What the routes of the real server offer; none is for paths that are no routes.
+OBJECT, COLLECTION, VERSION, NO_ROUTE = _NAMED, (*_NAMED, *_STREAMS), (JSON,), ()
 
 
 class Conversion(NamedTuple):
@@ -52,23 +55,54 @@ def without_conversion(conversion: Conversion | None) -> bool:
 
 
 @lru_cache(maxsize=512)
-def accepted(accept: str, allows: Allows, *, stream: bool = False) -> Accepted:
-    """The first form that can be given; 406 if there is none. Streams of events are JSON."""
-    found = _first(accept, allows, stream)
+def accepted(accept: str, allows: Allows, offered: tuple[str, ...] = NO_ROUTE, *, stream: bool = False) -> Accepted:
+    """The first form that can be given; 406 if there is none. Streams of events are JSON.
+
+    What a route offers is asked first, and by a reader of headers that knows fewer of them (go-restful).
+    """
+    if offered and accept and not _is_routed(accept, offered):
+        listed = ", ".join(offered)
+        raise statuses.StatusError(
+            406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {listed}", {}
+        )
+    found = _first(accept, allows)
     if found is None:
-        raise statuses.not_acceptable([f"{media};stream=watch" for media in _NAMED] if stream else _NAMED)
+        raise statuses.not_acceptable(_NAMED)
+    if stream and found.media != JSON:
+        raise statuses.not_acceptable(_STREAMS)
     return found
 
 
-def _first(accept: str, allows: Allows, stream: bool) -> Accepted | None:
+def check_route(accept: str, offered: tuple[str, ...]) -> None:
+    """For what is sent in one form, whatever is asked for beside it: 406 if a route does not offer it at all."""
+    accepted(accept, _anything, offered)
+
+
+def _anything(conversion: Conversion | None) -> bool:
+    return True
+
+
+def _is_routed(accept: str, offered: tuple[str, ...]) -> bool:
+    media = {clause.partition(";")[0].strip(" ") for clause in accept.split(",")}
+    return not media.isdisjoint({"*/*", *offered})
+
+
+@lru_cache(maxsize=512)
+def of_error(accept: str) -> Accepted:
+    """The form of a refusal, which is given whatever the client accepts."""
+    return _first(accept, without_conversion) or Accepted(pretty=True)
+
+
+def _first(accept: str, allows: Allows) -> Accepted | None:
     if not accept:
         return Accepted()
     for clause in _clauses(accept):
-        for media in _WRITTEN[:1] if stream else _WRITTEN:
+        for media in _WRITTEN:
             if _matches(clause, media):
                 options = clause.options
                 conversion = _conversion(options)
-                if options.get("stream", "watch") in ("", "watch") and not options.get("sv") and allows(conversion):
+                known = options.get("stream", "watch") in ("", "watch") and options.get("sv", "v1") in ("", "v1")
+                if known and allows(conversion):
                     return Accepted(media, conversion, options.get("pretty") == "1")
     return None
 

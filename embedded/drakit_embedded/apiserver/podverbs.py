@@ -13,7 +13,7 @@ from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.registry.pods import scheduled_condition
-from drakit_embedded.apiserver.statuses import Cause, Object
+from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.store import Key
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -55,13 +55,12 @@ def bind(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = Fal
     if binding.metadata.name != name:
         raise statuses.bad_request("name in URL does not match name in Binding object")
     _admit(api, served, key, "binding", obj, user, dry_run=dry_run)
-    node = binding.target.name if binding.target else None
+    target = binding.target or _TargetShape()
+    node = target.name
+    if target.kind not in (None, "", "Node"):
+        raise _invalid(f'target.kind: Unsupported value: {quote(target.kind)}: supported values: "Node", "<empty>"')
     if not node:
-        cause = Cause("FieldValueRequired", "target.name", "Required value")
-        raise statuses.invalid("Binding", "", name, [cause])
-    if binding.target and binding.target.kind not in (None, "", "Node"):
-        message = f'Unsupported value: "{binding.target.kind}": supported values: "Node", "<empty>"'
-        raise statuses.invalid("Binding", "", name, [Cause("FieldValueNotSupported", "target.kind", message)])
+        raise _invalid("target.name: Required value")
 
     def assign(pod: Object) -> Object:
         _check_bindable(pod, binding, name)
@@ -82,6 +81,11 @@ def _admit(api: Api, served: Served, key: Key, subresource: str, obj: Object, us
     request = Attributes(user, "CREATE", served.kind, key[0], key[1], obj, subresource=subresource, dry_run=dry_run)
     api.admission.admit(request, api)
     api.admission.validate(request, api)
+
+
+def _invalid(why: str) -> StatusError:
+    """What is wrong with a binding is not said in a Status of its own, and so is taken for the server's fault."""
+    return StatusError(500, "", why)
 
 
 def _check_bindable(pod: Object, binding: BindingShape, name: str) -> None:
@@ -105,7 +109,7 @@ def _check_bindable(pod: Object, binding: BindingShape, name: str) -> None:
 def evict(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = False, user: User = LOOPBACK) -> None:
     """Delete a pod with a reason that says so; disruption budgets are not kept here, so every eviction is granted."""
     eviction = _read(obj, EvictionShape, "Eviction")
-    if eviction.metadata.name not in (key[1], None):
+    if eviction.metadata.name != key[1]:
         raise statuses.bad_request("name in URL does not match name in Eviction object")
     options = _read(eviction.deleteOptions or {}, deletes.Options, "DeleteOptions")
     _admit(api, served, key, "eviction", obj, user, dry_run=dry_run)

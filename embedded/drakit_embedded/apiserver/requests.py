@@ -6,13 +6,18 @@ routing table with a pattern for each kind, verb and subresource would be slower
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
+from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.statuses import Cause, bad_request, invalid
 
-_BOOLEANS = {"": False, "0": False, "f": False, "false": False, "1": True, "t": True, "true": True}
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_TOO_LARGE = 2**63
+# Longer numbers are not even looked at: leading zeros aside, they are too large.
+_MOST_DIGITS = 64
 _FIELD_VALIDATION = ("", "Ignore", "Strict", "Warn")
 _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
@@ -30,16 +35,16 @@ class Target:
 
 
 def split_path(path: str) -> list[str]:
-    """The unescaped segments of a URL path; a trailing slash counts for nothing."""
-    segments = path.strip("/").split("/")
-    return [unquote(segment) for segment in segments] if "%" in path else segments
+    """The segments of a URL path, which is unescaped first, slashes included; one at the end counts for nothing."""
+    return (unquote(path) if "%" in path else path).strip("/").split("/")
 
 
 def target(group: str, version: str, rest: list[str]) -> Target | None:
     """Read what stands behind the version, or None if it is no path of a resource."""
     namespace = None
     if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in _NAMESPACE_SUBRESOURCES:
-        namespace, rest = rest[1], rest[2:]
+        # Without a name it is no namespace that is meant, but all of them.
+        namespace, rest = rest[1] or None, rest[2:]
     if not 1 <= len(rest) <= 3 or not all(rest):
         return None
     return Target(group, version, namespace, *rest)
@@ -69,21 +74,22 @@ class Query:
         """The first value, or the empty string."""
         return self._values.get(key, "")
 
-    def flag(self, key: str, default: bool = False) -> bool:
-        """``true``, ``false``, ``1``, ``0``; anything else counts as true, as in the real server's conversion."""
-        if key not in self._values:
-            return default
-        return _BOOLEANS.get(self._values[key].lower(), True)
+    def flag(self, key: str) -> bool:
+        """Whether a parameter is set: only its absence, ``0`` and ``false`` say no, as in runtime/conversion.go."""
+        value = self._values.get(key)
+        return value is not None and value != "0" and value.lower() != "false"
 
     def number(self, key: str) -> int | None:
         """A decimal int64, or None if absent."""
         text = self._values.get(key)
-        if text is None or text == "":
+        if text is None:
             return None
-        digits = text[1:] if text[0] in "+-" else text
-        if not (digits.isascii() and digits.isdigit() and len(digits) <= 18):
-            raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-        return int(text)
+        if _INTEGER.fullmatch(text) is None:
+            raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
+        number = int(text) if len(text) <= _MOST_DIGITS else _TOO_LARGE
+        if not -_TOO_LARGE <= number < _TOO_LARGE:
+            raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
+        return number
 
     def dry_run(self, options: str, *, applying: bool = False) -> bool:
         """Whether nothing is to be stored. Checks the other options, too; ``options`` names their kind."""
@@ -109,10 +115,13 @@ class Query:
 
 
 def resource_version(text: str) -> int | None:
-    """The number in a ``resourceVersion`` parameter, or None for "any"."""
+    """The number in a ``resourceVersion`` parameter, or None for "any". Raises ``ValueError`` in Go's words."""
     if not text:
         return None
-    if not (text.isascii() and text.isdigit() and len(text) <= 19):
-        why = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        raise bad_request(f"invalid resource version: {why}")
+    shown = quote(text)
+    where = f"resourceVersion: Invalid value: {shown}: strconv.ParseUint: parsing {shown}"
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{where}: invalid syntax")
+    if len(text) > _MOST_DIGITS or int(text) >= 2 * _TOO_LARGE:
+        raise ValueError(f"{where}: value out of range")
     return int(text)

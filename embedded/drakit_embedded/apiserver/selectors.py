@@ -1,13 +1,12 @@
-"""Label and field selectors, parsed once per request into a predicate over stored records.
+"""Label selectors, parsed once per request into predicates over stored records.
 
-The grammar and the error texts of label selectors are those of k8s.io/apimachinery/pkg/labels/selector.go; fields can
-be compared with ``=``, ``==`` and ``!=`` only, and only those that a kind publishes (its strategy's ``fields``).
+Grammar, order of the checks and error texts are those of k8s.io/apimachinery/pkg/labels/selector.go.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from drakit_api.gostrings import quote
@@ -15,10 +14,12 @@ from drakit_api.validation import formats
 from drakit_embedded.apiserver.statuses import bad_request
 
 Requirement = Callable[[Mapping[str, str]], bool]
-_TOKEN = re.compile(r"\s*(==|!=|[=!(),<>]|[^\s=!(),<>]+)")
+_TOKEN = re.compile(r"[ \t\r\n]*(==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+)")
 _OPERATORS = ("in", "notin", "=", "==", "!=", ">", "<")
 _OPERATOR_NAMES = "in, notin, =, ==, !=, gt, lt"
-_SYMBOLS = ("=", "==", "!=", "!", "(", ")", ",", "<", ">")
+_SYMBOLS = frozenset(("=", "==", "!=", "!", "(", ")", ",", "<", ">"))
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_INT64 = range(-(2**63), 2**63)
 
 
 @lru_cache(maxsize=256)
@@ -27,11 +28,15 @@ def parse_labels(text: str) -> tuple[Requirement, ...]:
     return tuple(_Parser(text).requirements())
 
 
+class _Unparsable(ValueError):
+    """What is wrong within one requirement."""
+
+
 class _Parser:
-    """Recursive descent over the tokens of one label selector."""
+    """Recursive descent over the tokens of one label selector; the empty token is its end."""
 
     def __init__(self, text: str) -> None:
-        self._tokens = [match[1] for match in _TOKEN.finditer(text)]
+        self._tokens = [match[1] for match in _TOKEN.finditer(text.partition("\0")[0])]
         self._at = 0
 
     def _peek(self) -> str:
@@ -42,18 +47,22 @@ class _Parser:
         self._at += 1
         return token
 
-    def requirements(self) -> list[Requirement]:
-        found: list[Requirement] = []
-        while self._peek():
-            found.append(self._requirement())
+    def requirements(self) -> Iterable[Requirement]:
+        while found := self._peek():
+            if found in _SYMBOLS and found != "!":
+                raise bad_request(f"found '{found}', expected: !, identifier, or 'end of string'")
+            try:
+                yield self._requirement()
+            except _Unparsable as error:
+                raise bad_request(f"unable to parse requirement: {error}") from None
             separator = self._next()
             if not separator:
-                break
+                return
             if separator != ",":
-                raise _unparsable(f"found '{separator}', expected: ',' or 'end of string'")
-            if not self._peek() or self._peek() == ",":
-                raise _unparsable(f"found '{self._peek()}', expected: identifier after ','")
-        return found
+                raise bad_request(f"found '{separator}', expected: ',' or 'end of string'")
+            following = self._peek()
+            if not following or (following in _SYMBOLS and following != "!"):
+                raise bad_request(f"found '{following}', expected: identifier after ','")
 
     def _requirement(self) -> Requirement:
         negated = self._peek() == "!"
@@ -61,9 +70,9 @@ class _Parser:
             self._next()
         key = self._next()
         if not key or key in _SYMBOLS:
-            raise _unparsable(f"found '{key}', expected: identifier")
+            raise _Unparsable(f"found '{key}', expected: identifier")
         if problems := formats.label_key(key):
-            raise bad_request(f"unable to parse requirement: <nil>: Invalid value: {quote(key)}: {'; '.join(problems)}")
+            raise _Unparsable(f"<nil>: Invalid value: {quote(key)}: {'; '.join(problems)}")
         if negated:
             return lambda labels: key not in labels
         if self._peek() in ("", ","):
@@ -73,105 +82,86 @@ class _Parser:
     def _comparison(self, key: str) -> Requirement:
         operator = self._next()
         if operator not in _OPERATORS:
-            raise _unparsable(f"found '{operator}', expected: {_OPERATOR_NAMES}")
+            raise _Unparsable(f"found '{operator}', expected: {_OPERATOR_NAMES}")
         if operator in ("in", "notin"):
             values = self._values()
-            _check_values(key, values)
+            _check(key, values)
             if operator == "in":
                 return lambda labels: labels.get(key) in values
             return lambda labels: labels.get(key) not in values
         value = self._value()
-        _check_values(key, [value])
+        _check(key, [value], numeric=operator in ("<", ">"))
         if operator == "!=":
             return lambda labels: labels.get(key) != value
         if operator in ("<", ">"):
-            return _numeric(key, operator, value)
+            return _numeric(key, operator, int(value))
         return lambda labels: labels.get(key) == value
 
     def _value(self) -> str:
-        token = self._peek()
-        if token in ("", ","):
+        if self._peek() in ("", ","):
             return ""
+        token = self._next()
         if token in _SYMBOLS:
-            raise _unparsable(f"found '{token}', expected: identifier")
-        return self._next()
+            raise _Unparsable(f"found '{token}', expected: identifier")
+        return token
 
     def _values(self) -> frozenset[str]:
         found = self._next()
         if found != "(":
-            raise _unparsable(f"found '{found}', expected: '('")
-        if (first := self._peek()) == "" or (first in _SYMBOLS and first not in (",", ")")):
-            raise _unparsable(f"found '{first}', expected: ',', ')' or identifier")
-        values = {self._value()}
-        while (found := self._next()) == ",":
-            values.add("" if self._peek() == ")" else self._value())
-        if found != ")":
-            raise _unparsable(f"found '{found}', expected: ',' or ')'")
+            raise _Unparsable(f"found '{found}' expected: '('")
+        first = self._peek()
+        if first == ")":
+            self._next()
+            return frozenset(("",))
+        if not first or (first in _SYMBOLS and first != ","):
+            raise _Unparsable(f"found '{first}', expected: ',', ')' or identifier")
+        values = self._listed()
+        self._next()
         return frozenset(values)
 
+    def _listed(self) -> set[str]:
+        """Identifiers, possibly empty ones, up to the closing parenthesis."""
+        values: set[str] = set()
+        while True:
+            found = self._next()
+            following = self._peek()
+            if found == ",":
+                if not values or following in (",", ")"):
+                    values.add("")
+                if following == ")":
+                    return values
+            elif not found or found in _SYMBOLS:
+                raise _Unparsable(f"found '{found}', expected: ',', or identifier")
+            else:
+                values.add(found)
+                if following == ")":
+                    return values
+                if following != ",":
+                    raise _Unparsable(f"found '{following}', expected: ',' or ')'")
 
-def _unparsable(why: str) -> Exception:
-    return bad_request(f"unable to parse requirement: {why}")
 
-
-def _check_values(key: str, values: Collection[str]) -> None:
+def _check(key: str, values: Iterable[str], *, numeric: bool = False) -> None:
+    """The values of a requirement (NewRequirement)."""
+    faults = []
     for index, value in enumerate(sorted(values)):
+        shown = f"Invalid value: {quote(value)}"
+        if numeric and not _is_int64(value):
+            faults.append(f"values[{index}]: {shown}: for 'Gt', 'Lt' operators, the value must be an integer")
         if problems := formats.label_value(value):
-            why = f"Invalid value: {quote(value)}: {'; '.join(problems)}"
-            raise bad_request(f"unable to parse requirement: values[{index}][{key}]: {why}")
+            faults.append(f"values[{index}][{key}]: {shown}: {'; '.join(problems)}")
+    if faults:
+        raise _Unparsable(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
 
 
-def _numeric(key: str, operator: str, value: str) -> Requirement:
-    try:
-        bound = int(value)
-    except ValueError:
-        raise bad_request(
-            f"unable to parse requirement: values[0]: Invalid value: {quote(value)}: "
-            "for 'Gt', 'Lt' operators, the value must be an integer"
-        ) from None
+def _is_int64(text: str) -> bool:
+    return _INTEGER.fullmatch(text) is not None and int(text) in _INT64
 
+
+def _numeric(key: str, operator: str, bound: int) -> Requirement:
     def holds(labels: Mapping[str, str]) -> bool:
-        try:
-            number = int(labels[key])
-        except (KeyError, ValueError):
+        label = labels.get(key, "")
+        if not _is_int64(label):
             return False
-        return number > bound if operator == ">" else number < bound
+        return int(label) > bound if operator == ">" else int(label) < bound
 
     return holds
-
-
-def parse_fields(text: str, known: Collection[str], kind: str, api_version: str) -> tuple[Requirement, ...]:
-    """Requirements on the fields of a kind; raises 400 for one that it does not publish."""
-    return _parse_fields(text, tuple(known), kind, api_version)
-
-
-@lru_cache(maxsize=256)
-def _parse_fields(text: str, known: tuple[str, ...], kind: str, api_version: str) -> tuple[Requirement, ...]:
-    found: list[Requirement] = []
-    for term in re.split(r"(?<!\\),", text):
-        if not term:
-            continue
-        match = re.fullmatch(r"(.*?)(!=|==|=)(.*)", term, re.DOTALL)
-        if match is None:
-            raise bad_request(f"invalid selector: '{text}'; can't understand '{term}'")
-        name, operator, value = match.groups()
-        if name not in known:
-            raise _unknown_field(name, known, kind, api_version)
-        found.append(_field(name, operator, re.sub(r"\\([\\,=])", r"\1", value)))
-    return tuple(found)
-
-
-def _field(name: str, operator: str, value: str) -> Requirement:
-    if operator == "!=":
-        return lambda fields: fields.get(name, "") != value
-    return lambda fields: fields.get(name, "") == value
-
-
-def _unknown_field(name: str, known: tuple[str, ...], kind: str, api_version: str) -> Exception:
-    if set(known) <= {"metadata.name", "metadata.namespace"}:
-        # The default conversion, which kinds without fields of their own use.
-        why = 'only "metadata.name", "metadata.namespace"'
-        return bad_request(f"{quote(name)} is not a known field selector: {why}")
-    if "/" not in api_version:
-        return bad_request(f"field label not supported: {name}")
-    return bad_request(f"field label not supported for {api_version}, Kind={kind}: {name}")

@@ -42,15 +42,23 @@ class StatusError(Exception):
         self.reason = reason
         self.message = message
         self.details = details
+        # Its ListMeta: a refused page can have a token by which the list goes on.
+        self.metadata: Object = {}
         # What the client is to be told besides (the texts of Warning headers).
         self.warnings: Sequence[str] = ()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What goes into the header of the answer besides."""
+        seconds = (self.details or {}).get("retryAfterSeconds")
+        return {"Retry-After": str(seconds)} if seconds else {}
 
     def status(self) -> Object:
         """The ``Status`` object to send."""
         status: Object = {
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": self.metadata,
             "status": "Failure",
             "message": self.message,
         }
@@ -127,6 +135,12 @@ def unauthorized() -> StatusError:
 def method_not_allowed() -> StatusError:
     """The kind is served, but not with this verb."""
     return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+
+
+def not_supported(plural: str, group: str, verb: str) -> StatusError:
+    """The kind is served, but not in this way."""
+    message = f'{verb} is not supported on resources of kind "{qualified(plural, group)}"'
+    return StatusError(405, "MethodNotAllowed", message, _details("", group, plural))
 
 
 def unsupported_body() -> StatusError:

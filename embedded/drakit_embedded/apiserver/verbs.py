@@ -5,17 +5,22 @@ Reads and writes are synchronous once the body is there; only watches and contai
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Mapping
+
 import msgspec
 from aiohttp import web
 
 from drakit_embedded.apiserver import (
     applies,
     deletes,
+    discovery,
     forms,
+    list_options,
     lists,
     logs,
     patches,
     podverbs,
+    presentation,
     reviews,
     scales,
     statuses,
@@ -23,34 +28,21 @@ from drakit_embedded.apiserver import (
     writes,
 )
 from drakit_embedded.apiserver.call import JSON_HEADERS, Call, answer, warn
+from drakit_embedded.apiserver.list_options import ListOptions
 from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
+from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.watching import Watch
 
 _encode = msgspec.json.Encoder().encode
 # Longer lists are written in pieces.
 _ONE_PIECE = 1024 * 1024
+_UNWRITABLE = READ_ONLY | {"componentstatuses"}
+Verb = Callable[[Call], Awaitable[web.StreamResponse]]
 
 
 async def serve(call: Call) -> web.StreamResponse:
     """Answer a request for a collection, an object or a subresource."""
-    target, method = call.target, call.request.method
-    _check_scope(call)
-    if call.served.kind.plural in REVIEWS:
-        if method != "POST" or target.name:
-            raise statuses.method_not_allowed()
-        return answer(_encode(await reviews.review(call.api, call.served, call)), 201)
-    if call.served.kind.plural in READ_ONLY and method != "GET":
-        raise statuses.method_not_allowed()
-    if target.name is None:
-        handler = _COLLECTION.get(method)
-    elif target.subresource is None:
-        handler = _OBJECT.get(method)
-    elif target.subresource not in call.served.kind.subresources:
-        raise statuses.unknown_resource()
-    else:
-        handler = _SUBRESOURCES.get(target.subresource, _STATUS).get(method)
-    if handler is None:
-        raise statuses.method_not_allowed()
+    handler = _handler(call)
     try:
         return await handler(call)
     except statuses.StatusError as error:
@@ -58,23 +50,54 @@ async def serve(call: Call) -> web.StreamResponse:
         raise
 
 
-def _check_scope(call: Call) -> None:
-    target, namespaced = call.target, call.served.kind.namespaced
-    if not namespaced and target.namespace is not None:
+def _handler(call: Call) -> Verb:
+    """The verb of a request; 404 for a path that does not exist, 405 for a method that a path does not take."""
+    target, method, kind = call.target, call.request.method, call.served.kind
+    _check_scope(call)
+    verbs: Mapping[str, Verb]
+    if kind.plural in REVIEWS:
+        verbs = _REVIEW
+    elif call.watched:
+        verbs = _WATCHED
+    elif target.name is None:
+        verbs = _COLLECTION
+    elif target.subresource is None:
+        verbs = _OBJECT
+    elif target.subresource in kind.subresources:
+        verbs = _SUBRESOURCES.get(target.subresource, _STATUS)
+    else:
         raise statuses.unknown_resource()
-    if namespaced and target.namespace is None:
-        if target.name is not None:
+    found = verbs.get(method)
+    if found is None or (kind.plural in _UNWRITABLE and method != "GET"):
+        raise statuses.method_not_allowed()
+    return found
+
+
+def _check_scope(call: Call) -> None:
+    target, kind = call.target, call.served.kind
+    is_review = kind.plural in REVIEWS
+    if (not kind.namespaced and target.namespace is not None) or (is_review and target.name is not None):
+        raise statuses.unknown_resource()
+    if kind.namespaced and target.namespace is None:
+        if target.name is not None or is_review:
             raise statuses.unknown_resource()
-        if call.request.method != "GET" and call.served.kind.plural not in REVIEWS:
+        if call.request.method != "GET":
             raise statuses.method_not_allowed()
 
 
+async def _review(call: Call) -> web.StreamResponse:
+    return answer(_encode(await reviews.review(call.api, call.served, call)), 201)
+
+
 async def _list(call: Call) -> web.StreamResponse:
-    form = call.form(listing=True)
-    if call.query.flag("watch"):
-        return await _watch(call)
-    listed = lists.listed(call.api.store, call.served, call.target.namespace, call.query, form)
-    if listed.size <= _ONE_PIECE:
+    watching = call.watched or call.query.flag("watch")
+    form = call.form(listing=not watching, watching=watching)
+    # Only a path of watches has a name here: then one object is what is watched.
+    options = list_options.decode(call.served, call.query, watch=watching, name=call.target.name)
+    if watching:
+        return await _watch(call, options, form)
+    listed = lists.listed(call.api.store, call.served, call.target.namespace, options, form)
+    if listed.size <= _ONE_PIECE or not presentation.is_plain(call.request):
         return call.answer(listed.whole())
     response = web.StreamResponse(headers=JSON_HEADERS)
     warn(response, call.warnings)
@@ -86,8 +109,10 @@ async def _list(call: Call) -> web.StreamResponse:
     return response
 
 
-async def _watch(call: Call) -> web.StreamResponse:
-    watch = Watch(call.api.store, call.served, call.target.namespace, call.query, call.form())
+async def _watch(call: Call, options: ListOptions, form: forms.Form) -> web.StreamResponse:
+    if "watch" not in discovery.verbs(call.served):
+        raise statuses.not_supported(call.served.kind.plural, call.served.kind.group, "watch")
+    watch = Watch(call.api.store, call.served, call.target.namespace, options, form)
     response = web.StreamResponse(headers=JSON_HEADERS)
     response.enable_chunked_encoding()
     warn(response, call.warnings)
@@ -113,8 +138,8 @@ async def _create(call: Call) -> web.StreamResponse:
 
 
 async def _delete_collection(call: Call) -> web.StreamResponse:
+    chosen = list_options.decode(call.served, call.query).selection
     wanted = deletes.options(await call.request.read(), call.request.headers.get("Content-Type", ""), call.query)
-    chosen = lists.selection(call.served, call.query)
     selected = [record for record in call.served.collection.select(call.target.namespace) if chosen.matches(record)]
     gone = [deletes.delete(call.api, call.served, record.key, wanted, user=call.user).record for record in selected]
     metadata = {"resourceVersion": str(call.api.store.version)}
@@ -136,8 +161,7 @@ async def _patch(call: Call) -> web.StreamResponse:
 async def _write(call: Call, subresource: str | None) -> web.StreamResponse:
     dry_run = call.query.dry_run("UpdateOptions")
     form = call.form()
-    obj = await call.body()
-    _check_name(obj["metadata"].get("name"), call.key[1])
+    obj = await _named_body(call)
     written = writes.update(
         call.api,
         call.served,
@@ -149,6 +173,13 @@ async def _write(call: Call, subresource: str | None) -> web.StreamResponse:
         writer=call.writer(subresource),
     )
     return _answer(call, form, written)
+
+
+async def _named_body(call: Call) -> Object:
+    """The object in a body that has to say which it is (checkName)."""
+    obj = await call.body()
+    _check_name(obj["metadata"].get("name"), call.key[1])
+    return obj
 
 
 def _answer(call: Call, form: forms.Form, written: writes.Written) -> web.Response:
@@ -257,7 +288,7 @@ async def _evict(call: Call) -> web.StreamResponse:
 
 
 async def _finalize(call: Call) -> web.StreamResponse:
-    obj = await call.body()
+    obj = await _named_body(call)
     written = writes.finalize(call.api, call.served, call.key, obj, user=call.user, writer=call.writer("finalize"))
     return answer(forms.Plain(call.served).one(written.record))
 
@@ -272,6 +303,8 @@ async def _token(call: Call) -> web.StreamResponse:
     return answer(_encode(made), 201)
 
 
+_REVIEW = {"POST": _review}
+_WATCHED = {"GET": _list}
 _COLLECTION = {"GET": _list, "POST": _create, "DELETE": _delete_collection}
 _OBJECT = {"GET": _get, "PUT": _put, "PATCH": _patch, "DELETE": _delete}
 _STATUS = {"GET": _get_status, "PUT": _put_status, "PATCH": _patch_status}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
@@ -17,9 +18,10 @@ from aiohttp import web
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.forms import Form
-from drakit_embedded.apiserver.lists import selection
-from drakit_embedded.apiserver.requests import Query, resource_version
-from drakit_embedded.apiserver.statuses import Cause, Object, StatusError
+from drakit_embedded.apiserver.list_options import ListOptions
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.requests import resource_version
+from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.store import Event, Record, Store
 
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -33,28 +35,31 @@ _encode = msgspec.json.Encoder().encode
 class Watch:
     """One watch request, checked and ready to be streamed."""
 
-    def __init__(self, store: Store, served: Served, namespace: str | None, query: Query, form: Form) -> None:
+    def __init__(self, store: Store, served: Served, namespace: str | None, options: ListOptions, form: Form) -> None:
         self._store, self._collection, self._form = store, served.collection, form
-        self._namespace = namespace
-        self._selection = selection(served, query)
+        self.kind, self.namespace = served.kind, namespace
+        # How many events were sent.
+        self.sent = 0
+        self._selection = options.selection
         self._plain = namespace is None and not self._selection
-        self._bookmarks = query.flag("allowWatchBookmarks")
-        seconds = query.number("timeoutSeconds")
-        self._seconds = seconds if seconds else _SHORTEST_SECONDS * random.uniform(1, 2)  # noqa: S311
-        begins = _initial_events(query)
-        self._end_marked = query.flag("sendInitialEvents") and self._bookmarks
+        self._bookmarks = options.bookmarks
+        self._seconds = options.seconds or _SHORTEST_SECONDS * random.uniform(1, 2)  # noqa: S311
+        begins = options.initial_events
+        self._end_marked = begins and options.bookmarks
         # Position and initial objects are of one moment: what changes while those are written comes after them, once.
         self._version = store.version
-        self._position = self._start(None if begins else resource_version(query.text("resourceVersion")))
+        asked = _asked(options.version)
+        # A version that is not there yet is waited for, and what is before it is not shown.
+        self._after = asked if asked > store.version else 0
+        self._position = self._start(0 if begins else asked)
         present = self._collection.select(namespace) if begins else ()
         self._initial = [record for record in present if self._selection.matches(record)]
+        self._refused = statuses.too_large_version(asked, store.version) if begins and self._after else None
         self._wake = asyncio.Event()
         self._bookmark_due = False
         self._ended = False
 
-    def _start(self, version: int | None) -> int:
-        if version is not None and version > self._store.version:
-            raise statuses.too_large_version(version, self._store.version)
+    def _start(self, version: int) -> int:
         position = self._collection.position(version or self._store.version)
         if position is None:
             raise statuses.expired(f"too old resource version: {version} ({self._collection.forgotten})")
@@ -76,6 +81,9 @@ class Watch:
         timer = loop.call_later(self._seconds, self.end)
         ticker = loop.call_later(_BOOKMARK_SECONDS, self._mark) if self._bookmarks else None
         try:
+            if self._refused is not None:
+                await response.write(error_line(self._refused))
+                return
             await self._write_initial(response)
             while True:
                 self._wake.clear()
@@ -97,6 +105,7 @@ class Watch:
     async def _write_initial(self, response: web.StreamResponse) -> None:
         for piece in _pieces(self._line("ADDED", record) for record in self._initial):
             await response.write(piece)
+        self.sent += len(self._initial)
         self._initial.clear()
         if self._end_marked:
             await response.write(self._bookmark({_INITIAL_EVENTS_END: "true"}, self._version))
@@ -115,14 +124,15 @@ class Watch:
 
     def _lines(self, events: list[Event]) -> Iterator[bytes]:
         for event in events:
-            if self._plain:
-                yield self._shared(event, event.type, event.record)
-            else:
-                yield from self._selected(event)
+            if event.version <= self._after:
+                continue
+            for line in (self._shared(event, event.type, event.record),) if self._plain else self._selected(event):
+                self.sent += 1
+                yield line
 
     def _selected(self, event: Event) -> Iterator[bytes]:
         """An object that starts or stops being selected is added or deleted for this watcher."""
-        if self._namespace is not None and event.record.key[0] != self._namespace:
+        if self.namespace is not None and event.record.key[0] != self.namespace:
             return
         before = event.previous is not None and self._selection.matches(event.previous)
         now = event.type != "DELETED" and self._selection.matches(event.record)
@@ -144,7 +154,7 @@ class Watch:
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), self._form.one(record))
 
     def _bookmark(self, annotations: Object | None = None, version: int | None = None) -> bytes:
-        metadata: Object = {"resourceVersion": str(version or self._store.version), "creationTimestamp": None}
+        metadata: Object = {"resourceVersion": str(version or self._store.version)}
         if annotations:
             metadata["annotations"] = annotations
         return _encode({"type": "BOOKMARK", "object": self._form.bookmark(metadata)}) + b"\n"
@@ -175,21 +185,13 @@ def _at_version(record: Record, version: int) -> Record:
     return Record(record.key, version, _encode(obj), record.index)
 
 
-def _initial_events(query: Query) -> bool:
-    """Whether the current objects come first, as ADDED: when asked for, or when no version to start from is given."""
-    if query.text("sendInitialEvents"):
-        if query.text("resourceVersionMatch") != "NotOlderThan":
-            message = "Forbidden: resourceVersionMatch must be set to NotOlderThan if sendInitialEvents is provided"
-            raise statuses.invalid(
-                "ListOptions", "meta.k8s.io", "", [Cause("FieldValueForbidden", "resourceVersionMatch", message)]
-            )
-        return query.flag("sendInitialEvents")
-    if query.text("resourceVersionMatch"):
-        message = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        raise statuses.invalid(
-            "ListOptions", "meta.k8s.io", "", [Cause("FieldValueForbidden", "resourceVersionMatch", message)]
-        )
-    return query.text("resourceVersion") in ("", "0")
+def _asked(version: str) -> int:
+    """The version to start from; 0 for any."""
+    try:
+        return resource_version(version) or 0
+    except ValueError as error:
+        # Unlike a list's, a fault of the client that the real server takes for one of its own.
+        raise StatusError(500, "", str(error)) from None
 
 
 def error_line(error: StatusError) -> bytes:
@@ -198,13 +200,26 @@ def error_line(error: StatusError) -> bytes:
 
 
 class Watches:
-    """The watches under way, so that a stopping server can end them."""
+    """The watches under way, so that a stopping server can end them, and what was sent to all there were."""
 
     def __init__(self) -> None:
         self._active: set[Watch] = set()
+        self._sent = Counter[tuple[str, str, str]]()
 
     def __len__(self) -> int:
         return len(self._active)
+
+    def active(self) -> Iterator[tuple[Kind, str]]:
+        """The kind of each watch under way, and its scope in the words of metrics."""
+        for watch in self._active:
+            yield watch.kind, "cluster" if watch.namespace is None else "namespace"
+
+    def sent(self) -> Counter[tuple[str, str, str]]:
+        """How many events were sent, by group, version and plural."""
+        counted = Counter(self._sent)
+        for watch in self._active:
+            counted[_resource(watch)] += watch.sent
+        return counted
 
     async def run(self, watch: Watch, response: web.StreamResponse) -> None:
         """Stream one watch."""
@@ -213,8 +228,13 @@ class Watches:
             await watch.stream(response)
         finally:
             self._active.discard(watch)
+            self._sent[_resource(watch)] += watch.sent
 
     def end_all(self) -> None:
         """End every watch under way."""
         for watch in list(self._active):
             watch.end()
+
+
+def _resource(watch: Watch) -> tuple[str, str, str]:
+    return watch.kind.group, watch.kind.version, watch.kind.plural

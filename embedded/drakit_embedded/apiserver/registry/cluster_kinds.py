@@ -54,6 +54,7 @@ def _default_node(obj: Object, cluster: Cluster) -> None:
 
 def _create_secret(obj: Object, cluster: Cluster) -> None:
     _merge_string_data(obj)
+    _fill_data(obj)
     obj["type"] = obj.get("type") or "Opaque"
 
 
@@ -64,8 +65,15 @@ def _merge_string_data(obj: Object) -> None:
         obj["data"] = {**(obj.get("data") or {}), **encoded}
 
 
+def _fill_data(obj: Object) -> None:
+    """A key without bytes has none of them, rather than no value."""
+    if obj.get("data"):
+        obj["data"] = {key: value or "" for key, value in obj["data"].items()}
+
+
 def _update_secret(new: Object, old: Object, cluster: Cluster) -> None:
     _merge_string_data(new)
+    _fill_data(new)
     new["type"] = new.get("type") or old.get("type", "Opaque")
 
 
@@ -162,25 +170,33 @@ def _create_service(obj: Object, cluster: Cluster) -> None:
     obj["status"] = {"loadBalancer": {}}
 
 
-_EVENT = Strategy(
-    fields=(
-        "involvedObject.kind",
-        "involvedObject.namespace",
-        "involvedObject.name",
-        "involvedObject.uid",
-        "involvedObject.apiVersion",
-        "involvedObject.resourceVersion",
-        "involvedObject.fieldPath",
-        "reason",
-        "reportingComponent",
-        "source",
-        "type",
-    ),
-    create_on_update=True,
+_REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
+_EVENT_FIELDS = (
+    *(f"involvedObject.{name}" for name in _REFERENCE),
+    "reason",
+    "reportingComponent",
+    "source",
+    "type",
 )
+# As they are called in events.k8s.io (k8s.io/kubernetes/pkg/apis/events/v1/conversion.go).
+_NEW_EVENT_FIELDS = {
+    "metadata.name": "metadata.name",
+    "metadata.namespace": "metadata.namespace",
+    **{f"regarding.{name}": f"involvedObject.{name}" for name in _REFERENCE},
+    "reason": "reason",
+    "reportingController": "reportingComponent",
+    "type": "type",
+}
 _RBAC = Strategy(name_format=formats.path_segment, create_on_update=True)
 
+# What is deleted is shown once more, of these without other rules (ReturnDeletedObject in each kind's storage).
+_RETURNED = (
+    *(("", plural) for plural in ("podtemplates", "persistentvolumeclaims", "persistentvolumes", "resourcequotas")),
+    *(("storage.k8s.io", plural) for plural in ("csidrivers", "csinodes", "storageclasses", "volumeattachments")),
+    ("storage.k8s.io", "volumeattributesclasses"),
+)
 STRATEGIES: dict[tuple[str, str], Strategy] = {
+    **dict.fromkeys(_RETURNED, Strategy(returns_deleted=True)),
     ("", "namespaces"): Strategy(
         fields=("status.phase",),
         name_format=formats.dns_label,
@@ -192,11 +208,12 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ),
     ("", "nodes"): Strategy(
         fields=("spec.unschedulable",),
+        field_zeros={"spec.unschedulable": "false"},
         default=_default_node,
         status_on_create=True,
     ),
-    ("", "events"): _EVENT,
-    ("events.k8s.io", "events"): _EVENT,
+    ("", "events"): Strategy(fields=_EVENT_FIELDS, create_on_update=True),
+    ("events.k8s.io", "events"): Strategy(fields=_EVENT_FIELDS, field_names=_NEW_EVENT_FIELDS, create_on_update=True),
     ("", "configmaps"): Strategy(validate_create=_validate_config_map, validate_update=_validate_config_map_update),
     ("", "secrets"): Strategy(
         fields=("type",),
@@ -229,7 +246,10 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("certificates.k8s.io", "podcertificaterequests"): Strategy(
         fields=("spec.signerName", "spec.podName", "spec.nodeName")
     ),
-    ("batch", "jobs"): Strategy(fields=("status.successful",), generation=True),
+    ("batch", "jobs"): Strategy(fields=("status.successful",), field_zeros={"status.successful": "0"}, generation=True),
+    ("", "replicationcontrollers"): Strategy(
+        fields=("status.replicas",), field_zeros={"status.replicas": "0"}, generation=True
+    ),
     ("policy", "poddisruptionbudgets"): Strategy(generation=True),
     ("batch", "cronjobs"): Strategy(generation=True),
     ("networking.k8s.io", "ingresses"): Strategy(generation=True),

@@ -196,5 +196,6 @@ def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
         **rules("resourceclaims", "ResourceClaim", returns_deleted=True, authorize_status=claim_status_access.faults),
         **rules("resourceclaimtemplates", "ResourceClaimTemplate", returns_deleted=True),
         **rules("deviceclasses", "DeviceClass", returns_deleted=True),
-        **rules("devicetaintrules", "DeviceTaintRule", unconditional_update=False),
+        # In its stable version a rule that is deleted is not shown once more.
+        **rules("devicetaintrules", "DeviceTaintRule", unconditional_update=False, returns_deleted=version != "v1"),
     }

@@ -207,18 +207,28 @@ def scheduled_condition() -> Object:
     return _condition("True")
 
 
+# k8s.io/kubernetes/pkg/apis/core/v1/conversion.go
+_FIELDS = (
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "spec.hostNetwork",
+    "status.phase",
+    "status.podIP",
+    "status.nominatedNodeName",
+)
+_FIELD_NAMES = {
+    **{path: path for path in ("metadata.name", "metadata.namespace", *_FIELDS)},
+    # As the oldest clients call it; and one that may be asked for, but is never set.
+    "spec.host": "spec.nodeName",
+    "status.podIPs": "status.podIPs",
+}
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "pods"): Strategy(
-        fields=(
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "spec.hostNetwork",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-        ),
+        fields=_FIELDS,
+        field_zeros={"spec.hostNetwork": "false"},
+        field_names=_FIELD_NAMES,
         default=_default,
         prepare_create=_prepare_create,
         validate_create=_validate,

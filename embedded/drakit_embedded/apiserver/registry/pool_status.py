@@ -84,5 +84,6 @@ STRATEGIES = {
         validate_update=_validate_update,
         validate_status=_validate_status,
         unconditional_update=False,
+        returns_deleted=True,
     )
 }

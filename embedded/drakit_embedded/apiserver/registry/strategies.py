@@ -6,8 +6,8 @@ The steps are those of k8s.io/apiserver/pkg/registry/rest (create.go, update.go,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from drakit_api.validation.metadata import NameFormat, object_name
@@ -77,6 +77,10 @@ class Strategy:
     owns_metadata: bool = False
     # Fields for field selectors besides metadata.name and metadata.namespace, as dotted paths.
     fields: tuple[str, ...] = ()
+    # What they are where an object does not have them, if that is not the empty text.
+    field_zeros: Mapping[str, str] = field(default_factory=dict)
+    # Names and paths of all fields, where clients know some by other names than their paths.
+    field_names: Mapping[str, str] = field(default_factory=dict)
     name_format: NameFormat = object_name
     # Defaults of the API version; run whenever an object comes in.
     default: Callable[[Object, Cluster], None] = nothing

@@ -21,7 +21,8 @@ _OF_YAML = "yaml: unmarshal errors:\n"
 
 
 @functools.cache
-def _others() -> schema.Schema:
+def others() -> schema.Schema:
+    """The types of all groups but resource.k8s.io; read once."""
     return schema.Schema(resources.files(__package__).joinpath("structures.json").read_bytes())
 
 
@@ -35,7 +36,7 @@ def types_named(api_version: str, kind: str) -> tuple[schema.Schema, str]:
     group, _, version = api_version.rpartition("/")
     if group == decoding.GROUP:
         return schema.load(), schema.struct_of(kind, version)
-    return _others(), _others().kinds[api_version][kind]
+    return others(), others().kinds[api_version][kind]
 
 
 def is_registered(kind: str, api_version: str) -> bool:
@@ -47,7 +48,7 @@ def is_registered(kind: str, api_version: str) -> bool:
         except schema.UnknownKind:
             return False
         return True
-    return kind in _others().kinds.get(api_version, {})
+    return kind in others().kinds.get(api_version, {})
 
 
 def decode(obj: Object, kind: Kind, validation: str) -> tuple[Object, list[str]]:

@@ -1,0 +1,100 @@
+"""Field selectors, parsed once per request into predicates over the fields that a kind publishes.
+
+After k8s.io/apimachinery/pkg/fields/selector.go. Which fields there are is the kind's business (its strategy's
+``fields``), and so is what is said of others (``AddFieldLabelConversionFunc`` of each API group).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from drakit_api.gostrings import quote
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.selectors import Requirement
+from drakit_embedded.apiserver.statuses import bad_request
+
+_OPERATORS = ("!=", "==", "=")
+_GENERAL = ("metadata.name", "metadata.namespace")
+
+
+class Term(NamedTuple):
+    """One comparison of a selector."""
+
+    field: str
+    equal: bool
+    value: str
+
+
+def requirements(terms: Sequence[Term], known: Mapping[str, str], kind: Kind) -> tuple[Requirement, ...]:
+    """Requirements that must all hold; raises 400 for a field that a kind does not publish.
+
+    ``known`` are the names of fields, and the path under which a record has the value of each.
+    """
+    return tuple(_requirement(term, known, kind) for term in terms)
+
+
+def _requirement(term: Term, known: Mapping[str, str], kind: Kind) -> Requirement:
+    path, value = known.get(term.field), term.value
+    if path is None:
+        raise bad_request(_unknown_field(term.field, known, kind))
+    if term.equal:
+        return lambda fields: fields.get(path, "") == value
+    return lambda fields: fields.get(path, "") != value
+
+
+def _unknown_field(name: str, known: Mapping[str, str], kind: Kind) -> str:
+    """Each API group has words of its own for it (``AddFieldLabelConversionFunc``)."""
+    if set(known) == set(_GENERAL):
+        # The default conversion, which kinds without fields of their own use.
+        return f"{quote(name)} is not a known field selector: only {', '.join(map(quote, _GENERAL))}"
+    if kind.group == "resource.k8s.io":
+        return f"field label not supported for {kind.api_version}, Kind={kind.kind}: {name}"
+    if kind.group == "batch":
+        return f"field label {quote(name)} not supported for {kind.kind}"
+    return f"field label not supported: {name}"
+
+
+@lru_cache(maxsize=256)
+def parse(text: str) -> tuple[Term, ...]:
+    """The comparisons of a selector, in the order in which they are looked at; raises 400."""
+    return tuple(_term(part, text) for part in sorted(_split(text)) if part)
+
+
+def _split(text: str) -> list[str]:
+    """At the commas that no backslash stands before."""
+    parts, start, escaped = [], 0, False
+    for index, character in enumerate(text):
+        if escaped:
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        elif character == ",":
+            parts.append(text[start:index])
+            start = index + 1
+    return [*parts, text[start:]]
+
+
+def _term(part: str, text: str) -> Term:
+    for index in range(len(part)):
+        for operator in _OPERATORS:
+            if part.startswith(operator, index):
+                value = _unescape(part[index + len(operator) :])
+                return Term(part[:index], operator != "!=", value)
+    raise bad_request(f"invalid selector: '{text}'; can't understand '{part}'")
+
+
+def _unescape(value: str) -> str:
+    plain, escaped = [], False
+    for character in value:
+        if escaped and character not in "\\,=":
+            raise bad_request(f"invalid field selector: invalid escape sequence: \\{character}")
+        if not escaped and character in ",=":
+            raise bad_request(f"invalid field selector: unescaped character in value: {ord(character)}")
+        escaped = character == "\\" and not escaped
+        if not escaped:
+            plain.append(character)
+    if escaped:
+        raise bad_request("invalid field selector: invalid escape sequence: \\")
+    return "".join(plain)

@@ -1,0 +1,305 @@
+"""The paths of kinds and what can be done there, in the form of OpenAPI 2; version 3 is made of the same.
+
+After k8s.io/apiserver/pkg/endpoints/installer.go, which registers the routes, and k8s.io/kube-openapi/pkg/builder,
+which describes them. Parameters are not described: ``kubectl explain`` shows types, and what a parameter means is the
+same for all kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from drakit_embedded.apiserver import discovery
+from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.openapi import schemas
+from drakit_embedded.apiserver.registry.kinds import Kind
+
+Object = dict[str, Any]
+
+DEFINITIONS = "#/definitions/"
+_STATUS, _WATCH_EVENT = f"{schemas.META}.Status", f"{schemas.META}.WatchEvent"
+_DELETE_OPTIONS, _PATCH = f"{schemas.META}.DeleteOptions", f"{schemas.META}.Patch"
+_MEDIA = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]
+_STREAMS = ["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]
+_PATCHES = [
+    *("application/json-patch+json", "application/merge-patch+json"),
+    *("application/strategic-merge-patch+json", "application/apply-patch+yaml"),
+]
+_INTEGERS = frozenset({"gracePeriodSeconds", "limit", "limitBytes", "sinceSeconds", "tailLines", "timeoutSeconds"})
+_BOOLEANS = frozenset(
+    {
+        *("allowWatchBookmarks", "follow", "force", "ignoreStoreReadErrorWithClusterBreakingPotential"),
+        *("insecureSkipTLSVerifyBackend", "orphanDependents", "previous", "sendInitialEvents", "timestamps", "watch"),
+    }
+)
+_SELECTION = (
+    *("continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "resourceVersionMatch"),
+    *("sendInitialEvents", "shardSelector", "timeoutSeconds"),
+)
+_LIST = ("allowWatchBookmarks", *_SELECTION, "watch")
+_WRITE = ("dryRun", "fieldManager", "fieldValidation")
+_DELETE = (
+    *("dryRun", "gracePeriodSeconds", "ignoreStoreReadErrorWithClusterBreakingPotential", "orphanDependents"),
+    "propagationPolicy",
+)
+_LOG = (
+    *("container", "follow", "insecureSkipTLSVerifyBackend", "limitBytes", "previous", "sinceSeconds", "stream"),
+    *("tailLines", "timestamps"),
+)
+# Deleted objects that are still there when the answer is given, and are in it in spite of what is declared.
+_STAYING = frozenset({"namespaces"})
+
+
+def of(served: Served) -> dict[str, Object]:
+    """The paths of one kind in one version."""
+    return _Paths(served).made()
+
+
+def root(group: str, version: str) -> str:
+    """``/api/v1`` or ``/apis/GROUP/VERSION``."""
+    return f"/apis/{group}/{version}" if group else f"/api/{version}"
+
+
+def listing(path: str, description: str, operation: str, tag: str, schema: str) -> dict[str, Object]:
+    """A path of discovery, whose answer is a list or a group."""
+    made = {
+        "description": description,
+        "consumes": _MEDIA,
+        "produces": _MEDIA,
+        "schemes": ["https"],
+        "tags": [tag],
+        "operationId": operation,
+        "responses": _responses(f"{schemas.META}.{schema}"),
+    }
+    return {path: {"get": made}}
+
+
+def tag_of(group: str, version: str = "") -> str:
+    """``rbacAuthorization_v1``, or ``rbacAuthorization`` of all versions."""
+    title = camel(group)
+    return f"{title[0].lower()}{title[1:]}{f'_{version}' if version else ''}"
+
+
+def camel(group: str, version: str = "") -> str:
+    """``RbacAuthorizationV1``: the group and version in names of operations."""
+    parts = group.removesuffix(".k8s.io").split(".") if group else ["core"]
+    return "".join(part.capitalize() for part in (*parts, version))
+
+
+class _Paths:
+    def __init__(self, served: Served) -> None:
+        self._served, self._kind = served, served.kind
+        self._verbs = discovery.verbs(served)
+        kind = served.kind
+        self._root = root(kind.group, kind.version)
+        self._scope = "/namespaces/{namespace}" if kind.namespaced else ""
+        self._title = camel(kind.group, kind.version)
+        self._of = f"{'Namespaced' if kind.namespaced else ''}{kind.kind}"
+
+    def made(self) -> dict[str, Object]:
+        kind, verbs = self._kind, self._verbs
+        found: dict[str, Object] = {}
+        base = f"{self._root}{self._scope}/{kind.plural}"
+        if kind.namespaced and "list" in verbs:
+            found[f"{self._root}/{kind.plural}"] = _path({"get": self._list(everywhere=True)}, kind, "")
+        found[base] = _path(self._collection(), kind, self._scope)
+        if "get" in verbs:
+            found[f"{base}/{{name}}"] = _path(self._object(), kind, f"{self._scope}/{{name}}")
+            for name in kind.subresources:
+                found[f"{base}/{{name}}/{name}"] = self._subresource(name)
+        if "watch" in verbs:
+            found |= self._watches()
+        return found
+
+    def _operation(self, method: str, action: str, words: str, operation: str, schema: str, **more: Any) -> Object:
+        kind: Kind = more.pop("kind", self._kind)
+        codes = {"post": ("200", "201", "202"), "put": ("200", "201"), "patch": ("200", "201")}.get(method, ("200",))
+        return {
+            "description": words,
+            "consumes": _PATCHES if method == "patch" else ["*/*"],
+            "produces": [*more.pop("first", ()), *_MEDIA, *(_STREAMS if more.pop("streams", False) else ())],
+            "schemes": ["https"],
+            "tags": [tag_of(self._kind.group, self._kind.version)],
+            "operationId": operation,
+            "parameters": list(more.pop("parameters", ())),
+            "responses": _responses(schema, more.pop("codes", codes)),
+            "x-kubernetes-action": action,
+            "x-kubernetes-group-version-kind": {"group": kind.group, "kind": kind.kind, "version": kind.version},
+        }
+
+    def _list(self, *, everywhere: bool = False) -> Object:
+        name = self._kind.kind
+        of = f"{name}ForAllNamespaces" if everywhere else self._of
+        may_watch = "watch" in self._verbs
+        return self._operation(
+            "get",
+            "list",
+            f"list {'or watch ' if may_watch else ''}objects of kind {name}",
+            f"list{self._title}{of}",
+            f"{schemas.name_of(self._kind)}List",
+            parameters=_query(_LIST),
+            streams=True,
+        )
+
+    def _collection(self) -> dict[str, Object]:
+        kind, title, schema = self._kind, self._title, schemas.name_of(self._kind)
+        found: dict[str, Object] = {}
+        if "list" in self._verbs:
+            found["get"] = self._list()
+        if "create" in self._verbs:
+            parameters = [_body(schema), *_query(_WRITE)]
+            words = f"create {_article(kind.kind)} {kind.kind}"
+            found["post"] = self._operation(
+                "post", "post", words, f"create{title}{self._of}", schema, parameters=parameters
+            )
+        if "deletecollection" in self._verbs:
+            parameters = [_body(_DELETE_OPTIONS, required=False), *_query((*_SELECTION, *_DELETE))]
+            words, name = f"delete collection of {kind.kind}", f"delete{title}Collection{self._of}"
+            found["delete"] = self._operation("delete", "deletecollection", words, name, _STATUS, parameters=parameters)
+        return found
+
+    def _object(self) -> dict[str, Object]:
+        kind, title, schema = self._kind, self._title, schemas.name_of(self._kind)
+        found = {
+            method: operation
+            for method, operation in self._reads_and_writes("", schema, kind).items()
+            if {"get": "get", "put": "update", "patch": "patch"}[method] in self._verbs
+        }
+        if "delete" in self._verbs:
+            parameters = [_body(_DELETE_OPTIONS, required=False), *_query(_DELETE)]
+            answer = schema if self._served.strategy.returns_deleted and kind.plural not in _STAYING else _STATUS
+            words = f"delete {_article(kind.kind)} {kind.kind}"
+            found["delete"] = self._operation(
+                "delete",
+                "delete",
+                words,
+                f"delete{title}{self._of}",
+                answer,
+                parameters=parameters,
+                codes=("200", "202"),
+            )
+        return found
+
+    def _reads_and_writes(self, sub: str, schema: str, kind: Kind) -> dict[str, Object]:
+        """GET, PUT and PATCH of an object or a subresource of it."""
+        what, of = f"{sub} of " if sub else "", f"{self._of}{sub.capitalize()}"
+        the = f"{what}the specified {self._kind.kind}"
+        write, patch = [_body(schema), *_query(_WRITE)], [_body(_PATCH), *_query((*_WRITE, "force"))]
+        title = self._title
+        return {
+            "get": self._operation("get", "get", f"read {the}", f"read{title}{of}", schema, kind=kind),
+            "put": self._operation(
+                "put", "put", f"replace {the}", f"replace{title}{of}", schema, kind=kind, parameters=write
+            ),
+            "patch": self._operation(
+                "patch", "patch", f"partially update {the}", f"patch{title}{of}", schema, kind=kind, parameters=patch
+            ),
+        }
+
+    def _subresource(self, name: str) -> Object:
+        kind = discovery.subresource_kind(self._served, name)
+        schema, verbs = schemas.name_of(kind), discovery.subresource_verbs(self._served, name)
+        scope, of = f"{self._scope}/{{name}}", f"{self._title}{self._of}{name.capitalize()}"
+        if name == "log":
+            read = self._operation(
+                "get",
+                "get",
+                f"read log of the specified {kind.kind}",
+                f"read{of}",
+                "string",
+                first=("text/plain",),
+                parameters=_query(_LOG),
+            )
+            return _path({"get": read}, kind, scope)
+        if verbs == ["create"]:
+            words = f"create {name} of {_article(self._kind.kind)} {self._kind.kind}"
+            made = self._operation(
+                "post",
+                "post",
+                words,
+                f"create{of}",
+                schema,
+                kind=kind,
+                parameters=[_body(schema), *_query(_WRITE)],
+            )
+            return _path({"post": made}, kind, scope)
+        found = self._reads_and_writes(name, schema, kind)
+        methods = {"get": "get", "put": "update", "patch": "patch"}
+        return _path({method: entry for method, entry in found.items() if methods[method] in verbs}, kind, scope)
+
+    def _watches(self) -> dict[str, Object]:
+        kind, title, scope = self._kind, self._title, self._scope
+        base = f"{self._root}/watch{scope}/{kind.plural}"
+        rest = "deprecated: use the 'watch' parameter with a list operation instead"
+        many = f"watch individual changes to a list of {kind.kind}. {rest}."
+        one = (
+            f"watch changes to an object of kind {kind.kind}. {rest}, filtered to a single item with the "
+            "'fieldSelector' parameter."
+        )
+
+        def watch(words: str, of: str, action: str, where: str) -> Object:
+            operation = self._operation(
+                "get", action, words, f"watch{title}{of}", _WATCH_EVENT, parameters=_query(_LIST), streams=True
+            )
+            return _path({"get": operation}, kind, where)
+
+        found = {base: watch(many, f"{self._of}List", "watchlist", scope)}
+        found[f"{base}/{{name}}"] = watch(one, self._of, "watch", f"{scope}/{{name}}")
+        if kind.namespaced:
+            everywhere = f"{kind.kind}ListForAllNamespaces"
+            found[f"{self._root}/watch/{kind.plural}"] = watch(many, everywhere, "watchlist", "")
+        return found
+
+
+def _path(operations: dict[str, Object], kind: Kind, scope: str) -> Object:
+    """Operations under a path; the parameters that all of them have are the path's."""
+    parameters = [_parameter("pretty")]
+    if "{name}" in scope:
+        parameters.append(_in_path("name", f"name of the {kind.kind}"))
+    if "{namespace}" in scope:
+        parameters.append(_in_path("namespace", "object name and auth scope, such as for teams and projects"))
+    every = list(operations.values())
+    shared = [entry for entry in every[0]["parameters"] if entry["in"] == "query"]
+    shared = [entry for entry in shared if all(entry in operation["parameters"] for operation in every)]
+    for operation in every:
+        operation["parameters"] = [entry for entry in operation["parameters"] if entry not in shared]
+        if not operation["parameters"]:
+            del operation["parameters"]
+    return {**operations, "parameters": sorted([*parameters, *shared], key=lambda entry: str(entry["name"]))}
+
+
+def _responses(schema: str, codes: Iterable[str] = ("200",)) -> Object:
+    words = {"200": "OK", "201": "Created", "202": "Accepted"}
+    described: Object = {"type": "string"} if schema == "string" else {"$ref": DEFINITIONS + schema}
+    found: Object = {code: {"description": words[code], "schema": described} for code in codes}
+    return {**found, "401": {"description": "Unauthorized"}}
+
+
+def _body(schema: str, *, required: bool = True) -> Object:
+    body: Object = {"name": "body", "in": "body", "schema": {"$ref": DEFINITIONS + schema}}
+    return {**body, "required": True} if required else body
+
+
+def _query(names: Iterable[str]) -> list[Object]:
+    return [_parameter(name) for name in sorted(names)]
+
+
+def _parameter(name: str) -> Object:
+    kind = "integer" if name in _INTEGERS else "boolean" if name in _BOOLEANS else "string"
+    return {"uniqueItems": True, "type": kind, "name": name, "in": "query"}
+
+
+def _in_path(name: str, words: str) -> Object:
+    return {
+        "uniqueItems": True,
+        "type": "string",
+        "description": words,
+        "name": name,
+        "in": "path",
+        "required": True,
+    }
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "AEIOUaeiou" else "a"

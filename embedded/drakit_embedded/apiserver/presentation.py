@@ -1,0 +1,47 @@
+"""Answers in YAML, and JSON for people: what is encoded already is encoded anew for the few that want it otherwise.
+
+After k8s.io/apiserver pkg/endpoints/handlers/negotiation/negotiate.go: by the ``Accept`` header, the parameter
+``pretty``, or because browsers and command line tools ask.
+"""
+
+from __future__ import annotations
+
+import msgspec
+import yaml
+from aiohttp import web
+
+from drakit_embedded.apiserver import negotiation
+from drakit_embedded.apiserver.requests import Query
+
+_PEOPLE = ("curl", "Wget", "Mozilla/5.0")
+_TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+
+
+def is_plain(request: web.BaseRequest) -> bool:
+    """Whether the answer goes out as it is encoded."""
+    accept = request.headers.get("Accept", "")
+    return not _is_for_people(request) and ("yaml" not in accept and "pretty" not in accept)
+
+
+def presented(request: web.BaseRequest, response: web.StreamResponse) -> web.StreamResponse:
+    """The answer in the form that was asked for."""
+    if not isinstance(response, web.Response) or response.headers.get("Content-Type") != negotiation.JSON:
+        return response
+    if is_plain(request) and response.status < 400:
+        return response
+    found = negotiation.of_error(request.headers.get("Accept", ""))
+    body = response.body
+    assert isinstance(body, bytes)
+    if found.media == negotiation.YAML:
+        response.body = yaml.dump(msgspec.json.decode(body), Dumper=yaml.CSafeDumper, encoding="utf-8")
+        response.headers["Content-Type"] = negotiation.YAML
+    elif found.pretty or _is_for_people(request):
+        response.body = msgspec.json.format(body, indent=2).rstrip()
+    return response
+
+
+def _is_for_people(request: web.BaseRequest) -> bool:
+    query = request.raw_path.partition("?")[2]
+    if "pretty" in query and (pretty := Query(query).text("pretty")):
+        return pretty in _TRUE
+    return request.headers.get("User-Agent", "").startswith(_PEOPLE)
