@@ -109,10 +109,10 @@ def _check_bindable(pod: Object, binding: BindingShape, name: str) -> None:
 def evict(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = False, user: User = LOOPBACK) -> None:
     """Delete a pod with a reason that says so; disruption budgets are not kept here, so every eviction is granted."""
     eviction = _read(obj, EvictionShape, "Eviction")
-    if eviction.metadata.name != key[1]:
-        raise statuses.bad_request("name in URL does not match name in Eviction object")
     options = _read(eviction.deleteOptions or {}, deletes.Options, "DeleteOptions")
     _admit(api, served, key, "eviction", obj, user, dry_run=dry_run)
+    if eviction.metadata.name != key[1]:
+        raise statuses.bad_request("name in URL does not match name in Eviction object")
     if dry_run:
         options.dryRun = ["All"]
 
