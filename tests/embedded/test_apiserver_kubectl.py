@@ -127,6 +127,17 @@ async def test_server_side_apply(kubectl: Kubectl) -> None:
     assert await kubectl("get", "deploy/web", "-o", "jsonpath={.spec.replicas}") == "3"
 
 
+async def test_who_set_which_field_is_shown(kubectl: Kubectl) -> None:
+    await kubectl("create", "configmap", "c", "--from-literal=x=y")
+    await kubectl("patch", "configmap", "c", "--field-manager=me", "-p", '{"data":{"x":"z"}}')
+    owners = "jsonpath={range .metadata.managedFields[*]}{.manager} {.operation} {.fieldsV1}{end}"
+    assert await kubectl("get", "configmap", "c", "--show-managed-fields", "-o", owners) == (
+        'kubectl-create Update {"f:data":{".":{}}}me Update {"f:data":{"f:x":{}}}'
+    )
+    assert "managedFields" not in await kubectl("get", "configmap", "c", "-o", "yaml")
+    assert "fieldsV1:" in await kubectl("get", "configmap", "c", "-o", "yaml", "--show-managed-fields")
+
+
 async def test_objects_are_labelled_annotated_patched_scaled_and_edited(kubectl: Kubectl) -> None:
     await kubectl("apply", "-f", "-", stdin=DEPLOYMENT)
     await kubectl("label", "pod", "p", "a=b")

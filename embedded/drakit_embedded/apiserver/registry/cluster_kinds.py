@@ -20,10 +20,12 @@ _NAME_LABEL = "kubernetes.io/metadata.name"
 def _create_namespace(obj: Object, cluster: Cluster) -> None:
     obj["spec"] = {"finalizers": ["kubernetes"]}
     obj["status"] = {"phase": "Active"}
-    _name_label(obj)
+    # A generated name has not been there for the defaults.
+    _name_label(obj, cluster)
 
 
-def _name_label(obj: Object) -> None:
+def _name_label(obj: Object, cluster: Cluster) -> None:
+    """SetDefaults_Namespace."""
     meta = obj["metadata"]
     if meta.get("name"):
         meta["labels"] = {**(meta.get("labels") or {}), _NAME_LABEL: meta["name"]}
@@ -32,7 +34,6 @@ def _name_label(obj: Object) -> None:
 def _update_namespace(new: Object, old: Object, cluster: Cluster) -> None:
     # spec.finalizers changes only through the finalize subresource.
     new["spec"] = old.get("spec") or {}
-    _name_label(new)
 
 
 def _terminate(obj: Object) -> None:
@@ -52,7 +53,7 @@ def _default_node(obj: Object, cluster: Cluster) -> None:
         status["allocatable"] = dict(status["capacity"])
 
 
-def _create_secret(obj: Object, cluster: Cluster) -> None:
+def _default_secret(obj: Object, cluster: Cluster) -> None:
     _merge_string_data(obj)
     _fill_data(obj)
     obj["type"] = obj.get("type") or "Opaque"
@@ -69,12 +70,6 @@ def _fill_data(obj: Object) -> None:
     """A key without bytes has none of them, rather than no value."""
     if obj.get("data"):
         obj["data"] = {key: value or "" for key, value in obj["data"].items()}
-
-
-def _update_secret(new: Object, old: Object, cluster: Cluster) -> None:
-    _merge_string_data(new)
-    _fill_data(new)
-    new["type"] = new.get("type") or old.get("type", "Opaque")
 
 
 def _validate_secret(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
@@ -160,14 +155,26 @@ def _default_service(obj: Object, cluster: Cluster) -> None:
         spec.setdefault("externalTrafficPolicy", "Cluster")
     if kind != "ExternalName":
         spec.setdefault("internalTrafficPolicy", "Cluster")
+
+
+def _create_service(obj: Object, cluster: Cluster) -> None:
+    """What is allocated, which the client does not own (pkg/registry/core/service/storage/alloc.go)."""
+    obj["status"] = {"loadBalancer": {}}
+    spec = obj["spec"]
+    if spec["type"] != "ExternalName":
         spec.setdefault("ipFamilyPolicy", "SingleStack")
         spec.setdefault("ipFamilies", ["IPv4"])
     if spec.get("clusterIP"):
         spec.setdefault("clusterIPs", [spec["clusterIP"]])
 
 
-def _create_service(obj: Object, cluster: Cluster) -> None:
-    obj["status"] = {"loadBalancer": {}}
+def _update_service(new: Object, old: Object, cluster: Cluster) -> None:
+    """patchAllocatedValues: what was allocated stays, unless the client says otherwise."""
+    spec, was = new["spec"], old.get("spec") or {}
+    if spec["type"] != "ExternalName":
+        for field in ("ipFamilyPolicy", "ipFamilies", "clusterIP", "clusterIPs"):
+            if field in was:
+                spec.setdefault(field, was[field])
 
 
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
@@ -200,6 +207,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "namespaces"): Strategy(
         fields=("status.phase",),
         name_format=formats.dns_label,
+        default=_name_label,
         prepare_create=_create_namespace,
         prepare_update=_update_namespace,
         on_deletion=_terminate,
@@ -217,8 +225,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "configmaps"): Strategy(validate_create=_validate_config_map, validate_update=_validate_config_map_update),
     ("", "secrets"): Strategy(
         fields=("type",),
-        prepare_create=_create_secret,
-        prepare_update=_update_secret,
+        default=_default_secret,
         validate_create=_validate_secret,
         validate_update=_validate_secret_update,
     ),
@@ -227,6 +234,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         fields=("spec.clusterIP", "spec.type"),
         default=_default_service,
         prepare_create=_create_service,
+        prepare_update=_update_service,
         create_on_update=True,
         returns_deleted=True,
     ),
