@@ -31,15 +31,17 @@ TAGGED = re.compile(r"^\s*(?:\w+ )?\s*([*\[\]\w.]+)\s+`(.*)`", re.MULTILINE)
 SCALARS = {"string": "s", "bytes": "b", "bool": "t", "int32": "i", "int64": "i", "double": "d"}
 
 
-def go_facts(text: str) -> dict[tuple[str, str], str]:
-    """``*`` for pointers and ``<`` for embedded structs, by struct and protobuf field."""
-    facts: dict[tuple[str, str], str] = {}
+def go_facts(text: str) -> dict[tuple[str, str], tuple[str, str]]:
+    """By struct and field: the name in JSON (``uid`` of ``uID``); ``*`` for pointers, ``<`` for embedded structs."""
+    facts: dict[tuple[str, str], tuple[str, str]] = {}
     for struct, body in STRUCT.findall(text):
         for go_type, tags in TAGGED.findall(body):
             name = re.search(r'protobuf:"[^"]*name=(\w+)', tags)
             if name:
                 embedded = "<" if re.search(r'json:"(,inline)?"', tags) else ""
-                facts[struct, name[1]] = embedded + ("*" if go_type.startswith("*") else "")
+                in_json = re.search(r'json:"(\w+)', tags)
+                marks = embedded + ("*" if go_type.startswith("*") else "")
+                facts[struct, name[1]] = (in_json[1] if in_json else name[1], marks)
     return facts
 
 
@@ -62,8 +64,8 @@ def messages(folder: Path, package: str) -> dict[str, dict[str, list[str]]]:
     for message, body in MESSAGE.findall((folder / "generated.proto").read_text()):
         fields: dict[str, list[str]] = {}
         for repeated, kind, name, number in PLAIN.findall(body):
-            marks = ("[" if repeated == "repeated" else "") + facts.get((message, name), "")
-            fields[number] = [name, qualified(kind, package), marks]
+            in_json, marks = facts.get((message, name), (name, ""))
+            fields[number] = [in_json, qualified(kind, package), ("[" if repeated == "repeated" else "") + marks]
         for kind, name, number in MAP.findall(body):
             fields[number] = [name, qualified(kind, package), "{"]
         found[f"{package}.{message}"] = fields

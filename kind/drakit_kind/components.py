@@ -176,7 +176,8 @@ class Components:
         if "apiserver" in self._spec.real:
             return self._real.apiserver(behaviour)
         client = self._real.kubelet_client() if "kubelet" in self._spec.real else None
-        return self._ours.apiserver(behaviour.feature_gates(), kubelet_client=client)
+        clients = self._control_plane.clients() if self._control_plane is not None else None
+        return self._ours.apiserver(behaviour.feature_gates(), kubelet_client=client, clients=clients)
 
     def _controllers(self) -> Slot:
         behaviour = self._behaviour["controllers"]

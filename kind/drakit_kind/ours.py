@@ -20,6 +20,7 @@ from drakit_kind.slots import Access, Loop, Slot
 if TYPE_CHECKING:
     from drakit_embedded.apiserver import ServerConfig
     from drakit_kind.control_plane.authority import KeyPair
+    from drakit_kind.control_plane.control_plane import Clients
 
 # A cluster is in use long before anything has lost its owner, and looking through all kinds would delay its start.
 _GARBAGE_SECONDS = 1.0
@@ -33,9 +34,13 @@ class OurComponents:
         self._home = home
         self._kubelet_token = secrets.token_urlsafe(32)
 
-    def apiserver(self, gates: FeatureGates, *, kubelet_client: KeyPair | None) -> ApiServer:
-        """The embedded API server on its SQLite file; ``kubelet_client`` is what it shows to real kubelets."""
+    def apiserver(self, gates: FeatureGates, *, kubelet_client: KeyPair | None, clients: Clients | None) -> ApiServer:
+        """The embedded API server on its SQLite file.
+
+        ``kubelet_client`` is what it shows to real kubelets, ``clients`` are the real components that it is to know.
+        """
         from drakit_embedded.apiserver import ServerConfig
+        from drakit_embedded.apiserver.identity.users import User
 
         config = ServerConfig(
             port=self._spec.port,
@@ -46,6 +51,9 @@ class OurComponents:
             tls=self._spec.tls,
             socket=self._home.api,
             kubelet_token=self._kubelet_token,
+            users={token: User(name, name) for token, name in clients.users.items()} if clients else {},
+            client_ca_file=clients.authority if clients else None,
+            service_account_key_file=clients.account_key if clients else None,
             kubelet_client_certificate=kubelet_client.certificate if kubelet_client else None,
             kubelet_client_key=kubelet_client.key if kubelet_client else None,
         )

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
+from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_embedded.apiserver.identity.users import User
 
 Object = dict[str, Any]
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -81,3 +84,70 @@ async def test_refused_pods(connection: Connection, what: str) -> None:
     with pytest.raises(ApiError) as refused:
         await connection.json("POST", PODS, body)
     assert (refused.value.code, refused.value.message) == (403, f'pods "p" is forbidden: {why}')
+
+
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+
+
+async def grant(admin: Connection, user: str, *rules: Object) -> None:
+    """Let a user do what the rules say, everywhere."""
+    await admin.json("POST", f"{RBAC}/clusterroles", {"metadata": {"name": user}, "rules": list(rules)})
+    group = "rbac.authorization.k8s.io"
+    role = {"apiGroup": group, "kind": "ClusterRole", "name": user}
+    subjects = [{"apiGroup": group, "kind": "User", "name": user}]
+    binding = {"metadata": {"name": user}, "roleRef": role, "subjects": subjects}
+    await admin.json("POST", f"{RBAC}/clusterrolebindings", binding)
+
+
+def rule(group: str, resource: str, *verbs: str) -> Object:
+    return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
+
+
+@pytest.mark.parametrize("on", [True, False])
+async def test_an_allocation_needs_a_right_of_its_own(on: bool) -> None:
+    """Behind DRAResourceClaimGranularStatusAuthorization: without the gate, who writes the status writes all of it."""
+    gates = FeatureGates(overrides={"DRAResourceClaimGranularStatusAuthorization": on})
+    users = {"of-carl": User("carl")}
+    request = {"name": "r", "exactly": {"deviceClassName": "c"}}
+    result = {"request": "r", "driver": "d", "pool": "p", "device": "x"}
+    status = {"allocation": {"devices": {"results": [result]}}}
+    async with Server(ServerConfig(token="of-the-tests", users=users, gates=gates)) as server:
+        async with Connection(server.url, token="of-the-tests") as admin:
+            await grant(admin, "carl", rule("resource.k8s.io", "resourceclaims/status", "update"))
+            made = await admin.json(
+                "POST", CLAIMS, {"metadata": {"name": "a"}, "spec": {"devices": {"requests": [request]}}}
+            )
+        async with Connection(server.url, token="of-carl") as carl:
+            writing = carl.json("PUT", f"{CLAIMS}/a/status", {**made, "status": status})
+            if not on:
+                assert (await writing)["status"]["allocation"]["devices"]["results"] == [result]
+                return
+            with pytest.raises(ApiError) as refused:
+                await writing
+    assert refused.value.message == (
+        'ResourceClaim.resource.k8s.io "a" is invalid: status.allocation: Forbidden: changing status.allocation or '
+        'status.reservedFor requires resource="resourceclaims/binding", verb="update" permission: '
+        'resourceclaims.resource.k8s.io is forbidden: User "carl" cannot update resource "resourceclaims/binding" in '
+        'API group "resource.k8s.io" at the cluster scope'
+    )
+
+
+async def test_who_may_update_may_not_always_create() -> None:
+    async with Server(ServerConfig(token="of-the-tests", users={"of-uma": User("uma")})) as server:
+        async with Connection(server.url, token="of-the-tests") as admin:
+            await grant(admin, "uma", rule("coordination.k8s.io", "leases", "update", "patch"))
+        body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "a"}, "spec": {}}
+        refusal = 'User "uma" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace'
+        async with Connection(server.url, token="of-uma") as uma:
+            with pytest.raises(ApiError, match=refusal):
+                await uma.json("PUT", f"{LEASES}/a", body)
+            with pytest.raises(ApiError, match=refusal):
+                await uma.json(
+                    "PATCH",
+                    f"{LEASES}/a",
+                    body,
+                    params={"fieldManager": "m"},
+                    content_type="application/apply-patch+yaml",
+                )

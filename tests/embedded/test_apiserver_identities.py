@@ -145,6 +145,31 @@ async def test_claims_of_a_token(server: Server) -> None:
     assert found["kubernetes.io"]["serviceaccount"]["name"] == "driver"
 
 
+def message(*fields: tuple[int, bytes]) -> bytes:
+    """Protobuf, of fields that are texts and messages of less than 128 bytes."""
+    return b"".join(bytes([number << 3 | 2, len(value)]) + value for number, value in fields)
+
+
+async def test_a_kubelet_asks_for_a_token_in_protobuf(server: Server) -> None:
+    """The pod's UID has another name there (authentication/v1 BoundObjectReference), and must not get lost."""
+    pods = "/api/v1/namespaces/default/pods"
+    spec = {"serviceAccountName": "driver", "containers": [{"name": "c", "image": "i"}]}
+    await ask(server, ADMIN, "POST", pods, {"metadata": {"name": "p"}, "spec": spec})
+    reference = message((1, b"Pod"), (2, b"v1"), (3, b"p"), (4, b"of-another-pod"))
+    request = message((2, message((3, reference))))
+    kind = message((1, b"authentication.k8s.io/v1"), (2, b"TokenRequest"))
+    headers = {"Authorization": f"Bearer {ADMIN}", "Content-Type": "application/vnd.kubernetes.protobuf"}
+    async with (
+        aiohttp.ClientSession(server.url, headers=headers) as session,
+        session.post(TOKENS, data=b"k8s\0" + message((1, kind), (2, request))) as response,
+    ):
+        answer = await response.json()
+    assert (response.status, answer["message"].partition(" does not match")[0]) == (
+        409,
+        'Operation cannot be fulfilled on Pod "p": the UID in the bound object reference (of-another-pod)',
+    )
+
+
 async def test_forged_tokens_open_nothing(server: Server) -> None:
     header, body, signature = (await token_for(server)).split(".")
     other = SigningKey().sign(claims(f"{header}.{body}.{signature}"))

@@ -43,7 +43,7 @@ def apply(call: Call, patch: Patch, *, subresource: str | None, dry_run: bool) -
         raise statuses.not_found(served.kind.plural, served.kind.group, key[1])
     made = change({})
     made["metadata"].pop("resourceVersion", None)
-    return writes.create(api, served, key[0] or None, made, dry_run=dry_run, user=call.user)
+    return writes.create(api, served, key[0] or None, made, dry_run=dry_run, user=call.user, instead=key[1])
 
 
 def _unconvertible(error: statuses.StatusError, call: Call, config: Object) -> statuses.StatusError:

@@ -52,9 +52,9 @@ def bind(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = Fal
     """Assign a pod to a node, once; 409 if it has one, is being deleted, or is still gated."""
     binding = _read(obj, BindingShape, "Binding")
     name = key[1]
+    _admit(api, served, key, "binding", obj, user, dry_run=dry_run)
     if binding.metadata.name != name:
         raise statuses.bad_request("name in URL does not match name in Binding object")
-    _admit(api, served, key, "binding", obj, user, dry_run=dry_run)
     target = binding.target or _TargetShape()
     node = target.name
     if target.kind not in (None, "", "Node"):

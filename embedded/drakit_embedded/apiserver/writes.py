@@ -14,6 +14,7 @@ from drakit_api.validation.metadata import on_create, on_update
 from drakit_embedded.apiserver import bodies, deletes, metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.managedfields import updates
@@ -78,21 +79,46 @@ def create(
     dry_run: bool,
     user: User = LOOPBACK,
     writer: Writer | None = None,
+    instead: str = "",
 ) -> Written:
-    """POST to a collection. ``obj`` is as ``incoming`` returned it; ``writer`` owns it, if there is one."""
+    """POST to a collection. ``obj`` is as ``incoming`` returned it; ``writer`` owns it, if there is one.
+
+    ``instead`` is the name in the path of a PUT or PATCH that makes the object: who may update may not always create.
+    """
     kind, strategy = served.kind, served.strategy
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
         raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
-    for field in _NEVER_SET:
-        meta.pop(field, None)
-    if "status" in kind.subresources and not strategy.status_on_create:
-        obj.pop("status", None)
+    _take_off(served, obj)
     strategy.default(obj, api)
     if writer is not None:
         updates.track(writer, None, obj)
     request = Attributes(user, "CREATE", kind, namespace or "", meta.get("name", ""), obj, dry_run=dry_run)
     api.admission.admit(request, api)
+    _bring_up(served, obj, api)
+    if instead and not user.superuser:
+        right = Access(user, "create", kind.group, kind.plural, namespace=namespace or "", name=instead)
+        api.authorizer.check(right)
+    api.admission.validate(request, api)
+    key: Key = (namespace or "", meta["name"])
+    if key in served.collection.records:
+        raise statuses.already_exists(kind.plural, kind.group, meta["name"])
+    request.commit()
+    warnings = strategy.warn_of_create(obj)
+    return Written(_commit(api, served, key, _canonical(api, served, obj), dry_run), True, warnings)
+
+
+def _take_off(served: Served, obj: Object) -> None:
+    """What a create may not set."""
+    for field in _NEVER_SET:
+        obj["metadata"].pop(field, None)
+    if "status" in served.kind.subresources and not served.strategy.status_on_create:
+        obj.pop("status", None)
+
+
+def _bring_up(served: Served, obj: Object, api: Api) -> None:
+    """Name it, prepare it by the rules of its kind, and refuse what is not valid (registry/rest/create.go)."""
+    kind, strategy, meta = served.kind, served.strategy, obj["metadata"]
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = metadata.generated_name(meta["generateName"])
     meta["uid"] = metadata.new_uid()
@@ -105,13 +131,6 @@ def create(
         faults[:0] = on_create(meta, namespaced=kind.namespaced, name_format=strategy.name_format)
     if faults:
         raise statuses.invalid(kind.kind, kind.group, meta.get("name", ""), faults)
-    api.admission.validate(request, api)
-    key: Key = (namespace or "", meta["name"])
-    if key in served.collection.records:
-        raise statuses.already_exists(kind.plural, kind.group, meta["name"])
-    request.commit()
-    warnings = strategy.warn_of_create(obj)
-    return Written(_commit(api, served, key, _canonical(api, served, obj), dry_run), True, warnings)
 
 
 def update(
@@ -138,7 +157,9 @@ def update(
         if served.strategy.create_on_update and subresource is None:
             wanted = change({}) if callable(change) else change
             wanted["metadata"].pop("resourceVersion", None)
-            return create(api, served, key[0] or None, wanted, dry_run=dry_run, user=user, writer=writer)
+            return create(
+                api, served, key[0] or None, wanted, dry_run=dry_run, user=user, writer=writer, instead=key[1]
+            )
         raise statuses.not_found(kind.plural, kind.group, key[1])
     old = record.object()
     new = change(record.object()) if callable(change) else change

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drakit_kind.cluster import ClusterSpec
@@ -19,6 +21,15 @@ if TYPE_CHECKING:
     from drakit_kind.nodes.real_nodes import RealNodes
 
 _USERS = (CONTROLLER_MANAGER, SCHEDULER)
+
+
+@dataclass(frozen=True)
+class Clients:
+    """Real components as clients: users by token, who signs kubelets' certificates, what signs accounts' tokens."""
+
+    users: Mapping[str, str]
+    authority: Path
+    account_key: Path
 
 
 class ControlPlane:
@@ -55,6 +66,14 @@ class ControlPlane:
         """kube-scheduler, also on our API server."""
         return programs.kube_scheduler(self.site(access), self._binaries(behaviour.version), behaviour)
 
+    def clients(self) -> Clients:
+        """Whom an API server of ours must know, as kube-apiserver does by its flags."""
+        return Clients(
+            users={token: user for user, token in self._tokens.items() if user != ADMIN},
+            authority=self.authority.certificate,
+            account_key=self.authority.signing_key("service-accounts").key,
+        )
+
     def kubelet_client(self) -> KeyPair:
         """What an API server of ours shows to real kubelets; kube-apiserver makes its own."""
         return programs.kubelet_client(self.authority)
@@ -69,21 +88,18 @@ class ControlPlane:
             self._home,
             behaviour,
             binaries=self._binaries,
-            credentials=NodeCredentials(access, self.authority, knows_users=access.socket is None),
+            credentials=NodeCredentials(access, self.authority),
             connect=lambda: access.connect("nodes"),
             ended=end_cluster,
         )
 
     def site(self, access: Access) -> Site:
         """What the programs share that use this API server."""
-        # Ours knows one user only, and signs its certificate itself.
-        ours = access.socket is not None
         return Site(
             name=f"drakit-{self._spec.name}",
             home=self._home,
             authority=self.authority,
             access=access,
-            tokens=dict.fromkeys(self._tokens, access.token) if ours else self._tokens,
-            knows_service_accounts=not ours,
+            tokens=self._tokens,
             ended=end_cluster,
         )

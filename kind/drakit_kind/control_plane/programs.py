@@ -45,8 +45,7 @@ class Binaries(Protocol):
 class Site:
     """What all programs of one control plane share.
 
-    ``tokens`` are the bearer tokens, by user; ``knows_service_accounts`` whether the API server gives controllers
-    rights of their own.
+    ``tokens`` are the bearer tokens, by user.
     """
 
     name: str
@@ -54,7 +53,6 @@ class Site:
     authority: Authority
     access: Access
     tokens: Mapping[str, str]
-    knows_service_accounts: bool
     ended: Callable[[str], None]
 
     @property
@@ -166,7 +164,7 @@ def kube_controller_manager(site: Site, binaries: Binaries, behaviour: Behaviour
     port = free_port()
     flags: dict[str, object] = {
         "kubeconfig": site.kubeconfig(CONTROLLER_MANAGER),
-        "use-service-account-credentials": str(site.knows_service_accounts).lower(),
+        "use-service-account-credentials": "true",
         "service-account-private-key-file": site.authority.signing_key("service-accounts").key,
         # What pods get in kube-root-ca.crt.
         "root-ca-file": site.credential("root-ca.crt", site.access.certificate or b""),

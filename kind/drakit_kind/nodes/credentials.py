@@ -18,15 +18,12 @@ _GROUP = "system:nodes"
 class NodeCredentials:
     """The kubeconfigs and certificates of a cluster's nodes.
 
-    ``knows_users``: the API server tells users apart, as kube-apiserver does: then each kubelet is
-    ``system:node:<name>`` by certificate, which the Node authorizer and NodeRestriction want. Otherwise all have the
-    cluster's one token.
+    Each kubelet is ``system:node:<name>`` by certificate, which the Node authorizer and NodeRestriction want.
     """
 
-    def __init__(self, access: Access, authority: Authority, *, knows_users: bool) -> None:
+    def __init__(self, access: Access, authority: Authority) -> None:
         self._access = access
         self._authority = authority
-        self._knows_users = knows_users
 
     @property
     def client_ca(self) -> Path:
@@ -36,9 +33,8 @@ class NodeCredentials:
     def kubeconfig(self, node: str, path: Path) -> Path:
         """Write the kubeconfig of a node's kubelet to ``path`` (0600)."""
         config = kubeconfig.entry("node", self._access.url, self._access.token, self._access.certificate)
-        if self._knows_users:
-            pair = self._authority.issue(f"node-{node}", user=f"system:node:{node}", groups=[_GROUP])
-            config["users"][0]["user"] = _certificate(pair)
+        pair = self._authority.issue(f"node-{node}", user=f"system:node:{node}", groups=[_GROUP])
+        config["users"][0]["user"] = _certificate(pair)
         return private_files.write(path, yaml.safe_dump(config))
 
     def serving(self, node: str, address: str) -> KeyPair:

@@ -20,8 +20,8 @@ from drakit_kind.slots import Access
 ACCESS = Access("https://127.0.0.1:6443", "of-the-cluster", b"PEM")
 
 
-def kubeconfig(tmp_path: Path, *, knows_users: bool, node: str = "node-1") -> dict[str, Any]:
-    credentials = NodeCredentials(ACCESS, Authority(tmp_path / "pki"), knows_users=knows_users)
+def kubeconfig(tmp_path: Path, node: str) -> dict[str, Any]:
+    credentials = NodeCredentials(ACCESS, Authority(tmp_path / "pki"))
     path = credentials.kubeconfig(node, tmp_path / "n" / node / "kubeconfig")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     loaded: dict[str, Any] = yaml.safe_load(path.read_text())
@@ -34,24 +34,19 @@ def names(certificate: x509.Certificate, oid: x509.ObjectIdentifier) -> list[str
 
 
 @pytest.mark.parametrize("node", ["node-1", "n" * 52])
-def test_each_kubelet_is_its_node_to_kube_apiserver(tmp_path: Path, node: str) -> None:
+def test_each_kubelet_is_its_node(tmp_path: Path, node: str) -> None:
     """As the Node authorizer wants it: kubernetes.io/docs/reference/access-authn-authz/node."""
     check_names(ClusterSpec(nodes=[node], real=frozenset({"kubelet"})))
-    (user,) = kubeconfig(tmp_path, knows_users=True, node=node)["users"]
+    (user,) = kubeconfig(tmp_path, node)["users"]
     certificate = x509.load_pem_x509_certificate(base64.b64decode(user["user"]["client-certificate-data"]))
     assert names(certificate, NameOID.COMMON_NAME) == [f"system:node:{node}"]
     assert names(certificate, NameOID.ORGANIZATION_NAME) == ["system:nodes"]
     assert "token" not in user["user"]
 
 
-def test_to_our_api_server_all_have_the_clusters_token(tmp_path: Path) -> None:
-    (user,) = kubeconfig(tmp_path, knows_users=False)["users"]
-    assert user["user"] == {"token": "of-the-cluster"}
-
-
 def test_a_kubelet_serves_at_its_address(tmp_path: Path) -> None:
     authority = Authority(tmp_path / "pki")
-    pair = NodeCredentials(ACCESS, authority, knows_users=True).serving("node-1", "10.213.0.1")
+    pair = NodeCredentials(ACCESS, authority).serving("node-1", "10.213.0.1")
     certificate = x509.load_pem_x509_certificate(pair.certificate.read_bytes())
     certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(authority.certificate.read_bytes()))
     alternatives = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value

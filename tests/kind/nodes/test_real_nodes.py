@@ -28,7 +28,7 @@ def nodes(tmp_path: Path, names: list[str]) -> RealNodes:
         ClusterHome(tmp_path),
         Behaviour(version="1.37.1"),
         binaries=binaries,
-        credentials=NodeCredentials(access, Authority(tmp_path / "pki"), knows_users=True),
+        credentials=NodeCredentials(access, Authority(tmp_path / "pki")),
         connect=lambda: access.connect("nodes"),
         ended=lambda problem: None,
     )

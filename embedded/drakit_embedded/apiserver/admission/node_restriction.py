@@ -6,22 +6,19 @@ authorizer's business; here is what that cannot see, the content.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver.admission import node_pods, node_tokens
 from drakit_embedded.apiserver.admission.attributes import Attributes
-from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.authorization.rbac import aggregated
-from drakit_embedded.apiserver.registry import pod_references
+from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
 
 _LEASES = "kube-node-lease"
-_MIRROR = "kubernetes.io/config.mirror"
 _RESTRICTED = "node-restriction.kubernetes.io"
 # k8s.io/kubelet/pkg/apis/well_known_labels.go
 _OWN_LABELS = frozenset(
@@ -53,124 +50,6 @@ def admit(attributes: Attributes, api: Api) -> None:
     rule = _RULES.get(attributes.resource)
     if rule is not None:
         rule(node, attributes, api)
-
-
-def _pod(node: str, attributes: Attributes, api: Api) -> None:
-    match attributes.subresource:
-        case "":
-            _whole_pod(node, attributes, api)
-        case "status":
-            _pod_status(node, attributes)
-        case "eviction":
-            pod = api.store.named("pods").get(attributes.namespace, attributes.name)
-            if pod is None:
-                raise statuses.not_found("pod", "", attributes.name)
-            if pod.fields.get("spec.nodeName") != node:
-                raise attributes.refused(f"node {node} can only evict pods with spec.nodeName set to itself")
-        case other:
-            raise attributes.refused(
-                f"unexpected pod subresource {quote(other)}, only 'status' and 'eviction' are allowed"
-            )
-
-
-def _whole_pod(node: str, attributes: Attributes, api: Api) -> None:
-    if attributes.operation == "CREATE":
-        _mirror_pod(node, attributes, api)
-    elif attributes.operation == "DELETE":
-        if _node_of(attributes.old) != node:
-            raise attributes.refused(f"node {quote(node)} can only delete pods with spec.nodeName set to itself")
-    else:
-        raise attributes.refused(
-            f'unexpected operation "{attributes.operation}", node {quote(node)} can only create and delete mirror pods'
-        )
-
-
-def _node_of(obj: Object | None) -> str:
-    return ((obj or {}).get("spec") or {}).get("nodeName") or ""
-
-
-def _mirror_pod(node: str, attributes: Attributes, api: Api) -> None:
-    pod, who = attributes.object or {}, f"node {quote(node)}"
-    if _MIRROR not in (pod["metadata"].get("annotations") or {}):
-        raise attributes.refused(f'pod does not have "{_MIRROR}" annotation, {who} can only create mirror pods')
-    if _node_of(pod) != node:
-        raise attributes.refused(f"{who} can only create pods with spec.nodeName set to itself")
-    owners = pod["metadata"].get("ownerReferences") or []
-    if len(owners) > 1:
-        raise attributes.refused(f"{who} can only create pods with a single owner reference set to itself")
-    _check_owner(node, attributes, owners, api)
-    for what in _references(pod):
-        raise attributes.refused(f"{who} can not create pods that reference {what}")
-
-
-def _check_owner(node: str, attributes: Attributes, owners: list[Object], api: Api) -> None:
-    who = f"node {quote(node)}"
-    owner = owners[0] if owners else {}
-    if (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != ("v1", "Node", node):
-        raise attributes.refused(f"{who} can only create pods with an owner reference set to itself")
-    if not owner.get("controller"):
-        raise attributes.refused(f"{who} can only create pods with a controller owner reference set to itself")
-    if owner.get("blockOwnerDeletion"):
-        raise attributes.refused(f"{who} must not set blockOwnerDeletion on an owner reference")
-    found = api.store.named("nodes").get("", node)
-    if found is None:
-        # As the lister of nodes says it.
-        raise statuses.not_found("node", "", node)
-    if owner.get("uid") != found.uid:
-        raise attributes.refused(f"node {node} UID mismatch: expected {owner.get('uid')} got {found.uid}")
-
-
-def _references(pod: Object) -> Iterator[str]:
-    """Other objects that a pod needs, as a refusal names them (pkg/api/pod/util.go HasAPIObjectReference)."""
-    spec = pod.get("spec") or {}
-    if spec.get("serviceAccountName"):
-        yield "serviceaccounts"
-    if any(True for _ in pod_references.secrets(spec)):
-        yield "secrets"
-    if any(True for _ in pod_references.config_maps(spec)):
-        yield "configmaps"
-    if spec.get("resourceClaims"):
-        yield "resourceclaims"
-    for volume in spec.get("volumes") or ():
-        for sort, what in _REFERRING_VOLUMES.items():
-            if sort in volume:
-                yield what
-    for source in pod_references.projected(spec):
-        for sort, what in _REFERRING_SOURCES.items():
-            if sort in source:
-                yield what
-
-
-_REFERRING_VOLUMES = {
-    "csi": "csidrivers (via CSI volumes)",
-    "glusterfs": "endpoints (via glusterFS volumes)",
-    "persistentVolumeClaim": "persistentvolumeclaims",
-    "ephemeral": "persistentvolumeclaims (via ephemeral volumes)",
-}
-_REFERRING_SOURCES = {
-    "serviceAccountToken": "serviceaccounts (via projected volumes)",
-    "clusterTrustBundle": "clustertrustbundles",
-    "podCertificate": "podcertificates",
-}
-# Fields of a pod's status that are the scheduler's and the controllers' (spelled as the refusals do).
-_FOREIGN_STATUS = {
-    "resourceClaimStatuses": "resource claim statues",
-    "extendedResourceClaimStatus": "extended resource claim status",
-    "nodeAllocatableResourceClaimStatuses": "node allocatable resource claim statuses",
-}
-
-
-def _pod_status(node: str, attributes: Attributes) -> None:
-    new, old, who = attributes.object or {}, attributes.old or {}, f"node {quote(node)}"
-    if _node_of(old) != node:
-        why = "can only update pod status for pods with spec.nodeName set to itself"
-        raise attributes.refused(f"{who} {why}")
-    if (new["metadata"].get("labels") or {}) != (old["metadata"].get("labels") or {}):
-        raise attributes.refused(f"{who} cannot update labels through pod status")
-    status, before = new.get("status") or {}, old.get("status") or {}
-    for field, shown in _FOREIGN_STATUS.items():
-        if (status.get(field) or None) != (before.get(field) or None):
-            raise attributes.refused(f"{who} cannot update {shown}")
 
 
 def _node(node: str, attributes: Attributes, api: Api) -> None:
@@ -236,80 +115,6 @@ def _without_progress(claim: Object) -> Object:
     return {**claim, "metadata": metadata, "status": status}
 
 
-def _account(node: str, attributes: Attributes, api: Api) -> None:
-    if attributes.operation != "CREATE" or attributes.subresource != "token":
-        return
-    spec = (attributes.object or {}).get("spec") or {}
-    reference = spec.get("boundObjectRef") or {}
-    if (reference.get("apiVersion"), reference.get("kind")) != ("v1", "Pod") or not reference.get("name"):
-        raise attributes.refused("node requested token not bound to a pod")
-    if not reference.get("uid"):
-        raise attributes.refused("node requested token with a pod binding without a uid")
-    pod = api.find("pods", attributes.namespace, reference["name"])
-    if pod is None:
-        raise statuses.not_found("pod", "", reference["name"])
-    if reference["uid"] != pod["metadata"]["uid"]:
-        raise attributes.refused(
-            f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. "
-            "The object might have been deleted and then recreated"
-        )
-    if _node_of(pod) != node:
-        raise attributes.refused("node requested token bound to a pod scheduled on a different node")
-    _check_audience(attributes, spec.get("audiences") or [], pod, api)
-
-
-def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, api: Api) -> None:
-    """A token is for somebody that the pod's volumes or their CSI drivers name, or that the node may ask for."""
-    if len(audiences) > 1:
-        raise attributes.refused("node may only request 0 or 1 audiences")
-    audience = audiences[0] if audiences else ""
-    sources = pod_references.projected(pod["spec"])
-    tokens = [source["serviceAccountToken"] for source in sources if source.get("serviceAccountToken")]
-    if any(token.get("audience", "") == audience for token in tokens):
-        return
-    wanted, errors = _of_drivers(pod, api)
-    if audience in wanted:
-        return
-    if errors:
-        raise attributes.refused(f"error validating audience {quote(audience)}: {aggregated(errors)}")
-    access = Access(
-        attributes.user,
-        "request-serviceaccounts-token-audience",
-        resource=audience,
-        namespace=attributes.namespace,
-        name=attributes.name,
-    )
-    if not api.authorizer.decide(access).allowed:
-        who = attributes.user.name
-        raise attributes.refused(f"{who} is not authorized to request tokens for audience {quote(audience)}")
-
-
-def _of_drivers(pod: Object, api: Api) -> tuple[set[str], list[str]]:
-    """The audiences of the tokens that the pod's CSI drivers want, and what is missing on the way to them."""
-    wanted: set[str] = set()
-    errors: list[str] = []
-    drivers = [(volume.get("csi") or {}).get("driver") for volume in pod["spec"].get("volumes") or ()]
-    try:
-        for claim in pod_references.volume_claims(pod):
-            found = _need(api, "persistentvolumeclaims", "persistentvolumeclaim", pod["metadata"]["namespace"], claim)
-            name = (found.get("spec") or {}).get("volumeName", "")
-            volume = _need(api, "persistentvolumes", "persistentvolume", "", name)
-            drivers.append(((volume.get("spec") or {}).get("csi") or {}).get("driver"))
-        for driver in filter(None, drivers):
-            found = _need(api, "csidrivers.storage.k8s.io", "csidriver.storage.k8s.io", "", driver)
-            wanted |= {request.get("audience", "") for request in (found.get("spec") or {}).get("tokenRequests") or ()}
-    except statuses.StatusError as error:
-        errors.append(error.message)
-    return wanted, errors
-
-
-def _need(api: Api, storage: str, shown: str, namespace: str, name: str) -> Object:
-    found = api.find(storage, namespace, name)
-    if found is None:
-        raise statuses.not_found(shown, "", name)
-    return found
-
-
 def _named_after(what: str) -> Rule:
     def check(node: str, attributes: Attributes, api: Api) -> None:
         name = attributes.name or ((attributes.object or {}).get("metadata") or {}).get("name")
@@ -340,9 +145,9 @@ def _csi_node(node: str, attributes: Attributes, api: Api) -> None:
 
 
 def _slice(node: str, attributes: Attributes, api: Api) -> None:
-    if attributes.operation == "CREATE" and _node_of(attributes.object) != node:
+    if attributes.operation == "CREATE" and node_of(attributes.object) != node:
         raise attributes.refused("can only create ResourceSlice with the same NodeName as the requesting node")
-    if attributes.operation == "DELETE" and _node_of(attributes.old) != node:
+    if attributes.operation == "DELETE" and node_of(attributes.old) != node:
         raise attributes.refused("can only delete ResourceSlice with the same NodeName as the requesting node")
 
 
@@ -371,10 +176,10 @@ def _common_name(attributes: Attributes, request: str) -> str:
 
 
 _RULES: dict[tuple[str, str], Rule] = {
-    ("", "pods"): _pod,
+    ("", "pods"): node_pods.admit,
     ("", "nodes"): _node,
     ("", "persistentvolumeclaims"): _volume_claim,
-    ("", "serviceaccounts"): _account,
+    ("", "serviceaccounts"): node_tokens.admit,
     ("coordination.k8s.io", "leases"): _lease,
     ("storage.k8s.io", "csinodes"): _csi_node,
     ("resource.k8s.io", "resourceslices"): _slice,

@@ -1,0 +1,140 @@
+"""NodeRestriction of pods: a kubelet makes mirror pods, ends and evicts what is bound to it, and reports their status.
+
+After k8s.io/kubernetes/plugin/pkg/admission/noderestriction/admission.go, admitPod and admitPodStatus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from drakit_api.gostrings import quote
+from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.registry import pod_references
+from drakit_embedded.apiserver.statuses import Object
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.api import Api
+
+_MIRROR = "kubernetes.io/config.mirror"
+
+
+def node_of(obj: Object | None) -> str:
+    """The node in an object's spec, or nothing."""
+    return ((obj or {}).get("spec") or {}).get("nodeName") or ""
+
+
+def admit(node: str, attributes: Attributes, api: Api) -> None:
+    """403 for a pod, or a part of it, that is not for this node to write."""
+    match attributes.subresource:
+        case "":
+            _whole_pod(node, attributes, api)
+        case "status":
+            _pod_status(node, attributes)
+        case "eviction":
+            pod = api.store.named("pods").get(attributes.namespace, attributes.name)
+            if pod is None:
+                raise statuses.not_found("pod", "", attributes.name)
+            if pod.fields.get("spec.nodeName") != node:
+                raise attributes.refused(f"node {node} can only evict pods with spec.nodeName set to itself")
+        case other:
+            raise attributes.refused(
+                f"unexpected pod subresource {quote(other)}, only 'status' and 'eviction' are allowed"
+            )
+
+
+def _whole_pod(node: str, attributes: Attributes, api: Api) -> None:
+    if attributes.operation == "CREATE":
+        _mirror_pod(node, attributes, api)
+    elif attributes.operation == "DELETE":
+        if node_of(attributes.old) != node:
+            raise attributes.refused(f"node {quote(node)} can only delete pods with spec.nodeName set to itself")
+    else:
+        raise attributes.refused(
+            f'unexpected operation "{attributes.operation}", node {quote(node)} can only create and delete mirror pods'
+        )
+
+
+def _mirror_pod(node: str, attributes: Attributes, api: Api) -> None:
+    pod, who = attributes.object or {}, f"node {quote(node)}"
+    if _MIRROR not in (pod["metadata"].get("annotations") or {}):
+        raise attributes.refused(f'pod does not have "{_MIRROR}" annotation, {who} can only create mirror pods')
+    if node_of(pod) != node:
+        raise attributes.refused(f"{who} can only create pods with spec.nodeName set to itself")
+    owners = pod["metadata"].get("ownerReferences") or []
+    if len(owners) > 1:
+        raise attributes.refused(f"{who} can only create pods with a single owner reference set to itself")
+    _check_owner(node, attributes, owners, api)
+    for what in _references(pod):
+        raise attributes.refused(f"{who} can not create pods that reference {what}")
+
+
+def _check_owner(node: str, attributes: Attributes, owners: list[Object], api: Api) -> None:
+    who = f"node {quote(node)}"
+    owner = owners[0] if owners else {}
+    if (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != ("v1", "Node", node):
+        raise attributes.refused(f"{who} can only create pods with an owner reference set to itself")
+    if not owner.get("controller"):
+        raise attributes.refused(f"{who} can only create pods with a controller owner reference set to itself")
+    if owner.get("blockOwnerDeletion"):
+        raise attributes.refused(f"{who} must not set blockOwnerDeletion on an owner reference")
+    found = api.store.named("nodes").get("", node)
+    if found is None:
+        # As the lister of nodes says it.
+        raise statuses.not_found("node", "", node)
+    if owner.get("uid") != found.uid:
+        raise attributes.refused(f"node {node} UID mismatch: expected {owner.get('uid')} got {found.uid}")
+
+
+def _references(pod: Object) -> Iterator[str]:
+    """Other objects that a pod needs, as a refusal names them (pkg/api/pod/util.go HasAPIObjectReference)."""
+    spec = pod.get("spec") or {}
+    if spec.get("serviceAccountName"):
+        yield "serviceaccounts"
+    if any(True for _ in pod_references.secrets(spec)):
+        yield "secrets"
+    if any(True for _ in pod_references.config_maps(spec)):
+        yield "configmaps"
+    if spec.get("resourceClaims"):
+        yield "resourceclaims"
+    for volume in spec.get("volumes") or ():
+        for sort, what in _REFERRING_VOLUMES.items():
+            if sort in volume:
+                yield what
+    for source in pod_references.projected(spec):
+        for sort, what in _REFERRING_SOURCES.items():
+            if sort in source:
+                yield what
+
+
+_REFERRING_VOLUMES = {
+    "csi": "csidrivers (via CSI volumes)",
+    "glusterfs": "endpoints (via glusterFS volumes)",
+    "persistentVolumeClaim": "persistentvolumeclaims",
+    "ephemeral": "persistentvolumeclaims (via ephemeral volumes)",
+}
+_REFERRING_SOURCES = {
+    "serviceAccountToken": "serviceaccounts (via projected volumes)",
+    "clusterTrustBundle": "clustertrustbundles",
+    "podCertificate": "podcertificates",
+}
+# Fields of a pod's status that are the scheduler's and the controllers' (spelled as the refusals do).
+_FOREIGN_STATUS = {
+    "resourceClaimStatuses": "resource claim statues",
+    "extendedResourceClaimStatus": "extended resource claim status",
+    "nodeAllocatableResourceClaimStatuses": "node allocatable resource claim statuses",
+}
+
+
+def _pod_status(node: str, attributes: Attributes) -> None:
+    new, old, who = attributes.object or {}, attributes.old or {}, f"node {quote(node)}"
+    if node_of(old) != node:
+        why = "can only update pod status for pods with spec.nodeName set to itself"
+        raise attributes.refused(f"{who} {why}")
+    if (new["metadata"].get("labels") or {}) != (old["metadata"].get("labels") or {}):
+        raise attributes.refused(f"{who} cannot update labels through pod status")
+    status, before = new.get("status") or {}, old.get("status") or {}
+    for field, shown in _FOREIGN_STATUS.items():
+        if (status.get(field) or None) != (before.get(field) or None):
+            raise attributes.refused(f"{who} cannot update {shown}")

@@ -1,0 +1,95 @@
+"""NodeRestriction of tokens: a kubelet gets them for accounts of its pods, bound to these, for whom they name.
+
+After k8s.io/kubernetes/plugin/pkg/admission/noderestriction/admission.go, admitServiceAccount.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drakit_api.gostrings import quote
+from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.node_pods import node_of
+from drakit_embedded.apiserver.authorization.access import Access
+from drakit_embedded.apiserver.authorization.rbac import aggregated
+from drakit_embedded.apiserver.registry import pod_references
+from drakit_embedded.apiserver.statuses import Object
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.api import Api
+
+
+def admit(node: str, attributes: Attributes, api: Api) -> None:
+    """403 for a token that is not for a pod of this node."""
+    if attributes.operation != "CREATE" or attributes.subresource != "token":
+        return
+    spec = (attributes.object or {}).get("spec") or {}
+    reference = spec.get("boundObjectRef") or {}
+    if (reference.get("apiVersion"), reference.get("kind")) != ("v1", "Pod") or not reference.get("name"):
+        raise attributes.refused("node requested token not bound to a pod")
+    if not reference.get("uid"):
+        raise attributes.refused("node requested token with a pod binding without a uid")
+    pod = api.find("pods", attributes.namespace, reference["name"])
+    if pod is None:
+        raise statuses.not_found("pod", "", reference["name"])
+    if reference["uid"] != pod["metadata"]["uid"]:
+        raise attributes.refused(
+            f"the UID in the bound object reference ({reference['uid']}) does not match the UID in record. "
+            "The object might have been deleted and then recreated"
+        )
+    if node_of(pod) != node:
+        raise attributes.refused("node requested token bound to a pod scheduled on a different node")
+    _check_audience(attributes, spec.get("audiences") or [], pod, api)
+
+
+def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, api: Api) -> None:
+    """A token is for somebody that the pod's volumes or their CSI drivers name, or that the node may ask for."""
+    if len(audiences) > 1:
+        raise attributes.refused("node may only request 0 or 1 audiences")
+    audience = audiences[0] if audiences else ""
+    sources = pod_references.projected(pod["spec"])
+    tokens = [source["serviceAccountToken"] for source in sources if source.get("serviceAccountToken")]
+    if any(token.get("audience", "") == audience for token in tokens):
+        return
+    wanted, errors = _of_drivers(pod, api)
+    if audience in wanted:
+        return
+    if errors:
+        raise attributes.refused(f"error validating audience {quote(audience)}: {aggregated(errors)}")
+    access = Access(
+        attributes.user,
+        "request-serviceaccounts-token-audience",
+        resource=audience,
+        namespace=attributes.namespace,
+        name=attributes.name,
+    )
+    if not api.authorizer.decide(access).allowed:
+        who = attributes.user.name
+        raise attributes.refused(f"{who} is not authorized to request tokens for audience {quote(audience)}")
+
+
+def _of_drivers(pod: Object, api: Api) -> tuple[set[str], list[str]]:
+    """The audiences of the tokens that the pod's CSI drivers want, and what is missing on the way to them."""
+    wanted: set[str] = set()
+    errors: list[str] = []
+    drivers = [(volume.get("csi") or {}).get("driver") for volume in pod["spec"].get("volumes") or ()]
+    try:
+        for claim in pod_references.volume_claims(pod):
+            found = _need(api, "persistentvolumeclaims", "persistentvolumeclaim", pod["metadata"]["namespace"], claim)
+            name = (found.get("spec") or {}).get("volumeName", "")
+            volume = _need(api, "persistentvolumes", "persistentvolume", "", name)
+            drivers.append(((volume.get("spec") or {}).get("csi") or {}).get("driver"))
+        for driver in filter(None, drivers):
+            found = _need(api, "csidrivers.storage.k8s.io", "csidriver.storage.k8s.io", "", driver)
+            wanted |= {request.get("audience", "") for request in (found.get("spec") or {}).get("tokenRequests") or ()}
+    except statuses.StatusError as error:
+        errors.append(error.message)
+    return wanted, errors
+
+
+def _need(api: Api, storage: str, shown: str, namespace: str, name: str) -> Object:
+    found = api.find(storage, namespace, name)
+    if found is None:
+        raise statuses.not_found(shown, "", name)
+    return found
