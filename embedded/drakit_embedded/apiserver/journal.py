@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS changes (
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 _INSERT = "INSERT INTO changes (version, kind, namespace, name, deleted, body) VALUES (?, ?, ?, ?, ?, ?)"
-# Of new files: slices of 40 KB are read in a fifth of the time that pages of 4 KiB take, and larger ones would make the
+# Of new files: a slice of 40 KB is written in two thirds of the time that pages of 4 KiB take; larger ones would make the
 # write of a small object, which is one page, longer.
 _PAGE_BYTES = 8 * 1024
 # A checkpoint syncs the disk, which must not happen every few slices.
