@@ -26,8 +26,8 @@ CREATE TABLE IF NOT EXISTS changes (
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 """
 _INSERT = "INSERT INTO changes (version, kind, namespace, name, deleted, body) VALUES (?, ?, ?, ?, ?, ?)"
-# Of new files: a slice of 40 KB is written in two thirds of the time that pages of 4 KiB take; larger ones would make the
-# write of a small object, which is one page, longer.
+# Of new files: a slice of 40 KB is written in two thirds of the time that pages of 4 KiB take; larger ones would make
+# the write of a small object, which is one page, longer.
 _PAGE_BYTES = 8 * 1024
 # A checkpoint syncs the disk, which must not happen every few slices.
 _CHECKPOINT_BYTES = 64 * 1024 * 1024
