@@ -7,6 +7,7 @@ the first part of the layout that does not fit.
 
 from __future__ import annotations
 
+import functools
 import re
 from datetime import UTC, datetime
 
@@ -32,8 +33,12 @@ _MICROSECONDS: list[_Part] = [*_DATE, ("05", r"\d{2}", "second"), (".000000", r"
 _RANGES = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
 
 
+@functools.lru_cache(maxsize=4096)
 def canonical(text: str, *, micro: bool = False) -> str:
-    """A ``metav1.Time`` (or ``MicroTime``) as the server writes it back. Raises ``ValueError`` with Go's words."""
+    """A ``metav1.Time`` (or ``MicroTime``) as the server writes it back. Raises ``ValueError`` with Go's words.
+
+    Remembered, since an object comes back with the times that it was created at and last written by each manager.
+    """
     rest, values = text, []
     parts = _MICROSECONDS if micro else _SECONDS
     for part, pattern, name in parts:
