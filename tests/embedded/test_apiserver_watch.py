@@ -172,6 +172,8 @@ async def test_a_forgotten_version_is_expired_for_its_kind_only(forgetful: Conne
         await forgetful.create(resources.CONFIG_MAPS, config_map(f"a{index}"), "default")
     with pytest.raises(Expired, match="too old resource version"):
         await events(forgetful, 1, version)
+    (last,) = await raw_events(forgetful, resources.CONFIG_MAPS.path(), {"resourceVersion": version})
+    assert (last["type"], last["object"]["code"]) == ("ERROR", 410)
     await forgetful.create(resources.SECRETS, {"metadata": {"name": "s"}}, "default")
     seen = await raw_events(forgetful, resources.SECRETS.path(), {"resourceVersion": version})
     assert [event["object"]["metadata"]["name"] for event in seen] == ["s"]
@@ -203,8 +205,24 @@ async def test_a_page_of_a_forgotten_version_is_expired(forgetful: Connection) -
     token = (await forgetful.json("GET", path, params={"limit": "1"}))["metadata"]["continue"]
     for index in range(12):
         await forgetful.create(resources.CONFIG_MAPS, config_map(f"c{index}"), "default")
-    with pytest.raises(Expired, match="continue parameter is too old"):
+    with pytest.raises(Expired, match="continue parameter is too old") as expired:
         await forgetful.json("GET", path, params={"limit": "1", "continue": token})
+    # Its token goes on with what there is now.
+    assert expired.value.status is not None
+    newer = expired.value.status["metadata"]["continue"]
+    rest = await forgetful.json("GET", path, params={"limit": "3", "continue": newer})
+    assert [item["metadata"]["name"] for item in rest["items"]] == ["b", "c0", "c1"]
+
+
+async def test_a_limit_with_a_version_is_exact_and_version_0_knows_no_limit(connection: Connection) -> None:
+    for name in ("a", "b"):
+        await connection.create(resources.CONFIG_MAPS, config_map(name), "default")
+    path = resources.CONFIG_MAPS.path("default")
+    version = (await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"]
+    await connection.create(resources.CONFIG_MAPS, config_map("c"), "default")
+    then = await connection.json("GET", path, params={"limit": "9", "resourceVersion": version})
+    assert (then["metadata"]["resourceVersion"], len(then["items"])) == (version, 2)
+    assert len((await connection.json("GET", path, params={"limit": "1", "resourceVersion": "0"}))["items"]) == 3
 
 
 async def test_what_changes_while_a_watch_begins_comes_once_and_after_what_was_there() -> None:

@@ -51,19 +51,20 @@ class Watch:
         asked = _asked(options.version)
         # A version that is not there yet is waited for, and what is before it is not shown.
         self._after = asked if asked > store.version else 0
-        self._position = self._start(0 if begins else asked)
+        position = self._collection.position(store.version if begins else asked or store.version)
+        self._position = position or 0
         present = self._collection.select(namespace) if begins else ()
         self._initial = [record for record in present if self._selection.matches(record)]
-        self._refused = statuses.too_large_version(asked, store.version) if begins and self._after else None
+        self._refused = self._refusal(asked, known=begins or position is not None, there=not (begins and self._after))
         self._wake = asyncio.Event()
         self._bookmark_due = False
         self._ended = False
 
-    def _start(self, version: int) -> int:
-        position = self._collection.position(version or self._store.version)
-        if position is None:
-            raise statuses.expired(f"too old resource version: {version} ({self._collection.forgotten})")
-        return position
+    def _refusal(self, asked: int, *, known: bool, there: bool) -> StatusError | None:
+        """Why the watch ends as it begins: with an event, as the answer is not refused as such."""
+        if not known:
+            return statuses.expired(f"too old resource version: {asked} ({self._collection.forgotten})")
+        return None if there else statuses.too_large_version(asked, self._store.version)
 
     def end(self) -> None:
         """Let the stream finish after what it is writing now."""
