@@ -101,7 +101,7 @@ def create(api: Api, kind: Served, obj: Object, name: str = "a") -> None:
     body = bodies.parse(raw, "application/json", kind.kind.kind)
     body = writes.incoming(api, kind, body, namespace, validation="", warnings=[])
     body["metadata"].setdefault("name", name)
-    record = writes.create(api, kind, namespace, body, dry_run=False).record
+    record = writes.create(api, kind, namespace, body, dry_run=False, writer=Writer("me", kind.kind)).record
     forms.Plain(kind).one(record)
     _, cells = PRINTERS.get((kind.kind.group, kind.kind.plural), DEFAULT)
     cells(record.object())
@@ -115,7 +115,8 @@ def change(api: Api, kind: Served, patch: patches.Patch, subresource: str | None
             return writes.incoming(api, kind, obj, key[0] or None, validation="", warnings=[])  # noqa: B023
 
         changed = patches.change(kind, key, patch, incoming)
-        writes.update(api, kind, key, changed, subresource=subresource)
+        writer = Writer("you", kind.kind, subresource or "")
+        writes.update(api, kind, key, changed, subresource=subresource, writer=writer)
 
 
 @pytest.mark.parametrize(("group", "plural"), KINDS, ids=[plural for _, plural in KINDS])

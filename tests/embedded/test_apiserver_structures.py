@@ -97,6 +97,15 @@ async def test_unknown_fields_are_dropped_unless_strict(
     assert "dnsPolcy" not in (await connection.get(PODS, "p", "default"))["spec"]
 
 
+async def test_what_is_empty_is_left_out_where_the_types_leave_it_out(connection: Connection) -> None:
+    empty = {"name": "c", "image": "i", "args": [], "env": [{"name": "A", "value": ""}], "resources": {"limits": {}}}
+    made = await connection.create(PODS, pod(empty, nodeSelector={}, hostname=""), "default")
+    assert not made["spec"].keys() & {"nodeSelector", "hostname"}
+    container = made["spec"]["containers"][0]
+    assert "args" not in container
+    assert (container["env"], container["resources"]) == ([{"name": "A"}], {})
+
+
 async def test_quantities_become_canonical(connection: Connection) -> None:
     resources = {"requests": {"cpu": 0.5, "memory": "1024Mi"}, "limits": {"cpu": "1000m"}}
     made = await connection.create(PODS, pod({"resources": resources}), "default")
