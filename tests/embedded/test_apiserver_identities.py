@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
 from cryptography.x509.oid import NameOID
 
 from drakit_client import resources
@@ -185,6 +185,46 @@ async def test_forged_tokens_open_nothing(server: Server) -> None:
         "a padded signature": f"{header}.{body}.{signature}==",
     }
     assert {what: (await ask(server, token))[0] for what, token in forged.items()} == dict.fromkeys(forged, 401)
+
+
+@pytest.mark.parametrize("rsa_key", [True, False])
+async def test_others_can_check_a_token(tmp_path: Path, rsa_key: bool) -> None:
+    """With the published key alone, as a secret store does that trusts the cluster's service accounts."""
+    file = tmp_path / "sa.key"
+    file.write_bytes(pem(rsa.generate_private_key(65537, 2048) if rsa_key else ec.generate_private_key(ec.SECP256R1())))
+    async with Server(ServerConfig(token=ADMIN, service_account_key_file=file)) as server:
+        account = {"metadata": {"name": "driver"}}
+        await ask(server, ADMIN, "POST", "/api/v1/namespaces/default/serviceaccounts", account)
+        token = await token_for(server)
+        _, metadata = await ask(server, ADMIN, "GET", "/.well-known/openid-configuration")
+        assert (await ask(server, ADMIN, "POST", "/openid/v1/jwks"))[0] == 405
+        assert (await ask(server, "", "GET", "/openid/v1/jwks"))[0] == 403
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(metadata["jwks_uri"], headers={"Authorization": f"Bearer {token}"}) as response,
+        ):
+            (key,) = (await response.json(content_type="application/jwk-set+json"))["keys"]
+    assert metadata["issuer"] == claims(token)["iss"]
+    header, body, signature = token.split(".")
+    assert json.loads(raw(header)) == {"alg": key["alg"], "kid": key["kid"]}
+    public = public_key(key)
+    signed, text = raw(signature), f"{header}.{body}".encode()
+    if isinstance(public, rsa.RSAPublicKey):
+        public.verify(signed, text, padding.PKCS1v15(), hashes.SHA256())
+    else:
+        r, s = (int.from_bytes(part, "big") for part in (signed[:32], signed[32:]))
+        public.verify(utils.encode_dss_signature(r, s), text, ec.ECDSA(hashes.SHA256()))
+
+
+def raw(text: str) -> bytes:
+    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+def public_key(key: Object) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey:
+    numbers = {name: int.from_bytes(raw(key[name]), "big") for name in ("n", "e", "x", "y") if name in key}
+    if key["kty"] == "RSA":
+        return rsa.RSAPublicNumbers(numbers["e"], numbers["n"]).public_key()
+    return ec.EllipticCurvePublicNumbers(numbers["x"], numbers["y"], ec.SECP256R1()).public_key()
 
 
 async def test_a_token_ends_in_time(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:

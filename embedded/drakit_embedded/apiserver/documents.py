@@ -16,6 +16,8 @@ from aiohttp import web
 from drakit_embedded.apiserver import discovery, health, metrics, negotiation, statuses
 from drakit_embedded.apiserver.call import answer
 from drakit_embedded.apiserver.catalog import Catalog
+from drakit_embedded.apiserver.identity import issuer
+from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.openapi.documents import Documents as OpenApi
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object
@@ -26,7 +28,19 @@ _PLAIN = {
     "X-Content-Type-Options": "nosniff",
 }
 _JSON = {"Cache-Control": "no-cache, private", "Content-Type": "application/json"}
-_PATHS = ("/api", "/api/v1", "/apis", "/apis/", "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version")
+_PATHS = (
+    issuer.CONFIGURATION,
+    issuer.KEYS,
+    "/api",
+    "/api/v1",
+    "/apis",
+    "/apis/",
+    "/metrics",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/openapi/v3/",
+    "/version",
+)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -39,9 +53,15 @@ class Documents:
     """Answers to requests that are for no resource."""
 
     def __init__(
-        self, catalog: Catalog, version: Object, address: Callable[[], str], measured: Callable[[], str]
+        self,
+        catalog: Catalog,
+        version: Object,
+        address: Callable[[], str],
+        measured: Callable[[], str],
+        account_key: SigningKey,
     ) -> None:
         self._catalog, self._address, self._measured = catalog, address, measured
+        self._account_key = account_key
         self._version = msgspec.json.format(_encode(version), indent=2)
         self._openapi = OpenApi(catalog)
         self._encoded: dict[str, bytes | None] = {}
@@ -60,6 +80,12 @@ class Documents:
             case ["openapi", *below]:
                 found = await self._openapi.answer(request, below, Query(query).text("hash"))
                 return found or page_not_found()
+            case [".well-known", "openid-configuration"]:
+                _read_only(request)
+                return issuer.configuration(self._account_key, f"{request.scheme}://{self._address()}")
+            case ["openid", "v1", "jwks"]:
+                _read_only(request)
+                return issuer.keys(self._account_key)
             case ["metrics"] if path == "/metrics":
                 headers = {"Cache-Control": "no-cache, private", "Content-Type": metrics.CONTENT_TYPE}
                 return web.Response(body=self._measured().encode(), headers=headers)

@@ -39,7 +39,9 @@ class Handler:
         self._api, self._watches = api, watches
         self._metrics = Metrics()
         told = discovery.version_info(version)
-        self._documents = Documents(api.catalog, told, address, lambda: self._metrics.text(api, watches, told))
+        self._documents = Documents(
+            api.catalog, told, address, lambda: self._metrics.text(api, watches, told), api.account_key
+        )
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:

@@ -52,6 +52,23 @@ class SigningKey:
 
         return "RS256" if isinstance(self._key, rsa.RSAPrivateKey) else "ES256"
 
+    @property
+    def algorithm(self) -> str:
+        """``ES256`` or ``RS256``."""
+        return self._algorithm
+
+    def public(self) -> dict[str, str]:
+        """The public half as a JSON Web Key (RFC 7517)."""
+        from cryptography.hazmat.primitives.asymmetric import rsa
+
+        key = {"use": "sig", "kty": "EC", "kid": self._id, "crv": "P-256", "alg": self._algorithm}
+        if isinstance(self._key, rsa.RSAPrivateKey):
+            numbers = self._key.public_key().public_numbers()
+            del key["crv"]
+            return {**key, "kty": "RSA", "n": _number(numbers.n), "e": _number(numbers.e)}
+        point = self._key.public_key().public_numbers()
+        return {**key, "x": _number(point.x, _P256_BYTES), "y": _number(point.y, _P256_BYTES)}
+
     def check(self) -> None:
         """Read the key now; ``OSError`` or ``ValueError`` if it cannot be used."""
         if self._given is not None:
@@ -106,6 +123,10 @@ class SigningKey:
 
 def _encoded(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _number(value: int, size: int | None = None) -> str:
+    return _encoded(value.to_bytes(size or (value.bit_length() + 7) // 8, "big"))
 
 
 def _decoded(text: str) -> bytes:
