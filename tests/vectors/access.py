@@ -2,9 +2,9 @@
 
 ``api/access-*.jsonl.gz`` hold one step a line, to be taken in their order against an empty cluster with controllers:
 ``identities`` (who am I, may I, what may nobody), ``nodes`` (kubelets, service accounts' tokens, roles, statuses of
-claims) and ``quotas``. A step has ``name``, ``op``, ``method``, ``path``, and where they are needed ``body``,
-``headers`` (of impersonation), ``authorization`` (instead of the administrator's) and ``token``, a TokenRequest whose
-token is used.
+claims), ``quotas`` and ``limits`` (of LimitRanges). A step has ``name``, ``op``, ``method``, ``path``, and where they
+are needed ``body``, ``headers`` (of impersonation), ``authorization`` (instead of the administrator's) and ``token``, a
+TokenRequest whose token is used.
 ``op`` is ``ask`` (the answer is compared), ``prepare`` (it is not) or ``until`` (asked again until it is as recorded).
 Texts may have ``$admin`` (the administrator's token), ``$token`` and ``$uid(PATH)`` in them.
 """
@@ -23,7 +23,7 @@ import aiohttp
 
 Step = dict[str, Any]
 
-FILES = ("identities", "nodes", "quotas")
+FILES = ("identities", "nodes", "quotas", "limits")
 _API = Path(__file__).parent / "api"
 _UID_OF = re.compile(r"\$uid\(([^)]*)\)")
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -120,12 +120,21 @@ def reduced(code: int, body: Any) -> Step:
         found |= {key: body[key] for key in ("reason", "message", "details") if key in body}
     elif kind.endswith("Review") or kind == "TokenRequest":
         found |= {key: body[key] for key in ("metadata", "spec", "status") if key in body}
-    elif kind == "ResourceQuota":
+    elif kind in ("LimitRange", "ResourceQuota"):
         found |= {key: body[key] for key in ("spec", "status") if key in body}
+    elif kind == "Pod":
+        found |= _told_of_limits(body)
     elif kind == "ResourceQuotaList":
         found["statuses"] = {item["metadata"]["name"]: item.get("status") for item in body["items"]}
     stable: Step = _stable(found)
     return stable
+
+
+def _told_of_limits(pod: Any) -> Step:
+    """What LimitRanger makes of a pod."""
+    containers = [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or ())]
+    note = (pod["metadata"].get("annotations") or {}).get("kubernetes.io/limit-ranger")
+    return {"resources": [container.get("resources") for container in containers], "note": note}
 
 
 def _stable(value: Any) -> Any:

@@ -36,7 +36,7 @@ def usage(pod: Object) -> Amounts:
     if _has_ended(pod):
         return used
     spec = pod.get("spec") or {}
-    return added(used, _compute(_total(spec, "requests"), _total(spec, "limits")))
+    return added(used, _compute(total(spec, "requests"), total(spec, "limits")))
 
 
 def _has_ended(pod: Object) -> bool:
@@ -65,8 +65,8 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
     return used
 
 
-def _total(spec: Object, side: str) -> Amounts:
-    """Of all containers: those that run together, or what the start needs, whichever is more."""
+def total(spec: Object, side: str, *, overhead: bool = True) -> Amounts:
+    """``requests`` or ``limits`` of a pod: of all that run together, or what the start needs, whichever is more."""
     together: Amounts = {}
     for container in spec.get("containers") or ():
         together = added(together, _of(container, side))
@@ -80,14 +80,19 @@ def _total(spec: Object, side: str) -> Amounts:
         else:
             own = added(own, sidecars)
         start = highest(start, own)
-    total = highest(together, start)
-    total |= {
+    found = highest(together, start)
+    found |= {
         name: amount for name, amount in _of(spec, side).items() if name in _POD_LEVEL or name.startswith(HUGE_PAGES[0])
     }
+    return added(found, _overhead(spec, side, found)) if overhead else found
+
+
+def _overhead(spec: Object, side: str, found: Amounts) -> Amounts:
+    """What running the pod takes; of limits, only where there are any."""
     overhead = parsed(spec.get("overhead"))
-    if side == "limits":
-        overhead = {name: amount for name, amount in overhead.items() if name in total and total[name].nanos}
-    return added(total, overhead)
+    if side == "requests":
+        return overhead
+    return {name: amount for name, amount in overhead.items() if name in found and found[name].nanos}
 
 
 def _of(container: Object, side: str) -> Amounts:

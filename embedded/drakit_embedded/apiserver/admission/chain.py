@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from drakit_embedded.apiserver.admission import (
+    limit_ranger,
     namespace_lifecycle,
     node_restriction,
     priority,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 Step = Callable[[Attributes, "Api"], None]
 _ANY: frozenset[tuple[str, str]] = frozenset()
 _PODS = frozenset({("", "pods")})
+_VOLUME_CLAIMS = frozenset({("", "persistentvolumeclaims")})
 _POLICY = frozenset(
     ("rbac.authorization.k8s.io", plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
 )
@@ -42,6 +44,7 @@ def _on(*operations: Operation) -> frozenset[Operation]:
 
 MUTATING: tuple[Plugin, ...] = (
     Plugin(namespace_lifecycle.admit, _on("CREATE", "DELETE")),
+    Plugin(limit_ranger.admit, _on("CREATE"), _PODS),
     Plugin(service_account.admit, _on("CREATE"), _PODS),
     Plugin(node_restriction.admit, _on("CREATE", "UPDATE", "DELETE")),
     Plugin(priority.admit, _on("CREATE", "UPDATE"), _PODS),
@@ -49,7 +52,11 @@ MUTATING: tuple[Plugin, ...] = (
     Plugin(toleration_seconds.admit, _on("CREATE", "UPDATE"), _PODS),
     Plugin(role_escalation.admit, _on("CREATE", "UPDATE"), _POLICY),
 )
-VALIDATING: tuple[Plugin, ...] = (Plugin(resource_quota.validate, _on("CREATE", "UPDATE")),)
+VALIDATING: tuple[Plugin, ...] = (
+    Plugin(limit_ranger.validate, _on("CREATE"), _PODS),
+    Plugin(limit_ranger.validate, _on("CREATE", "UPDATE"), _VOLUME_CLAIMS),
+    Plugin(resource_quota.validate, _on("CREATE", "UPDATE")),
+)
 
 
 class Chain:

@@ -28,12 +28,12 @@ _WHOLE = frozenset(
     }
 )
 _OF_PODS = frozenset({*_COMPUTE, *(side + name for side in _SIDES for name in _COMPUTE)})
-_STANDARD = (
+STANDARD = (
     _WHOLE
     | _OF_PODS
     | {"ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "requests.storage"}
 )
-_HUGE_PAGES = ("hugepages-", "requests.hugepages-")
+HUGE_PAGES = ("hugepages-", "requests.hugepages-")
 # Scope: the standard names that can be limited within it.
 _SCOPES = {
     "BestEffort": frozenset({"pods"}),
@@ -71,7 +71,7 @@ def _amount_faults(amounts: dict[str, Any], path: str) -> Iterator[Cause]:
 def _name_faults(name: str, field: str) -> Iterator[Cause]:
     problems = formats.label_key(name)
     yield from (_invalid(field, name, problem) for problem in problems)
-    if "/" in name or name in _STANDARD or name.startswith(_HUGE_PAGES):
+    if "/" in name or name in STANDARD or name.startswith(HUGE_PAGES):
         return
     if not problems and name != "storage":
         yield _invalid(field, name, "must be a standard resource type or fully qualified")
@@ -97,7 +97,7 @@ def _is_beside(scope: str, spec: Object) -> bool:
     """Whether something is limited that has nothing to do with a scope."""
     if scope not in _SCOPES:
         return False
-    standard = (name for name in spec.get("hard") or {} if name in _STANDARD or name.startswith(_HUGE_PAGES))
+    standard = (name for name in spec.get("hard") or {} if name in STANDARD or name.startswith(HUGE_PAGES))
     return any(name not in _SCOPES[scope] for name in standard)
 
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from drakit_embedded.apiserver.registry import cluster_kinds, dra, pods, pool_status, quota_rules, workloads
+from drakit_embedded.apiserver.registry import (
+    cluster_kinds,
+    dra,
+    limit_range_rules,
+    pods,
+    pool_status,
+    quota_rules,
+    workloads,
+)
 from drakit_embedded.apiserver.registry.strategies import Strategy
 
 
@@ -12,6 +20,7 @@ def strategies() -> dict[tuple[str, str], Strategy]:
         **cluster_kinds.STRATEGIES,
         **pods.STRATEGIES,
         **quota_rules.STRATEGIES,
+        **limit_range_rules.STRATEGIES,
         **workloads.STRATEGIES,
         **pool_status.STRATEGIES,
         **dra.strategies(),
