@@ -52,6 +52,7 @@ WATCH_TARGET = 3.0
 _OURS, _PLAIN, _KUBERNETES = "HTTPS", "HTTP", "Kubernetes"
 _START_SECONDS = 30.0
 _WATCH_SECONDS = 120.0
+_TURNS = 4
 _WRITERS = 4
 _WATCHED = 100  # slices that the writers update in turn
 
@@ -80,6 +81,9 @@ class _Run:
     latencies: list[float]
     seconds: float
     cpu: float
+
+    def __add__(self, other: _Run) -> _Run:
+        return _Run(self.latencies + other.latencies, self.seconds + other.seconds, self.cpu + other.cpu)
 
     @property
     def rate(self) -> float:
@@ -123,10 +127,7 @@ async def _measure(report: Report, step: Step, settings: Settings) -> None:
                         await have_slices(endpoint, settings.slices, step)
                 for clients in settings.clients:
                     step(f"{name}, {clients} clients")
-                    runs = {
-                        server: await _closed_loop(endpoint, traffic, clients, settings.seconds)
-                        for server, endpoint in endpoints.items()
-                    }
+                    runs = await _in_turns(endpoints, traffic, clients, settings.seconds)
                     column = UPSTREAM_CLIENTS.index(clients)
                     report.rows.append(_row(name, clients, runs, UPSTREAM[name][column], TARGETS[name][column]))
             step(f"watch, {settings.watchers} watchers")
@@ -156,30 +157,49 @@ async def _serving(report: Report, directory: Path, step: Step) -> AsyncIterator
         yield {server: await started(server, directory / f"{number}") for number, server in enumerate(wanted)}
 
 
-async def _closed_loop(
-    endpoint: Endpoint, traffic: Callable[[Endpoint], Traffic], clients: int, seconds: float
-) -> _Run:
-    """Each client waits for an answer before its next request; at least one request each."""
-    latencies: list[float] = []
+class _Load:
+    """Clients of one server, each of which waits for an answer before its next request."""
 
-    async def one(client: Client) -> None:
-        requests = traffic(endpoint)
-        request = next(requests)
-        while True:
-            sent = time.monotonic()
-            answer = await client.send(request)
-            received = time.monotonic()
-            latencies.append(received - sent)
-            if received >= end:
-                return
-            request = requests.send(answer)
+    def __init__(self, endpoint: Endpoint, clients: list[Client], traffic: Callable[[Endpoint], Traffic]) -> None:
+        self._endpoint = endpoint
+        self._clients = clients
+        self._traffic = [traffic(endpoint) for _ in clients]
+        self._requests = [next(requests) for requests in self._traffic]
 
-    async with AsyncExitStack() as stack:
-        opened = [await stack.enter_async_context(endpoint.client()) for _ in range(clients)]
-        began, cpu = time.monotonic(), endpoint.cpu_seconds()
+    async def turn(self, seconds: float) -> _Run:
+        """Go on for so long; at least one request of each client."""
+        latencies: list[float] = []
+
+        async def one(number: int) -> None:
+            while True:
+                sent = time.monotonic()
+                answer = await self._clients[number].send(self._requests[number])
+                received = time.monotonic()
+                latencies.append(received - sent)
+                self._requests[number] = self._traffic[number].send(answer)
+                if received >= end:
+                    return
+
+        began, cpu = time.monotonic(), self._endpoint.cpu_seconds()
         end = began + seconds
-        await asyncio.gather(*map(one, opened))
-        return _Run(latencies, time.monotonic() - began, endpoint.cpu_seconds() - cpu)
+        await asyncio.gather(*map(one, range(len(self._clients))))
+        return _Run(latencies, time.monotonic() - began, self._endpoint.cpu_seconds() - cpu)
+
+
+async def _in_turns(
+    endpoints: dict[str, Endpoint], traffic: Callable[[Endpoint], Traffic], clients: int, seconds: float
+) -> dict[str, _Run]:
+    """The servers one after the other, several times: what else the machine does meets all of them alike."""
+    runs = {server: _Run([], 0.0, 0.0) for server in endpoints}
+    async with AsyncExitStack() as stack:
+        loads = {}
+        for server, endpoint in endpoints.items():
+            opened = [await stack.enter_async_context(endpoint.client()) for _ in range(clients)]
+            loads[server] = _Load(endpoint, opened, traffic)
+        for _ in range(_TURNS):
+            for server, load in loads.items():
+                runs[server] += await load.turn(seconds / _TURNS)
+    return runs
 
 
 def _row(name: str, clients: int, runs: dict[str, _Run], recorded: float, target: float) -> list[str]:
