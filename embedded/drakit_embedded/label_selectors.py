@@ -6,8 +6,9 @@ After LabelSelectorAsSelector in k8s.io/apimachinery/pkg/apis/meta/v1/helpers.go
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from drakit_client.connection import Object
+Object = dict[str, Any]
 
 
 def matches(selector: Object | None, labels: Mapping[str, str] | None) -> bool:

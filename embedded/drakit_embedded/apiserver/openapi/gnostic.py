@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import yaml
-
 Object = dict[str, Any]
 
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
@@ -104,6 +102,8 @@ def _extensions(number: int, described: Object) -> bytes:
 
 
 def _yaml(value: Any) -> str:
+    import yaml  # here, since a start would be longer by a twentieth
+
     dumped: str = yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=True)
     return dumped.removesuffix("...\n")
 
