@@ -73,7 +73,7 @@ class Documents:
                 return _health(endpoint, "/".join(check), Query(query))
             case ["version"]:
                 _read_only(request)
-                negotiation.check_route(request.headers.get("Accept", ""), negotiation.VERSION)
+                negotiation.check_route(request.headers.get("Accept", ""), negotiation.ONLY_JSON)
                 return web.Response(body=self._version, headers=_JSON)
             case ["version", *_]:
                 raise statuses.unknown_resource()

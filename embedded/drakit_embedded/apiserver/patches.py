@@ -147,7 +147,7 @@ def change(served: Served, key: Key, patch: Patch, incoming: writes.Change) -> w
         if not stored:
             # Patching does not create, not even where updating does.
             kind = served.kind
-            raise statuses.not_found(kind.plural, kind.group, key[1])
+            raise statuses.absent(kind.plural, kind.group, key[1])
         if served.converter is not None:
             stored = served.converter.from_storage(stored)
         typed = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **stored}

@@ -154,13 +154,13 @@ def update(
     kind = served.kind
     record = served.collection.records.get(key)
     if record is None:
-        if served.strategy.create_on_update and subresource is None:
+        if served.strategy.create_on_update and subresource is None and not statuses.unstorable(key[1]):
             wanted = change({}) if callable(change) else change
             wanted["metadata"].pop("resourceVersion", None)
             return create(
                 api, served, key[0] or None, wanted, dry_run=dry_run, user=user, writer=writer, instead=key[1]
             )
-        raise statuses.not_found(kind.plural, kind.group, key[1])
+        raise statuses.absent(kind.plural, kind.group, key[1])
     old = record.object()
     new = change(record.object()) if callable(change) else change
     served.strategy.default(new, api)
