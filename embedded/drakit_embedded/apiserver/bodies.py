@@ -16,7 +16,7 @@ from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError
 
 _JSON = ("application/json", "")
-_YAML = ("application/yaml", "text/yaml", "application/x-yaml")
+_YAML = "application/yaml"
 # The type that kind and apiVersion are read into, as Go prints it.
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 # Where in its own source the real server has made its table of types.
@@ -40,7 +40,7 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
             return protobuf.decode(raw)
         except protobuf.ProtobufError as error:
             raise statuses.bad_request(f"the body cannot be read as protobuf: {error}") from None
-    if media not in _JSON and media not in _YAML:
+    if media not in (*_JSON, _YAML):
         raise statuses.unsupported_body()
     try:
         found = _with_type(gojson.read(raw) if media in _JSON else _from_yaml(raw))
