@@ -201,6 +201,22 @@ data:
     assert found["text"].decode().startswith(expected)
 
 
+@pytest.mark.parametrize(
+    ("path", "media"),
+    [
+        ("/version", "application/json"),
+        ("/.well-known/openid-configuration", "application/json"),
+        ("/openid/v1/jwks", "application/jwk-set+json"),
+    ],
+)
+async def test_documents_of_one_form(client: Client, path: str, media: str) -> None:
+    assert (await client("GET", path, Accept=media))[:2] == (200, media)
+    code, _, status = await client("GET", path, Accept="text/html")
+    assert (code, status["message"]) == (406, f"406: Not Acceptable\n\nAvailable representations: {media}")
+    assert (await client("POST", path))[0] == 405
+    assert (await client("GET", f"{path}/x"))[2]["message"] == "the server could not find the requested resource"
+
+
 @pytest.mark.parametrize(("name", "why"), [("%2E", "be '.'"), ("..", "be '..'"), ("a%25b", "contain '%'")])
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 async def test_names_that_can_stand_in_no_path(server: Server, method: str, name: str, why: str) -> None:

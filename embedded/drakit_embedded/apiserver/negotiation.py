@@ -19,7 +19,7 @@ _NAMED = (JSON, YAML, "application/vnd.kubernetes.protobuf")
 _STREAMS = (f"{JSON};stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 _WRITTEN = (JSON, YAML)
 # What the routes of the real server offer; none is for paths that are no routes.
-OBJECT, COLLECTION, ONLY_JSON, NO_ROUTE = _NAMED, (*_NAMED, *_STREAMS), (JSON,), ()
+OBJECT, COLLECTION, NO_ROUTE = _NAMED, (*_NAMED, *_STREAMS), ()
 
 
 class Conversion(NamedTuple):
