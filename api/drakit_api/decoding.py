@@ -246,7 +246,8 @@ def _integer(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
 
 def _wrong_type(kind: Type, owner: str, stack: tuple[str, ...]) -> Callable[[Any, _Notes, Any], Any]:
     """Notes a wrong type, if it is the first, and gives the zero value in its place."""
-    where = f"into Go struct field {owner}.{'.'.join(stack)} of type {kind.go}"
+    wanted = "[]uint8" if kind.shape == "bytes" else kind.go
+    where = f"into Go struct field {owner}.{'.'.join(stack)} of type {wanted}"
 
     def note(value: Any, notes: _Notes, zero: Any) -> Any:
         if notes.wrong_type is None:

@@ -7,10 +7,12 @@ import io
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from typing import Any
+from urllib.parse import unquote
 
 import aiohttp
 import msgspec
 import pytest
+from yarl import URL
 
 from drakit_api.features import FeatureGates
 from drakit_client import resources
@@ -177,6 +179,56 @@ async def test_an_unknown_group_is_no_page(client: Client) -> None:
 async def test_a_wrong_token_opens_nothing(client: Client, token: str) -> None:
     code, _, status = await client("GET", CONFIG_MAPS, Authorization=f"Bearer {token}")
     assert (code, status["reason"], status["message"]) == (401, "Unauthorized", "Unauthorized")
+
+
+async def test_an_answer_in_yaml_keeps_texts_texts(client: Client) -> None:
+    texts = {"float": "1e3", "flag": "no", "lines": "a\nb\n", "letter": "\u00e9", "time": "2026-01-01", "octal": "0o7"}
+    made = msgspec.json.encode({"metadata": {"name": "texts"}, "data": texts})
+    await client("POST", CONFIG_MAPS, made, Content_Type="application/json")
+    code, kind, found = await client("GET", f"{CONFIG_MAPS}/texts", Accept="application/yaml")
+    assert (code, kind) == (200, "application/yaml")
+    expected = """apiVersion: v1
+data:
+  flag: "no"
+  float: "1e3"
+  letter: \u00e9
+  lines: |
+    a
+    b
+  octal: "0o7"
+  time: "2026-01-01"
+"""
+    assert found["text"].decode().startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "media"),
+    [
+        ("/version", "application/json"),
+        ("/.well-known/openid-configuration", "application/json"),
+        ("/openid/v1/jwks", "application/jwk-set+json"),
+    ],
+)
+async def test_documents_of_one_form(client: Client, path: str, media: str) -> None:
+    assert (await client("GET", path, Accept=media))[:2] == (200, media)
+    code, _, status = await client("GET", path, Accept="text/html")
+    assert (code, status["message"]) == (406, f"406: Not Acceptable\n\nAvailable representations: {media}")
+    assert (await client("POST", path))[0] == 405
+    assert (await client("GET", f"{path}/x"))[2]["message"] == "the server could not find the requested resource"
+
+
+@pytest.mark.parametrize(("name", "why"), [("%2E", "be '.'"), ("..", "be '..'"), ("a%25b", "contain '%'")])
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+async def test_names_that_can_stand_in_no_path(server: Server, method: str, name: str, why: str) -> None:
+    body = {"metadata": {"name": unquote(name)}}
+    url = URL(f"{server.url}/apis/coordination.k8s.io/v1/namespaces/default/leases/{name}", encoded=True)
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    async with (
+        aiohttp.ClientSession(headers=headers) as session,
+        session.request(method, url, json=body if method == "PUT" else None) as response,
+    ):
+        assert response.status == 400
+        assert (await response.json())["message"] == f'Name parameter invalid: "{unquote(name)}": may not {why}'
 
 
 async def test_without_credentials_one_sees_health_and_version_only(server: Server) -> None:

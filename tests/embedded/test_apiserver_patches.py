@@ -206,7 +206,7 @@ async def test_patching_does_not_create(connection: Connection) -> None:
             "cannot unmarshal array into Go value of type map[",
             id="merge list",
         ),
-        pytest.param("application/merge-patch+json", "{", 400, "error decoding patch", id="broken"),
+        pytest.param("application/merge-patch+json", "{", 400, "invalid JSON patch", id="broken"),
         pytest.param(
             "application/json-patch+json",
             "{}",

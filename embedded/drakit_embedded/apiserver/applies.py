@@ -40,7 +40,9 @@ def apply(call: Call, patch: Patch, *, subresource: str | None, dry_run: bool) -
             api, served, key, change, subresource=subresource, dry_run=dry_run, user=call.user, verb="patch"
         )
     if subresource is not None:
-        raise statuses.not_found(served.kind.plural, served.kind.group, key[1])
+        raise statuses.absent(served.kind.plural, served.kind.group, key[1])
+    if refused := statuses.unstorable(key[1]):
+        raise refused
     made = change({})
     made["metadata"].pop("resourceVersion", None)
     return writes.create(api, served, key[0] or None, made, dry_run=dry_run, user=call.user, instead=key[1])

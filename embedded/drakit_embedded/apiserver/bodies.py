@@ -6,6 +6,7 @@ third is in ``registry.structures``.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from drakit_api import embedded, gojson
@@ -16,7 +17,9 @@ from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError
 
 _JSON = ("application/json", "")
-_YAML = ("application/yaml", "text/yaml", "application/x-yaml")
+_YAML = "application/yaml"
+# What may stand behind a media type (Go's mime.ParseMediaType).
+_PARAMETERS = re.compile(r'[^;]*(?:;\s*[^\s=;]+=(?:"[^"]*"|[^;"\s]*)\s*)*;?\s*')
 # The type that kind and apiVersion are read into, as Go prints it.
 _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 # Where in its own source the real server has made its table of types.
@@ -39,8 +42,8 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
         try:
             return protobuf.decode(raw)
         except protobuf.ProtobufError as error:
-            raise statuses.bad_request(f"the body cannot be read as protobuf: {error}") from None
-    if media not in _JSON and media not in _YAML:
+            raise _unrecognized(raw, kind, str(error)) from None
+    if media not in (*_JSON, _YAML) or _PARAMETERS.fullmatch(content_type) is None:
         raise statuses.unsupported_body()
     try:
         found = _with_type(gojson.read(raw) if media in _JSON else _from_yaml(raw))

@@ -94,7 +94,7 @@ class Call:
         record = self.served.collection.records.get(self.key)
         if record is None:
             kind = self.served.kind
-            raise statuses.not_found(kind.plural, kind.group, self.key[1])
+            raise statuses.absent(kind.plural, kind.group, self.key[1])
         return record
 
     async def body(self) -> Object:

@@ -95,7 +95,7 @@ def delete(
     kind = served.kind
     record = served.collection.records.get(key)
     if record is None:
-        raise statuses.not_found(kind.plural, kind.group, key[1])
+        raise statuses.absent(kind.plural, kind.group, key[1])
     _check_preconditions(served, record, wanted.preconditions)
     obj = record.object()
     before = record.object()

@@ -72,19 +72,18 @@ class Documents:
             case ["healthz" | "livez" | "readyz" as endpoint, *check] if not path.endswith("/"):
                 return _health(endpoint, "/".join(check), Query(query))
             case ["version"]:
-                _read_only(request)
-                negotiation.check_route(request.headers.get("Accept", ""), negotiation.VERSION)
+                _check_route(request, [], (negotiation.JSON,))
                 return web.Response(body=self._version, headers=_JSON)
             case ["version", *_]:
                 raise statuses.unknown_resource()
             case ["openapi", *below]:
                 found = await self._openapi.answer(request, below, Query(query).text("hash"))
                 return found or page_not_found()
-            case [".well-known", "openid-configuration"]:
-                _read_only(request)
+            case [".well-known", "openid-configuration", *below]:
+                _check_route(request, below, (negotiation.JSON,))
                 return issuer.configuration(self._account_key, f"{request.scheme}://{self._address()}")
-            case ["openid", "v1", "jwks"]:
-                _read_only(request)
+            case ["openid", "v1", "jwks", *below]:
+                _check_route(request, below, (issuer.KEYS_TYPE,))
                 return issuer.keys(self._account_key)
             case ["metrics"] if path == "/metrics":
                 headers = {"Cache-Control": "no-cache, private", "Content-Type": metrics.CONTENT_TYPE}
@@ -170,6 +169,14 @@ def _health(endpoint: str, check: str, query: Query) -> web.Response:
     if check in health.CHECKS[endpoint]:
         return health.single()
     return page_not_found()
+
+
+def _check_route(request: web.BaseRequest, below: list[str], offered: tuple[str, ...]) -> None:
+    """Whether a route that gives one form of answer is for a request."""
+    if below:
+        raise statuses.unknown_resource()
+    _read_only(request)
+    negotiation.check_route(request.headers.get("Accept", ""), offered)
 
 
 def _read_only(request: web.BaseRequest) -> None:

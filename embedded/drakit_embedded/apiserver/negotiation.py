@@ -19,7 +19,7 @@ _NAMED = (JSON, YAML, "application/vnd.kubernetes.protobuf")
 _STREAMS = (f"{JSON};stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 _WRITTEN = (JSON, YAML)
 # What the routes of the real server offer; none is for paths that are no routes.
-OBJECT, COLLECTION, VERSION, NO_ROUTE = _NAMED, (*_NAMED, *_STREAMS), (JSON,), ()
+OBJECT, COLLECTION, NO_ROUTE = _NAMED, (*_NAMED, *_STREAMS), ()
 
 
 class Conversion(NamedTuple):
@@ -60,11 +60,7 @@ def accepted(accept: str, allows: Allows, offered: tuple[str, ...] = NO_ROUTE, *
 
     What a route offers is asked first, and by a reader of headers that knows fewer of them (go-restful).
     """
-    if offered and accept and not _is_routed(accept, offered):
-        listed = ", ".join(offered)
-        raise statuses.StatusError(
-            406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {listed}", {}
-        )
+    check_route(accept, offered)
     found = _first(accept, allows)
     if found is None:
         raise statuses.not_acceptable(_NAMED)
@@ -75,11 +71,11 @@ def accepted(accept: str, allows: Allows, offered: tuple[str, ...] = NO_ROUTE, *
 
 def check_route(accept: str, offered: tuple[str, ...]) -> None:
     """For what is sent in one form, whatever is asked for beside it: 406 if a route does not offer it at all."""
-    accepted(accept, _anything, offered)
-
-
-def _anything(conversion: Conversion | None) -> bool:
-    return True
+    if offered and accept and not _is_routed(accept, offered):
+        listed = ", ".join(offered)
+        raise statuses.StatusError(
+            406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {listed}", {}
+        )
 
 
 def _is_routed(accept: str, offered: tuple[str, ...]) -> bool:

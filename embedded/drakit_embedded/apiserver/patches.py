@@ -55,8 +55,12 @@ def parse(raw: bytes, content_type: str) -> Patch:
         return _configuration(raw)
     try:
         content = gojson.read(raw)
-    except gojson.JsonError as error:
-        raise statuses.bad_request(f"error decoding patch: {error}") from None
+    except gojson.JsonError:
+        raise statuses.bad_request("invalid JSON patch") from None
+    if content is None:
+        if kind == "merge":
+            raise statuses.bad_request("Invalid JSON Patch")
+        content = [] if kind == "json" else {}
     if kind == "json":
         _check_operations(content)
     elif not isinstance(content, dict):
@@ -147,7 +151,7 @@ def change(served: Served, key: Key, patch: Patch, incoming: writes.Change) -> w
         if not stored:
             # Patching does not create, not even where updating does.
             kind = served.kind
-            raise statuses.not_found(kind.plural, kind.group, key[1])
+            raise statuses.absent(kind.plural, kind.group, key[1])
         if served.converter is not None:
             stored = served.converter.from_storage(stored)
         typed = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **stored}

@@ -52,6 +52,8 @@ def _fields(message: str) -> dict[int, _Field]:
 
 def decode(raw: bytes) -> Object:
     """The object in an envelope, with kind and apiVersion; raises ``ProtobufError``."""
+    if not raw:
+        raise ProtobufError("empty data")
     if not raw.startswith(_MAGIC):
         raise ProtobufError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
     envelope = dict(_wire(memoryview(raw)[len(_MAGIC) :]))

@@ -101,8 +101,9 @@ class Query:
             faults += managers.apply_faults(field_manager, self._values.get("force"), applying=applying)
         faults += managers.faults(field_manager)
         dry_run = self._values.get("dryRun")
-        if dry_run not in (None, "All"):
-            message = f'Unsupported value: ["{dry_run}"]: supported values: "All"'
+        asked = [] if dry_run is None else self.texts("dryRun")
+        if set(asked) - {"All"}:
+            message = f'Unsupported value: [{",".join(map(quote, asked))}]: supported values: "All"'
             faults.append(Cause("FieldValueNotSupported", "dryRun", message))
         validation = self._values.get("fieldValidation", "")
         if validation not in _FIELD_VALIDATION:

@@ -86,6 +86,20 @@ def not_found(plural: str, group: str, name: str) -> StatusError:
     return StatusError(404, "NotFound", message, _details(name, group, plural))
 
 
+def absent(plural: str, group: str, name: str) -> StatusError:
+    """Nothing is stored under the name on a path, or nothing can be."""
+    return unstorable(name) or not_found(plural, group, name)
+
+
+def unstorable(name: str) -> StatusError | None:
+    """Why nothing can be stored under the name on a path, if so (k8s.io/apimachinery/pkg/api/validation/path)."""
+    if name in (".", ".."):
+        return bad_request(f"Name parameter invalid: {quote(name)}: may not be '{name}'")
+    if "%" in name:
+        return bad_request(f"Name parameter invalid: {quote(name)}: may not contain '%'")
+    return None
+
+
 def unknown_resource() -> StatusError:
     """The path names no kind that is served."""
     return StatusError(404, "NotFound", "the server could not find the requested resource", {})

@@ -87,8 +87,6 @@ def create(
     """
     kind, strategy = served.kind, served.strategy
     meta = obj["metadata"]
-    if meta.get("resourceVersion"):
-        raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     _take_off(served, obj)
     strategy.default(obj, api)
     if writer is not None:
@@ -101,6 +99,9 @@ def create(
         api.authorizer.check(right)
     api.admission.validate(request, api)
     key: Key = (namespace or "", meta["name"])
+    # The storage says so, which a dry run does not reach.
+    if meta.get("resourceVersion") and not dry_run:
+        raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     if key in served.collection.records:
         raise statuses.already_exists(kind.plural, kind.group, meta["name"])
     request.commit()
@@ -154,13 +155,13 @@ def update(
     kind = served.kind
     record = served.collection.records.get(key)
     if record is None:
-        if served.strategy.create_on_update and subresource is None:
+        if served.strategy.create_on_update and subresource is None and not statuses.unstorable(key[1]):
             wanted = change({}) if callable(change) else change
             wanted["metadata"].pop("resourceVersion", None)
             return create(
                 api, served, key[0] or None, wanted, dry_run=dry_run, user=user, writer=writer, instead=key[1]
             )
-        raise statuses.not_found(kind.plural, kind.group, key[1])
+        raise statuses.absent(kind.plural, kind.group, key[1])
     old = record.object()
     new = change(record.object()) if callable(change) else change
     served.strategy.default(new, api)

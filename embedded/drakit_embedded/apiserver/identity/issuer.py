@@ -12,6 +12,7 @@ from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 
 CONFIGURATION, KEYS = "/.well-known/openid-configuration", "/openid/v1/jwks"
+KEYS_TYPE = "application/jwk-set+json"
 _CACHED = {"Cache-Control": "public, max-age=3600"}
 
 
@@ -29,5 +30,5 @@ def configuration(key: SigningKey, server: str) -> web.Response:
 
 def keys(key: SigningKey) -> web.Response:
     """The public key, as a set of one."""
-    headers = {**_CACHED, "Content-Type": "application/jwk-set+json"}
+    headers = {**_CACHED, "Content-Type": KEYS_TYPE}
     return web.Response(body=msgspec.json.encode({"keys": [key.public()]}), headers=headers)

@@ -15,6 +15,8 @@ from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strat
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
+# MaxSecretSize of pkg/apis/core/types.go, which is for config maps, too.
+_MOST_BYTES = 1024 * 1024
 
 
 def _create_namespace(obj: Object, cluster: Cluster) -> None:
@@ -79,18 +81,31 @@ def _validate_secret(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
             base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError):
             faults.append(Cause("FieldValueInvalid", f"data[{key}]", f"Invalid value: {value!r}: must be base64"))
-    return faults
+    return [*faults, *_size_faults(_decoded_bytes(obj.get("data") or {}), "data")]
 
 
 def _validate_config_map(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
     data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
-    faults = _key_faults(data, "data") + _key_faults(binary, "binaryData")
-    both = [key for key in binary if key in data]
+    faults = _key_faults(data, "data")
     faults += [
-        Cause("FieldValueInvalid", "binaryData", f'Invalid value: "{key}": duplicate of key present in data')
-        for key in both
+        Cause("FieldValueInvalid", f"data[{key}]", f'Invalid value: "{key}": duplicate of key present in binaryData')
+        for key in data
+        if key in binary
     ]
-    return faults
+    faults += _key_faults(binary, "binaryData")
+    texts = sum(len((value or "").encode()) for value in data.values())
+    return [*faults, *_size_faults(texts + _decoded_bytes(binary), "[]")]
+
+
+def _decoded_bytes(data: dict[str, Any]) -> int:
+    """How long values in base64 are once read."""
+    return sum(len(value) * 3 // 4 - value[-2:].count("=") for value in data.values() if value)
+
+
+def _size_faults(size: int, path: str) -> list[Cause]:
+    if size <= _MOST_BYTES:
+        return []
+    return [Cause("FieldValueTooLong", path, f"Too long: may not be more than {_MOST_BYTES} bytes")]
 
 
 def _key_faults(data: dict[str, Any], path: str) -> list[Cause]:

@@ -59,9 +59,9 @@ def _selector_and_template(spec: Object, path: str) -> Errors:
         return
     elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield invalid(f"{path}.selector", selector, "empty selector is invalid for deployment")
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if not matches(selector, labels):
-        shown = dict(sorted(labels.items()))
+    labels = (template.get("metadata") or {}).get("labels")
+    if not matches(selector, labels or {}):
+        shown = labels and dict(sorted(labels.items()))
         yield invalid(f"{path}.template.metadata.labels", shown, "`selector` does not match template `labels`")
     claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
     pod = template.get("spec") or {}
