@@ -27,6 +27,7 @@ from drakit_embedded.apiserver import (
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Catalog, Served
 from drakit_embedded.apiserver.columns import DEFAULT, PRINTERS
+from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.store import Store
@@ -101,7 +102,7 @@ def create(api: Api, kind: Served, obj: Object, name: str = "a") -> None:
     body = bodies.parse(raw, "application/json", kind.kind.kind)
     body = writes.incoming(api, kind, body, namespace, validation="", warnings=[])
     body["metadata"].setdefault("name", name)
-    record = writes.create(api, kind, namespace, body, dry_run=False, writer=Writer("me", kind.kind)).record
+    record = writes.create(api, kind, namespace, body, Intent(writer=Writer("me", kind.kind))).record
     forms.Plain(kind).one(record)
     _, cells = PRINTERS.get((kind.kind.group, kind.kind.plural), DEFAULT)
     cells(record.object())
@@ -116,7 +117,7 @@ def change(api: Api, kind: Served, patch: patches.Patch, subresource: str | None
 
         changed = patches.change(kind, key, patch, incoming)
         writer = Writer("you", kind.kind, subresource or "")
-        writes.update(api, kind, key, changed, subresource=subresource, writer=writer)
+        writes.update(api, kind, key, changed, Intent(writer=writer), subresource=subresource or "")
 
 
 @pytest.mark.parametrize(("group", "plural"), KINDS, ids=[plural for _, plural in KINDS])

@@ -12,6 +12,7 @@ from drakit_api.features import FeatureGates
 from drakit_embedded.apiserver import writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Catalog
+from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.store import Store
 from tests.vectors.exchanges import Vector, recorded
@@ -27,7 +28,7 @@ def server() -> Api:
     store.load()
     namespaces = api.catalog.find("", "v1", "namespaces")
     assert namespaces is not None
-    writes.create(api, namespaces, None, {"metadata": {"name": "default"}}, dry_run=False)
+    writes.create(api, namespaces, None, {"metadata": {"name": "default"}})
     return api
 
 
@@ -38,7 +39,7 @@ def replay(vector: Vector) -> tuple[int, Any]:
     assert served is not None
     try:
         obj = writes.incoming(api, served, vector["object"], "default", validation="Strict", warnings=[])
-        writes.create(api, served, "default", obj, dry_run=True)
+        writes.create(api, served, "default", obj, Intent(dry_run=True))
     except StatusError as error:
         causes = (error.details or {}).get("causes")
         return error.code, error.message if causes is None else causes_of(causes)

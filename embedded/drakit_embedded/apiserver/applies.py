@@ -10,6 +10,7 @@ import re
 from drakit_api import embedded
 from drakit_embedded.apiserver import statuses, writes
 from drakit_embedded.apiserver.call import Call
+from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.managedfields import applies
 from drakit_embedded.apiserver.patches import Patch
 from drakit_embedded.apiserver.statuses import Object
@@ -19,10 +20,12 @@ _FRACTION = re.compile(r"json: cannot unmarshal number -?\d*\.\S+ into Go struct
 _SELF_READING = re.compile(r"json: cannot unmarshal (\w+) into Go struct field \S+ of type (\w+)")
 
 
-def apply(call: Call, patch: Patch, *, subresource: str | None, dry_run: bool) -> writes.Written:
+def apply(call: Call, patch: Patch, *, subresource: str, dry_run: bool) -> writes.Written:
     """Create or merge; 409 if another manager owns what would change."""
     api, served, key = call.api, call.served, call.key
     writer, force = call.writer(subresource), call.query.flag("force")
+    # The change itself says who owns what.
+    intent = Intent(call.user, verb="patch", dry_run=dry_run)
 
     def change(stored: Object) -> Object:
         if served.converter is not None and stored:
@@ -36,16 +39,14 @@ def apply(call: Call, patch: Patch, *, subresource: str | None, dry_run: bool) -
             raise _unconvertible(error, call, patch.content) from None
 
     if key in served.collection.records:
-        return writes.update(
-            api, served, key, change, subresource=subresource, dry_run=dry_run, user=call.user, verb="patch"
-        )
-    if subresource is not None:
+        return writes.update(api, served, key, change, intent, subresource=subresource)
+    if subresource:
         raise statuses.absent(served.kind.plural, served.kind.group, key[1])
     if refused := statuses.unstorable(key[1]):
         raise refused
     made = change({})
     made["metadata"].pop("resourceVersion", None)
-    return writes.create(api, served, key[0] or None, made, dry_run=dry_run, user=call.user, instead=key[1])
+    return writes.create(api, served, key[0] or None, made, intent, instead=key[1])
 
 
 def _unconvertible(error: statuses.StatusError, call: Call, config: Object) -> statuses.StatusError:

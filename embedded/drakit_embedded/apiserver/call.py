@@ -15,6 +15,7 @@ from drakit_embedded.apiserver import bodies, forms, metadata, statuses, writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.requests import Query, Target
@@ -84,10 +85,14 @@ class Call:
         include = self.query.text("includeObject")
         return forms.negotiate(self.accept, self.served, include, listing=listing, watching=watching)
 
-    def writer(self, subresource: str | None = None) -> Writer:
+    def writer(self, subresource: str = "") -> Writer:
         """Who owns what this request changes."""
         manager = managers.name(self.query.text("fieldManager"), self.request.headers.get("User-Agent", ""))
-        return Writer(manager, self.served.kind, subresource or "")
+        return Writer(manager, self.served.kind, subresource)
+
+    def intent(self, subresource: str = "", *, verb: str = "update", dry_run: bool = False) -> Intent:
+        """Whose write this request asks for."""
+        return Intent(self.user, self.writer(subresource), verb, dry_run)
 
     def record(self) -> Record:
         """The object that the path names; 404 if it does not exist."""

@@ -12,6 +12,7 @@ from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
+from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.registry.pods import scheduled_condition
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.store import Key
@@ -74,7 +75,7 @@ def bind(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = Fal
         status["conditions"] = [*others, scheduled_condition()]
         return pod
 
-    writes.update(api, served, key, assign, subresource="binding", dry_run=dry_run, admitted=True)
+    writes.update(api, served, key, assign, Intent(dry_run=dry_run, admitted=True), subresource="binding")
 
 
 def _admit(api: Api, served: Served, key: Key, subresource: str, obj: Object, user: User, *, dry_run: bool) -> None:
@@ -131,7 +132,7 @@ def evict(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = Fa
         return pod
 
     if not options.dryRun:
-        writes.update(api, served, key, mark, subresource="eviction", admitted=True)
+        writes.update(api, served, key, mark, Intent(admitted=True), subresource="eviction")
         if options.preconditions is not None:
             options.preconditions.resourceVersion = None
     deletes.delete(api, served, key, options, admitted=True)

@@ -6,6 +6,7 @@ from drakit_embedded.apiserver import statuses, writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
+from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.managedfields import scaling
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.statuses import Cause, Object
@@ -54,4 +55,4 @@ def replace(
         obj["spec"]["replicas"] = replicas
         return obj
 
-    return scale(served, writes.update(api, served, key, change, dry_run=dry_run, user=user).record)
+    return scale(served, writes.update(api, served, key, change, Intent(user, dry_run=dry_run)).record)

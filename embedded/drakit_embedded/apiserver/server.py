@@ -29,6 +29,7 @@ from drakit_embedded.apiserver.http import BODY_BYTES, Handler
 from drakit_embedded.apiserver.identity import static_tokens
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import ADMIN, User
+from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.registry import api_services
 from drakit_embedded.apiserver.store import Object, Store
@@ -249,7 +250,7 @@ def _create_missing(api: Api, group: str, plural: str, obj: Object) -> None:
     served = api.catalog.find(group, "v1", plural)
     assert served is not None
     if ("", obj["metadata"]["name"]) not in served.collection.records:
-        writes.create(api, served, None, obj, dry_run=False, writer=Writer(_MANAGER, served.kind))
+        writes.create(api, served, None, obj, Intent(writer=Writer(_MANAGER, served.kind)))
 
 
 def _create_policy(store: Store) -> None:

@@ -125,15 +125,7 @@ async def _create(call: Call) -> web.StreamResponse:
     dry_run = call.query.dry_run("CreateOptions")
     form = call.form()
     obj = await call.body()
-    written = writes.create(
-        call.api,
-        call.served,
-        call.target.namespace,
-        obj,
-        dry_run=dry_run,
-        user=call.user,
-        writer=call.writer(),
-    )
+    written = writes.create(call.api, call.served, call.target.namespace, obj, call.intent(dry_run=dry_run))
     return _answer(call, form, written)
 
 
@@ -151,27 +143,19 @@ async def _get(call: Call) -> web.StreamResponse:
 
 
 async def _put(call: Call) -> web.StreamResponse:
-    return await _write(call, None)
+    return await _write(call)
 
 
 async def _patch(call: Call) -> web.StreamResponse:
-    return await _change(call, None)
+    return await _change(call)
 
 
-async def _write(call: Call, subresource: str | None) -> web.StreamResponse:
+async def _write(call: Call, subresource: str = "") -> web.StreamResponse:
     dry_run = call.query.dry_run("UpdateOptions")
     form = call.form()
     obj = await _named_body(call)
-    written = writes.update(
-        call.api,
-        call.served,
-        call.key,
-        obj,
-        subresource=subresource,
-        dry_run=dry_run,
-        user=call.user,
-        writer=call.writer(subresource),
-    )
+    intent = call.intent(subresource, dry_run=dry_run)
+    written = writes.update(call.api, call.served, call.key, obj, intent, subresource=subresource)
     return _answer(call, form, written)
 
 
@@ -198,7 +182,7 @@ def _check_name(name: str | None, on_url: str) -> None:
         raise statuses.bad_request(f"the name of the object ({name}) does not match the name on the URL ({on_url})")
 
 
-async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
+async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
     content_type = call.request.headers.get("Content-Type", "")
     dry_run = call.query.dry_run("PatchOptions", applying=patches.type_of(content_type) == "apply")
     form = call.form()
@@ -208,17 +192,8 @@ async def _change(call: Call, subresource: str | None) -> web.StreamResponse:
         written = applies.apply(call, patch, subresource=subresource, dry_run=dry_run)
     else:
         change = patches.change(call.served, call.key, patch, call.incoming)
-        written = writes.update(
-            call.api,
-            call.served,
-            call.key,
-            change,
-            subresource=subresource,
-            dry_run=dry_run,
-            user=call.user,
-            writer=call.writer(subresource),
-            verb="patch",
-        )
+        intent = call.intent(subresource, verb="patch", dry_run=dry_run)
+        written = writes.update(call.api, call.served, call.key, change, intent, subresource=subresource)
     return _answer(call, form, written)
 
 
@@ -289,7 +264,7 @@ async def _evict(call: Call) -> web.StreamResponse:
 
 async def _finalize(call: Call) -> web.StreamResponse:
     obj = await _named_body(call)
-    written = writes.finalize(call.api, call.served, call.key, obj, user=call.user, writer=call.writer("finalize"))
+    written = writes.finalize(call.api, call.served, call.key, obj, call.intent("finalize"))
     return answer(forms.Plain(call.served).one(written.record))
 
 

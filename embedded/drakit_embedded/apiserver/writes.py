@@ -16,10 +16,9 @@ from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.identity.users import LOOPBACK, User
+from drakit_embedded.apiserver.intent import OWN, Intent
 from drakit_embedded.apiserver.managedfields import updates
 from drakit_embedded.apiserver.managedfields.entries import same_but_times
-from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.registry import reset_fields
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
@@ -71,27 +70,19 @@ def incoming(
 
 
 def create(
-    api: Api,
-    served: Served,
-    namespace: str | None,
-    obj: Object,
-    *,
-    dry_run: bool,
-    user: User = LOOPBACK,
-    writer: Writer | None = None,
-    instead: str = "",
+    api: Api, served: Served, namespace: str | None, obj: Object, intent: Intent = OWN, *, instead: str = ""
 ) -> Written:
-    """POST to a collection. ``obj`` is as ``incoming`` returned it; ``writer`` owns it, if there is one.
+    """POST to a collection. ``obj`` is as ``incoming`` returned it.
 
     ``instead`` is the name in the path of a PUT or PATCH that makes the object: who may update may not always create.
     """
-    kind, strategy = served.kind, served.strategy
+    kind, strategy, user = served.kind, served.strategy, intent.user
     meta = obj["metadata"]
     _take_off(served, obj)
     strategy.default(obj, api)
-    if writer is not None:
-        updates.track(writer, None, obj)
-    request = Attributes(user, "CREATE", kind, namespace or "", meta.get("name", ""), obj, dry_run=dry_run)
+    if intent.writer is not None:
+        updates.track(intent.writer, None, obj)
+    request = Attributes(user, "CREATE", kind, namespace or "", meta.get("name", ""), obj, dry_run=intent.dry_run)
     api.admission.admit(request, api)
     _bring_up(served, obj, api)
     if instead and not user.superuser:
@@ -100,13 +91,13 @@ def create(
     api.admission.validate(request, api)
     key: Key = (namespace or "", meta["name"])
     # The storage says so, which a dry run does not reach.
-    if meta.get("resourceVersion") and not dry_run:
+    if meta.get("resourceVersion") and not intent.dry_run:
         raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     if key in served.collection.records:
         raise statuses.already_exists(kind.plural, kind.group, meta["name"])
     request.commit()
-    warnings = strategy.warn_of_create(obj)
-    return Written(_commit(api, served, key, _canonical(api, served, obj), dry_run), True, warnings)
+    record = _commit(api, served, key, _canonical(api, served, obj), intent)
+    return Written(record, True, strategy.warn_of_create(obj))
 
 
 def _take_off(served: Served, obj: Object) -> None:
@@ -135,70 +126,62 @@ def _bring_up(served: Served, obj: Object, api: Api) -> None:
 
 
 def update(
-    api: Api,
-    served: Served,
-    key: Key,
-    change: Object | Change,
-    *,
-    subresource: str | None = None,
-    dry_run: bool = False,
-    user: User = LOOPBACK,
-    writer: Writer | None = None,
-    verb: str = "update",
-    admitted: bool = False,
+    api: Api, served: Served, key: Key, change: Object | Change, intent: Intent = OWN, *, subresource: str = ""
 ) -> Written:
-    """PUT or PATCH of an object or its status; ``change`` is the wanted object, or makes it of the stored one.
-
-    Without a ``writer`` it is the server itself that writes, or the change has seen to the fields' owners.
-    ``admitted`` is for what an admitted request of another sort (a Binding, say) makes of an object.
-    """
-    kind = served.kind
+    """PUT or PATCH of an object or a subresource; ``change`` is the wanted object, or makes it of the stored one."""
     record = served.collection.records.get(key)
     if record is None:
-        if served.strategy.create_on_update and subresource is None and not statuses.unstorable(key[1]):
-            wanted = change({}) if callable(change) else change
-            wanted["metadata"].pop("resourceVersion", None)
-            return create(
-                api, served, key[0] or None, wanted, dry_run=dry_run, user=user, writer=writer, instead=key[1]
-            )
-        raise statuses.absent(kind.plural, kind.group, key[1])
+        return _create_by_update(api, served, key, change, intent, subresource)
     old = record.object()
     new = change(record.object()) if callable(change) else change
     served.strategy.default(new, api)
-    if writer is not None:
-        updates.track(writer, old, new)
-    request = Attributes(user, "UPDATE", kind, key[0], key[1], new, old, subresource or "", dry_run, verb)
-    if not admitted:
+    if intent.writer is not None:
+        updates.track(intent.writer, old, new)
+    request = Attributes(
+        intent.user, "UPDATE", served.kind, *key, new, old, subresource, intent.dry_run, verb=intent.verb
+    )
+    if not intent.admitted:
         api.admission.admit(request, api)
     if not callable(change):
         _check_uid(served.kind, new, old)
     _check_identity(served, new, old)
     if subresource == "status":
         new = _with_status(served, new, old, api)
-    elif subresource is None:
+    elif not subresource:
         _with_spec(served, new, old, api)
     _validate(served, new, old, api, request)
     new = _canonical(api, served, new, old)
-    if not admitted:
+    if not intent.admitted:
         request.object = new
         api.admission.validate(request, api)
-    warnings = served.strategy.warn_of_update(new) if subresource is None else ()
+    warnings = () if subresource else served.strategy.warn_of_update(new)
     if new == old or _only_times_differ(new, old):
         return Written(record, False, warnings)
     request.commit()
     if deletes.done(served, new):
-        return Written(deletes.remove(api, served, key, new, dry_run=dry_run), False, warnings)
-    return Written(_commit(api, served, key, new, dry_run), False, warnings)
+        return Written(deletes.remove(api, served, key, new, dry_run=intent.dry_run), False, warnings)
+    return Written(_commit(api, served, key, new, intent), False, warnings)
 
 
-def finalize(api: Api, served: Served, key: Key, obj: Object, *, user: User, writer: Writer) -> Written:
+def _create_by_update(
+    api: Api, served: Served, key: Key, change: Object | Change, intent: Intent, subresource: str
+) -> Written:
+    """What there is not yet can be made by an update only of some kinds; 404 for the others."""
+    if not served.strategy.create_on_update or subresource or statuses.unstorable(key[1]):
+        raise statuses.absent(served.kind.plural, served.kind.group, key[1])
+    wanted = change({}) if callable(change) else change
+    wanted["metadata"].pop("resourceVersion", None)
+    return create(api, served, key[0] or None, wanted, intent, instead=key[1])
+
+
+def finalize(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Written:
     """PUT of a namespace's finalize subresource, through which its finalizers go away."""
 
     def change(stored: Object) -> Object:
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
         return {**obj, "spec": {"finalizers": finalizers} if finalizers else {}, "status": stored.get("status", {})}
 
-    return update(api, served, key, change, subresource="finalize", user=user, writer=writer)
+    return update(api, served, key, change, intent, subresource="finalize")
 
 
 def _check_uid(kind: Kind, new: Object, old: Object) -> None:
@@ -305,7 +288,7 @@ def _canonical(api: Api, served: Served, obj: Object, old: Object | None = None)
     return canonical(obj, api)
 
 
-def _commit(api: Api, served: Served, key: Key, obj: Object, dry_run: bool) -> Record:
-    if dry_run:
+def _commit(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Record:
+    if intent.dry_run:
         return api.store.draft(served.collection, key, obj)
     return api.store.put(served.collection, key, obj)
