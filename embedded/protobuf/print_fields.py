@@ -1,6 +1,6 @@
 """Print the field numbers of Kubernetes' protobuf messages, for the API server's reader of protobuf bodies.
 
-    python embedded/protobuf/print_fields.py MODULES > embedded/drakit_embedded/apiserver/protobuf_fields.json
+    python embedded/protobuf/print_fields.py MODULES > embedded/drakit_embedded/apiserver/wire/protobuf_fields.json
 
 MODULES is a Go module cache's ``k8s.io`` directory with ``api@VERSION`` and ``apimachinery@VERSION`` in it. Numbers and
 types are in each package's generated.proto; which fields are pointers (so that zero means something) and which are

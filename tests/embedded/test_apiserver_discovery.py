@@ -15,7 +15,7 @@ from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_embedded.apiserver import Server, ServerConfig
-from drakit_embedded.apiserver.discovery import AGGREGATED
+from drakit_embedded.apiserver.about.discovery import AGGREGATED
 from tests.vectors.exchanges import recorded
 
 Object = dict[str, Any]

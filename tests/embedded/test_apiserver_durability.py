@@ -18,7 +18,7 @@ from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Expired
 from drakit_embedded.apiserver import JournalError, Server, ServerConfig, ServerError
-from drakit_embedded.apiserver.store import Store
+from drakit_embedded.apiserver.storage.store import Store
 
 Object = dict[str, Any]
 TOKEN = "t"

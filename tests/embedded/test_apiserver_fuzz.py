@@ -12,25 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drakit_api.features import FeatureGates
-from drakit_embedded.apiserver import (
-    bodies,
-    deletes,
-    forms,
-    list_options,
-    lists,
-    patches,
-    podverbs,
-    requests,
-    scales,
-    writes,
-)
+from drakit_embedded.apiserver import requests
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Catalog, Served
-from drakit_embedded.apiserver.columns import DEFAULT, PRINTERS
-from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.managedfields.updates import Writer
+from drakit_embedded.apiserver.reading import list_options, lists
 from drakit_embedded.apiserver.statuses import StatusError
-from drakit_embedded.apiserver.store import Store
+from drakit_embedded.apiserver.storage.store import Store
+from drakit_embedded.apiserver.wire import bodies, forms
+from drakit_embedded.apiserver.wire.columns import DEFAULT, PRINTERS
+from drakit_embedded.apiserver.writing import deletes, patches, podverbs, scales, writes
+from drakit_embedded.apiserver.writing.intent import Intent
 
 Object = dict[str, Any]
 KINDS = [

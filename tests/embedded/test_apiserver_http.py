@@ -17,7 +17,8 @@ from yarl import URL
 from drakit_api.features import FeatureGates
 from drakit_client import resources
 from drakit_client.connection import Connection
-from drakit_embedded.apiserver import Server, ServerConfig, selectors
+from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_embedded.apiserver.reading import selectors
 from drakit_embedded.apiserver.statuses import StatusError
 
 Object = dict[str, Any]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, NotFound
-from drakit_embedded.apiserver import merge_keys, patches, strategic
 from drakit_embedded.apiserver.registry import kinds
+from drakit_embedded.apiserver.writing import merge_keys, patches, strategic
 
 Object = dict[str, Any]
 

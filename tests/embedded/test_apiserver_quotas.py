@@ -10,7 +10,7 @@ import pytest
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
-from drakit_embedded.apiserver.access_columns import PRINTERS
+from drakit_embedded.apiserver.wire.access_columns import PRINTERS
 
 Object = dict[str, Any]
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from drakit_api import decoding, gojson
-from drakit_embedded.apiserver import yaml_bodies
+from drakit_embedded.apiserver.wire import yaml_bodies
 
 _FILE = Path(__file__).parents[1] / "vectors" / "api" / "texts.jsonl.gz"
 

@@ -19,11 +19,13 @@ from drakit_api.features import FeatureGates
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Expired
-from drakit_embedded.apiserver import Server, ServerConfig, list_options, store
+from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.catalog import Catalog
-from drakit_embedded.apiserver.forms import Plain, negotiate
+from drakit_embedded.apiserver.reading import list_options
+from drakit_embedded.apiserver.reading.watching import Watch
 from drakit_embedded.apiserver.requests import Query
-from drakit_embedded.apiserver.watching import Watch
+from drakit_embedded.apiserver.storage import store
+from drakit_embedded.apiserver.wire.forms import Plain, negotiate
 
 Object = dict[str, Any]
 BOUND = 10.0

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from drakit_api.features import FeatureGates
-from drakit_embedded.apiserver import writes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Catalog
-from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.statuses import StatusError
-from drakit_embedded.apiserver.store import Store
+from drakit_embedded.apiserver.storage.store import Store
+from drakit_embedded.apiserver.writing import writes
+from drakit_embedded.apiserver.writing.intent import Intent
 from tests.vectors.exchanges import Vector, recorded
 
 CLAIMING_PODS = [vector for vector in recorded("create") if vector["resource"] == "pods"]

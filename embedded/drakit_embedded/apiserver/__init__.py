@@ -1,10 +1,10 @@
 """A Kubernetes API server in Python, for DRA: real HTTP, real watches, and a store that survives being killed.
 
-A request comes in at ``http`` (authentication, routing), is read by ``requests`` and ``bodies``, and answered by
-``verbs``: reads by ``lists`` and ``watching``, writes by ``writes``, ``deletes`` and ``patches`` under the rules of the
-kind in ``registry`` and of the cluster in ``admission``. Who asks is ``identity``'s business, what they may do
-``authorization``'s. State is in ``store``, which keeps encoded bytes, and behind it in ``journal``, an SQLite file.
-Everything between a read and its write runs in one event loop without an await, which is why there are no locks.
+A request comes in at ``http``: ``identity`` says who asks, ``authorization`` whether they may, ``requests`` what. It is
+read by ``wire`` and answered by ``verbs``: reads by ``reading``, writes by ``writing``, under the rules of the kind in
+``registry`` and of the cluster in ``admission``, while ``managedfields`` follows who owns what. State is in
+``storage``, which keeps encoded bytes, and behind them an SQLite file. What the server is asked about itself, ``about``
+knows. Everything between a read and its write runs in one event loop without an await, which is why there are no locks.
 
 The specification is kube-apiserver 1.37.1; each module names the file that it follows.
 """
@@ -12,7 +12,7 @@ The specification is kube-apiserver 1.37.1; each module names the file that it f
 from __future__ import annotations
 
 from drakit_embedded.apiserver.config import ServerConfig
-from drakit_embedded.apiserver.journal import JournalError
 from drakit_embedded.apiserver.server import Server, ServerError
+from drakit_embedded.apiserver.storage.journal import JournalError
 
 __all__ = ["JournalError", "Server", "ServerConfig", "ServerError"]

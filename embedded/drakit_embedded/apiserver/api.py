@@ -12,7 +12,7 @@ from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.identity.authenticator import Authenticator
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import User
-from drakit_embedded.apiserver.store import Object, Store
+from drakit_embedded.apiserver.storage.store import Object, Store
 
 if TYPE_CHECKING:
     import ssl

@@ -11,17 +11,19 @@ import msgspec
 from aiohttp import web
 
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver import bodies, forms, metadata, statuses, writes
+from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import User
-from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.managedfields.updates import Writer
+from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.requests import Query, Target
 from drakit_embedded.apiserver.statuses import Object, StatusError
-from drakit_embedded.apiserver.store import Key, Record
-from drakit_embedded.apiserver.watching import Watches
+from drakit_embedded.apiserver.storage.store import Key, Record
+from drakit_embedded.apiserver.wire import bodies, forms
+from drakit_embedded.apiserver.writing import writes
+from drakit_embedded.apiserver.writing.intent import Intent
 
 # Answers are the state of now, and not for everybody (k8s.io/apiserver/pkg/endpoints/filters/cachecontrol.go).
 _encode = msgspec.json.Encoder().encode

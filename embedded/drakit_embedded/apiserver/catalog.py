@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drakit_embedded.apiserver.registry import api_services, conversion, kinds, older_versions, rules
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategies import Strategy
-from drakit_embedded.apiserver.store import Collection, Object, Record, Store
+from drakit_embedded.apiserver.storage.store import Collection, Object, Record, Store
 from drakit_embedded.runtime_config import RuntimeConfig, check, enabled
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object, StatusError
-from drakit_embedded.apiserver.store import Record
+from drakit_embedded.apiserver.storage.store import Record
 
 _PARAMETERS = ("follow", "tailLines", "limitBytes", "sinceSeconds", "sinceTime", "timestamps", "previous", "stream")
 _CONNECT_SECONDS = 5.0

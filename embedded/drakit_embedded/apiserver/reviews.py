@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from drakit_embedded.apiserver import metadata, podverbs, statuses
+from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization.access import Access, exact_fields
 from drakit_embedded.apiserver.authorization.rules import Rule
@@ -19,6 +19,7 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.statuses import Cause, Object
+from drakit_embedded.apiserver.writing import podverbs
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 _OWN_FIELDS = ("resourceAttributes", "nonResourceAttributes")

@@ -20,7 +20,7 @@ from aiohttp.abc import AbstractStreamWriter
 from aiohttp.http_parser import RawRequestMessage
 
 from drakit_embedded import certificates
-from drakit_embedded.apiserver import metadata, writes
+from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization import bootstrap
 from drakit_embedded.apiserver.catalog import Catalog
@@ -29,11 +29,12 @@ from drakit_embedded.apiserver.http import BODY_BYTES, Handler
 from drakit_embedded.apiserver.identity import static_tokens
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import ADMIN, User
-from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.managedfields.updates import Writer
+from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.registry import api_services
-from drakit_embedded.apiserver.store import Object, Store
-from drakit_embedded.apiserver.watching import Watches
+from drakit_embedded.apiserver.storage.store import Object, Store
+from drakit_embedded.apiserver.writing import writes
+from drakit_embedded.apiserver.writing.intent import Intent
 
 _HOST = "127.0.0.1"
 # Whom the objects belong to that a server makes itself.

@@ -17,7 +17,7 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.statuses import Cause, Object
-from drakit_embedded.apiserver.store import Record
+from drakit_embedded.apiserver.storage.store import Record
 
 _SECONDS = 3600
 _LEAST_SECONDS = 600

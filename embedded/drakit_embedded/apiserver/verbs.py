@@ -10,28 +10,16 @@ from collections.abc import Awaitable, Callable, Mapping
 import msgspec
 from aiohttp import web
 
-from drakit_embedded.apiserver import (
-    applies,
-    deletes,
-    discovery,
-    forms,
-    list_options,
-    lists,
-    logs,
-    patches,
-    podverbs,
-    presentation,
-    reviews,
-    scales,
-    statuses,
-    token_requests,
-    writes,
-)
+from drakit_embedded.apiserver import logs, reviews, statuses, token_requests
+from drakit_embedded.apiserver.about import discovery
 from drakit_embedded.apiserver.call import JSON_HEADERS, Call, answer, warn
-from drakit_embedded.apiserver.list_options import ListOptions
+from drakit_embedded.apiserver.reading import list_options, lists
+from drakit_embedded.apiserver.reading.list_options import ListOptions
+from drakit_embedded.apiserver.reading.watching import Watch
 from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.watching import Watch
+from drakit_embedded.apiserver.wire import forms, presentation
+from drakit_embedded.apiserver.writing import applies, deletes, patches, podverbs, scales, writes
 
 _encode = msgspec.json.Encoder().encode
 # Longer lists are written in pieces.

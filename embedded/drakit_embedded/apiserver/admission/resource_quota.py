@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.store import Record
+from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.quota import amounts, claims, pods
 from drakit_embedded.quota.amounts import Amounts
 from drakit_embedded.quota.classes import DeviceClasses

@@ -13,8 +13,8 @@ from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing, quoted
-from drakit_embedded.apiserver.equality import same
 from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden, not_found
+from drakit_embedded.apiserver.writing.equality import same
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api

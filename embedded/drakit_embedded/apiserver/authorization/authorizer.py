@@ -10,7 +10,7 @@ from drakit_embedded.apiserver.authorization.node import NodeAuthorizer
 from drakit_embedded.apiserver.authorization.rbac import Rbac, aggregated
 from drakit_embedded.apiserver.authorization.rules import Rule
 from drakit_embedded.apiserver.identity.users import User
-from drakit_embedded.apiserver.store import Store
+from drakit_embedded.apiserver.storage.store import Store
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates

@@ -16,7 +16,7 @@ import msgspec
 
 from drakit_embedded.apiserver.authorization.rules import Rule
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.store import Key
+from drakit_embedded.apiserver.storage.store import Key
 
 GROUP = "rbac.authorization.k8s.io"
 _PLURALS = {"clusterrole": "clusterroles", "role": "roles"} | {

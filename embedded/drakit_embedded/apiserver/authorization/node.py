@@ -15,7 +15,7 @@ from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule
 from drakit_embedded.apiserver.registry import pod_references
-from drakit_embedded.apiserver.store import Key, Record, Store
+from drakit_embedded.apiserver.storage.store import Key, Record, Store
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates

@@ -16,7 +16,7 @@ from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.authorization.rules import quoted
 from drakit_embedded.apiserver.identity.jwt import Claims, SigningKey
 from drakit_embedded.apiserver.identity.users import AUTHENTICATED, User, account_groups, account_name
-from drakit_embedded.apiserver.store import Record, Store
+from drakit_embedded.apiserver.storage.store import Record, Store
 
 ISSUER = "https://kubernetes.default.svc"
 _PRIVATE = "kubernetes.io"

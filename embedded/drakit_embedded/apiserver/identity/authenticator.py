@@ -18,7 +18,7 @@ from drakit_embedded.apiserver.identity.account_tokens import ISSUER, AccountTok
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import ANONYMOUS, AUTHENTICATED, User
 from drakit_embedded.apiserver.statuses import unauthorized
-from drakit_embedded.apiserver.store import Store
+from drakit_embedded.apiserver.storage.store import Store
 
 _CREDENTIAL = "authentication.kubernetes.io/credential-id"
 _INVALID = "invalid bearer token"

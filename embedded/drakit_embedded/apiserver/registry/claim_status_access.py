@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from drakit_api.validation import formats
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.equality import same
 from drakit_embedded.apiserver.identity.users import User, account_of
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, Object
+from drakit_embedded.apiserver.writing.equality import same
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.admission.attributes import Attributes

@@ -14,7 +14,7 @@ import msgspec
 
 from drakit_api import gojson
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.store import Key
+from drakit_embedded.apiserver.storage.store import Key
 
 _VERSION = "meta.k8s.io/v1"
 _ALPHABET = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")

@@ -17,7 +17,7 @@ import msgspec
 
 from drakit_api import schema
 from drakit_api.schema import Field, Schema, Shape, Type
-from drakit_embedded.apiserver.openapi import descriptions
+from drakit_embedded.apiserver.about.openapi import descriptions
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 

@@ -13,14 +13,15 @@ from typing import NamedTuple
 import msgspec
 
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver import bodies, metadata, statuses
+from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.store import Key, Record
+from drakit_embedded.apiserver.storage.store import Key, Record
+from drakit_embedded.apiserver.wire import bodies
 
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 

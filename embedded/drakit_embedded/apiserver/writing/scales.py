@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from drakit_embedded.apiserver import statuses, writes
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
-from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.managedfields import scaling
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.statuses import Cause, Object
-from drakit_embedded.apiserver.store import Key, Record
+from drakit_embedded.apiserver.storage.store import Key, Record
+from drakit_embedded.apiserver.writing import writes
+from drakit_embedded.apiserver.writing.intent import Intent
 
 
 def scale(served: Served, record: Record) -> Object:

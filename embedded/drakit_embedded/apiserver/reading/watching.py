@@ -17,12 +17,12 @@ from aiohttp import web
 
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.forms import Form
-from drakit_embedded.apiserver.list_options import ListOptions
+from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.requests import resource_version
 from drakit_embedded.apiserver.statuses import Object, StatusError
-from drakit_embedded.apiserver.store import Event, Record, Store
+from drakit_embedded.apiserver.storage.store import Event, Record, Store
+from drakit_embedded.apiserver.wire.forms import Form
 
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _SHORTEST_SECONDS = 1800

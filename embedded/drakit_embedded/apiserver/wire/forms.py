@@ -11,12 +11,12 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver import negotiation, tables
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.negotiation import Conversion
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError, bad_request
-from drakit_embedded.apiserver.store import Record
+from drakit_embedded.apiserver.storage.store import Record
+from drakit_embedded.apiserver.wire import negotiation, tables
+from drakit_embedded.apiserver.wire.negotiation import Conversion
 
 JSON = "application/json"
 _encode = msgspec.json.Encoder().encode

@@ -38,7 +38,7 @@ class _Field(msgspec.Struct, frozen=True, array_like=True):
 
 @functools.cache
 def _table() -> dict[str, dict[str, _Field]]:
-    raw = resources.files("drakit_embedded.apiserver").joinpath("protobuf_fields.json").read_bytes()
+    raw = resources.files(__package__).joinpath("protobuf_fields.json").read_bytes()
     return msgspec.json.decode(raw, type=dict[str, dict[str, _Field]])
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from drakit_api import embedded
-from drakit_embedded.apiserver.journal import Change, Journal
+from drakit_embedded.apiserver.storage.journal import Change, Journal
 
 Object = dict[str, Any]
 Key = tuple[str, str]

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
+from drakit_embedded.apiserver.about.openapi import gnostic, paths, schemas, versions
 from drakit_embedded.apiserver.catalog import Catalog
-from drakit_embedded.apiserver.openapi import gnostic, paths, schemas, versions
 from drakit_embedded.apiserver.registry.kinds import Kind
 
 Object = dict[str, Any]

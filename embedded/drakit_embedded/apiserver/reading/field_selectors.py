@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from drakit_api.gostrings import quote
+from drakit_embedded.apiserver.reading.selectors import Requirement
 from drakit_embedded.apiserver.registry.kinds import Kind
-from drakit_embedded.apiserver.selectors import Requirement
 from drakit_embedded.apiserver.statuses import bad_request
 
 _OPERATORS = ("!=", "==", "=")

@@ -11,10 +11,11 @@ from typing import Any
 
 from drakit_api import embedded, gojson
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver import protobuf, statuses
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.wire import protobuf
 
 _JSON = ("application/json", "")
 _YAML = "application/yaml"
@@ -58,7 +59,7 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
 
 def _from_yaml(raw: bytes) -> Any:
     # Imported here: hardly any client sends YAML, and a start would be longer by a twentieth.
-    from drakit_embedded.apiserver import yaml_bodies
+    from drakit_embedded.apiserver.wire import yaml_bodies
 
     try:
         value, repeated = yaml_bodies.read(raw)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 
 from drakit_api import embedded
-from drakit_embedded.apiserver import statuses, writes
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.call import Call
-from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.managedfields import applies
-from drakit_embedded.apiserver.patches import Patch
 from drakit_embedded.apiserver.statuses import Object
+from drakit_embedded.apiserver.writing import writes
+from drakit_embedded.apiserver.writing.intent import Intent
+from drakit_embedded.apiserver.writing.patches import Patch
 
 _FRACTION = re.compile(r"json: cannot unmarshal number -?\d*\.\S+ into Go struct field \S+ of type (\w+)")
 # Times, quantities and numbers that may be texts read themselves.

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver import field_selectors, selectors, statuses
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.reading import field_selectors, selectors
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Cause
-from drakit_embedded.apiserver.store import Record
+from drakit_embedded.apiserver.storage.store import Record
 
 _FORBIDDEN, _UNSUPPORTED = "FieldValueForbidden", "FieldValueNotSupported"
 _NOT_OLDER, _EXACT = "NotOlderThan", "Exact"

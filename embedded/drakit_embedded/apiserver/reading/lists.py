@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from drakit_embedded.apiserver import continuation, statuses
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.forms import Form, Parts
-from drakit_embedded.apiserver.list_options import ListOptions
+from drakit_embedded.apiserver.reading import continuation
+from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.requests import resource_version
 from drakit_embedded.apiserver.statuses import Object, StatusError
-from drakit_embedded.apiserver.store import Key, Record, Store
+from drakit_embedded.apiserver.storage.store import Key, Record, Store
+from drakit_embedded.apiserver.wire.forms import Form, Parts
 
 _LIST_TOO_OLD = "The resourceVersion for the provided list is too old."
 _PAGE_TOO_OLD = (

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_embedded.apiserver.openapi.paths import DEFINITIONS
-from drakit_embedded.apiserver.openapi.schemas import REFERENCE
+from drakit_embedded.apiserver.about.openapi.paths import DEFINITIONS
+from drakit_embedded.apiserver.about.openapi.schemas import REFERENCE
 
 Object = dict[str, Any]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from drakit_embedded.apiserver import discovery
+from drakit_embedded.apiserver.about import discovery
+from drakit_embedded.apiserver.about.openapi import schemas
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.openapi import schemas
 from drakit_embedded.apiserver.registry.kinds import Kind
 
 Object = dict[str, Any]

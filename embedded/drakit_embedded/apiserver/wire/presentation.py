@@ -12,8 +12,8 @@ import msgspec
 import yaml
 from aiohttp import web
 
-from drakit_embedded.apiserver import negotiation
 from drakit_embedded.apiserver.requests import Query
+from drakit_embedded.apiserver.wire import negotiation
 
 _PEOPLE = ("curl", "Wget", "Mozilla/5.0")
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))

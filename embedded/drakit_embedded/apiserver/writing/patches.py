@@ -14,11 +14,13 @@ import jsonpointer
 
 from drakit_api import embedded, gojson
 from drakit_api.gostrings import formatted, quote, to_json
-from drakit_embedded.apiserver import merge_keys, statuses, strategic, writes, yaml_bodies
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.store import Key
+from drakit_embedded.apiserver.storage.store import Key
+from drakit_embedded.apiserver.wire import yaml_bodies
+from drakit_embedded.apiserver.writing import merge_keys, strategic, writes
 
 PatchType = Literal["merge", "strategic", "json", "apply"]
 _TYPES: dict[str, PatchType] = {

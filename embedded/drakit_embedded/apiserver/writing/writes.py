@@ -11,18 +11,20 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from drakit_api.validation.metadata import on_create, on_update
-from drakit_embedded.apiserver import bodies, deletes, metadata, statuses
+from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.intent import OWN, Intent
 from drakit_embedded.apiserver.managedfields import updates
 from drakit_embedded.apiserver.managedfields.entries import same_but_times
 from drakit_embedded.apiserver.registry import reset_fields
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
-from drakit_embedded.apiserver.store import Key, Record
+from drakit_embedded.apiserver.storage.store import Key, Record
+from drakit_embedded.apiserver.wire import bodies
+from drakit_embedded.apiserver.writing import deletes
+from drakit_embedded.apiserver.writing.intent import OWN, Intent
 
 # How a request turns the stored object (a private copy, or an empty one) into the one it wants.
 Change = Callable[[Object], Object]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_embedded.apiserver import columns
-from drakit_embedded.apiserver.columns import Cells, Object
+from drakit_embedded.apiserver.wire import columns
+from drakit_embedded.apiserver.wire.columns import Cells, Object
 
 _UNSET, _NOT_SAID = "<unset>", "N/A"
 

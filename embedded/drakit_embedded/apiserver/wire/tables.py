@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from drakit_embedded.apiserver import access_columns, columns
 from drakit_embedded.apiserver.statuses import Object
+from drakit_embedded.apiserver.wire import access_columns, columns
 
 Cells = Callable[[Object], list[Any]]
 

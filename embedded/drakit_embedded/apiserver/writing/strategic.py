@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api.gostrings import formatted
-from drakit_embedded.apiserver.merge_keys import SET, Node
 from drakit_embedded.apiserver.statuses import StatusError, bad_request
+from drakit_embedded.apiserver.writing.merge_keys import SET, Node
 
 Object = dict[str, Any]
 _DIRECTIVE = "$patch"

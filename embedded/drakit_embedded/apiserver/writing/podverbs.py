@@ -7,15 +7,16 @@ from typing import Any, TypeVar
 import msgspec
 
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver import deletes, metadata, statuses, writes
+from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
-from drakit_embedded.apiserver.intent import Intent
 from drakit_embedded.apiserver.registry.pods import scheduled_condition
 from drakit_embedded.apiserver.statuses import Object, StatusError
-from drakit_embedded.apiserver.store import Key
+from drakit_embedded.apiserver.storage.store import Key
+from drakit_embedded.apiserver.writing import deletes, writes
+from drakit_embedded.apiserver.writing.intent import Intent
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}

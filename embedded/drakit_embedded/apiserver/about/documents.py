@@ -13,14 +13,16 @@ from collections.abc import Callable
 import msgspec
 from aiohttp import web
 
-from drakit_embedded.apiserver import discovery, health, metrics, negotiation, statuses
+from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver.about import discovery, health, metrics
+from drakit_embedded.apiserver.about.openapi.documents import Documents as OpenApi
 from drakit_embedded.apiserver.call import answer
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.identity import issuer
 from drakit_embedded.apiserver.identity.jwt import SigningKey
-from drakit_embedded.apiserver.openapi.documents import Documents as OpenApi
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object
+from drakit_embedded.apiserver.wire import negotiation
 
 _PLAIN = {
     "Cache-Control": "no-cache, private",

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.call import Call
-from drakit_embedded.apiserver.watching import Watches
+from drakit_embedded.apiserver.reading.watching import Watches
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 _COMPONENT = "apiserver"

@@ -1,0 +1,1 @@
+"""What the server says about itself: kinds, version, whether it is well, what it has counted, and OpenAPI."""

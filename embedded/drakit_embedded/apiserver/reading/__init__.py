@@ -1,0 +1,1 @@
+"""Lists and watches: which objects are asked for, and the pages and events in which they are given."""
