@@ -5,6 +5,7 @@ python -m tests.vectors.record.apiserver again --version 1.38.0       # records 
 python -m tests.vectors.record.apiserver ask < exchanges > vectors    # answers to new exchanges
 python -m tests.vectors.record.apiserver changes > exchanges          # changes of all that was accepted, to ask
 python -m tests.vectors.record.apiserver fields                       # records the stories of managed fields
+python -m tests.vectors.record.apiserver conventions                  # records what holds for every kind
 python -m tests.vectors.record.apiserver differences 500 7            # tells others to ours as well, from a seed
 """
 
@@ -21,9 +22,11 @@ from typing import IO
 import click
 
 from drakit_kind.cluster import KUBERNETES_VERSION
+from tests.vectors import conventions as held
 from tests.vectors import managed_fields
 from tests.vectors.exchanges import Vector, recorded
 from tests.vectors.record.apiserver import answers, exchanges, fields_answers, fields_stories
+from tests.vectors.record.apiserver.conventions import answers as conventions_answers
 
 _API = Path(__file__).parents[2] / "api"
 _version = click.option(
@@ -40,7 +43,8 @@ def main() -> None:
 @_version
 def check(version: str) -> None:
     """Ask all that is recorded, and print what is answered differently."""
-    sys.exit(1 if asyncio.run(answers.check(version)) else 0)
+    found = asyncio.run(answers.check(version)) + asyncio.run(conventions_answers.check(version))
+    sys.exit(1 if found else 0)
 
 
 @main.command()
@@ -76,6 +80,15 @@ def fields(version: str, count: int) -> None:
     with gzip.GzipFile(managed_fields.FILE, "wb", mtime=0) as out:
         for story in asyncio.run(fields_answers.told(list(fields_stories.made(count)), version)):
             out.write(_line(story).encode())
+
+
+@main.command()
+@_version
+def conventions(version: str) -> None:
+    """Ask what holds for every kind, and record what is answered."""
+    with gzip.GzipFile(held.FILE, "wb", mtime=0) as out:
+        for exchange in asyncio.run(conventions_answers.answered(conventions_answers.made(), version)):
+            out.write(_line(exchange).encode())
 
 
 @main.command()

@@ -1,0 +1,27 @@
+"""One request in the form that is recorded; its name is the request itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Object = dict[str, Any]
+
+
+def exchange(
+    group: str,
+    method: str,
+    path: str,
+    body: str | None = None,
+    *,
+    content_type: str | None = None,
+    brief: bool = False,
+    **headers: str,
+) -> Object:
+    """Without headers but those that are given; with ``brief``, of what is found only the kind is recorded."""
+    sent = {key.replace("_", "-"): value for key, value in headers.items()}
+    if content_type is not None:
+        sent["Content-Type"] = content_type
+    shown = [f"{key}: {value}" for key, value in sent.items() if value != "application/json" or key == "Accept"]
+    name = " ".join([f"{group}: {method} {path}", *shown, *([] if body is None else [body])])
+    found: Object = {"name": name, "method": method, "path": path, "headers": sent, "body": body}
+    return {**found, "brief": True} if brief else found
