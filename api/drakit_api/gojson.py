@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -99,6 +100,28 @@ def _together(first: Any, second: Any) -> Any:
     if isinstance(first, dict) and isinstance(second, dict):
         return {**first, **{key: _together(first.get(key), value) for key, value in second.items()}}
     return second
+
+
+def duplicates(value: Any, path: str = "") -> Iterator[str]:
+    """The paths of keys that stand again in one object, as strict decoding names them."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from duplicates(item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        seen: set[str] = set()
+        for key, item in value.pairs if isinstance(value, Repeated) else value.items():
+            inner = f"{path}.{key}" if path else key
+            if key in seen:
+                yield inner
+            seen.add(key)
+            yield from duplicates(item, inner)
+
+
+def single(value: Any) -> Any:
+    """A value in which each key stands once: the same, if that is so."""
+    if isinstance(value, list):
+        return [single(item) for item in value]
+    return {key: single(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def name_of(value: object) -> str:

@@ -107,7 +107,7 @@ def change(api: Api, kind: Served, patch: patches.Patch, subresource: str | None
         def incoming(obj: Object) -> Object:
             return writes.incoming(api, kind, obj, key[0] or None, validation="", warnings=[])  # noqa: B023
 
-        changed = patches.change(kind, key, patch, incoming)
+        changed = patches.change(kind, key, patch, patches.Reader(incoming, "", []))
         writer = Writer("you", kind.kind, subresource or "")
         writes.update(api, kind, key, changed, Intent(writer=writer), subresource=subresource or "")
 

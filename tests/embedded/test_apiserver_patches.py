@@ -235,11 +235,13 @@ async def test_patching_does_not_create(connection: Connection) -> None:
             '": json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string',
             id="label",
         ),
-        pytest.param("application/merge-patch+json", '{"kind":"Pod"}', 400, "cannot be handled", id="kind"),
+        pytest.param("application/merge-patch+json", '{"kind":"Pod"}', 422, "unknown conversion", id="kind"),
         pytest.param(
             "application/merge-patch+json", '{"metadata":{"name":"b"}}', 400, "does not match the name", id="name"
         ),
-        pytest.param("application/strategic-merge-patch+json", '{"$patch":"x"}', 400, "unknown patch", id="directive"),
+        pytest.param(
+            "application/strategic-merge-patch+json", '{"$patch":"x"}', 500, "unknown patch type: x", id="directive"
+        ),
     ],
 )
 async def test_a_bad_patch_is_refused_and_changes_nothing(

@@ -175,6 +175,11 @@ def not_acceptable(accepted: Sequence[str]) -> StatusError:
     return StatusError(406, "NotAcceptable", message)
 
 
+def nameless(on_url: str) -> StatusError:
+    """400: an object that does not say which it is (checkName of k8s.io/apiserver/pkg/endpoints/handlers/rest.go)."""
+    return bad_request(f"the name of the object ({on_url} based on URL) was undeterminable: name must be provided")
+
+
 def rejected() -> StatusError:
     """A JSON patch does not apply to the object."""
     return StatusError(422, "Invalid", "the server rejected our request due to an error in our request", {})

@@ -163,9 +163,7 @@ def _answer(call: Call, form: forms.Form, written: writes.Written) -> web.Respon
 def _check_name(name: str | None, on_url: str) -> None:
     """checkName: an object that takes a place says which."""
     if not name:
-        raise statuses.bad_request(
-            f"the name of the object ({on_url} based on URL) was undeterminable: name must be provided"
-        )
+        raise statuses.nameless(on_url)
     if name != on_url:
         raise statuses.bad_request(f"the name of the object ({name}) does not match the name on the URL ({on_url})")
 
@@ -179,7 +177,8 @@ async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
     if patch.type == "apply":
         written = applies.apply(call, patch, subresource=subresource, dry_run=dry_run)
     else:
-        change = patches.change(call.served, call.key, patch, call.incoming)
+        reader = patches.Reader(call.incoming, call.query.text("fieldValidation"), call.warnings)
+        change = patches.change(call.served, call.key, patch, reader)
         intent = call.intent(subresource, verb="patch", dry_run=dry_run)
         written = writes.update(call.api, call.served, call.key, change, intent, subresource=subresource)
     return _answer(call, form, written)

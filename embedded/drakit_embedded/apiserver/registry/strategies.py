@@ -95,8 +95,9 @@ class Strategy:
     # What a user may not change of a status, though it may write it; not asked of superusers.
     authorize_status: Callable[[Attributes, Api], Sequence[FieldFault]] | None = None
     validate_status: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
-    # metadata.generation counts changes of the spec.
+    # metadata.generation counts changes of the spec, and of annotations where these are passed on.
     generation: bool = False
+    annotations_count: bool = False
     # Nodes register with their status; all other kinds with a status subresource start without.
     status_on_create: bool = False
     create_on_update: bool = False

@@ -83,18 +83,21 @@ def _on_update(rules: Rules, new: Object, old: Object, cluster: Cluster) -> Sequ
     return faults
 
 
-def _strategy(default: Any, start: Any, rules: Rules) -> Strategy:
+def _strategy(default: Any, start: Any, rules: Rules, *, annotations_count: bool = False) -> Strategy:
     return Strategy(
         default=default,
         prepare_create=start,
         validate_create=partial(_on_create, rules),
         validate_update=partial(_on_update, rules),
         generation=True,
+        annotations_count=annotations_count,
     )
 
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {
-    ("apps", "deployments"): _strategy(_default_deployment, _start_status, workload_rules.deployment),
+    ("apps", "deployments"): _strategy(
+        _default_deployment, _start_status, workload_rules.deployment, annotations_count=True
+    ),
     ("apps", "replicasets"): _strategy(_default_replica_set, _start_replica_set, workload_rules.workload),
     ("apps", "statefulsets"): _strategy(_default_replica_set, _start_replica_set, workload_rules.workload),
     ("apps", "daemonsets"): _strategy(_default_daemon_set, _start_daemon_set, workload_rules.workload),

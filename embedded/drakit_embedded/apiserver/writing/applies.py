@@ -67,13 +67,13 @@ def _unconvertible(error: statuses.StatusError, call: Call, config: Object) -> s
 def _check_repeated(call: Call, patch: Patch) -> None:
     """Keys that stand twice are looked at last, when all else is well."""
     validation = call.query.text("fieldValidation")
-    if not patch.repeated or validation == "Ignore":
+    if not patch.complaints or validation == "Ignore":
         return
     if validation == "Strict":
-        lines = "\n".join(patch.repeated)
+        lines = "\n".join(patch.complaints)
         why = f"error converting YAML to JSON: yaml: unmarshal errors:\n{lines}"
         raise statuses.bad_request(f"error strict decoding patch: {why}")
-    call.warnings += [line.strip() for line in patch.repeated]
+    call.warnings += [line.strip() for line in patch.complaints]
 
 
 def _check_names(call: Call, found: Object, *, created: bool) -> None:

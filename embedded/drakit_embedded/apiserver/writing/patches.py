@@ -6,21 +6,19 @@ After k8s.io/apiserver/pkg/endpoints/handlers/patch.go. A patch is applied to th
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-import jsonpatch
-import jsonpointer
-
 from drakit_api import embedded, gojson
-from drakit_api.gostrings import formatted, quote, to_json
+from drakit_api.gostrings import formatted, quote
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key
 from drakit_embedded.apiserver.wire import yaml_bodies
-from drakit_embedded.apiserver.writing import merge_keys, strategic, writes
+from drakit_embedded.apiserver.writing import merge_keys, operations, printed, strategic
+from drakit_embedded.apiserver.writing.writes import Change
 
 PatchType = Literal["merge", "strategic", "json", "apply"]
 _TYPES: dict[str, PatchType] = {
@@ -29,6 +27,8 @@ _TYPES: dict[str, PatchType] = {
     "application/json-patch+json": "json",
     "application/apply-patch+yaml": "apply",
 }
+_OF_OPERATIONS = ("op", "path", "from", "value")
+_STRICT = "strict decoding error: "
 # k8s.io/apiserver/pkg/endpoints/handlers/patch.go maxJSONPatchOperations
 _MOST_OPERATIONS = 10_000
 
@@ -38,8 +38,16 @@ class Patch(NamedTuple):
 
     type: PatchType
     content: Any
-    # Of YAML: what strict reading says of keys that stand twice.
-    repeated: Sequence[str] = ()
+    # What strict reading says of keys that stand twice, or that no operation has.
+    complaints: Sequence[str] = ()
+
+
+class Reader(NamedTuple):
+    """How a patched object is read: what checks it, the request's ``fieldValidation``, and what takes warnings."""
+
+    incoming: Change
+    validation: str
+    warnings: list[str]
 
 
 def type_of(content_type: str) -> PatchType:
@@ -59,16 +67,21 @@ def parse(raw: bytes, content_type: str) -> Patch:
         content = gojson.read(raw)
     except gojson.JsonError:
         raise statuses.bad_request("invalid JSON patch") from None
+    complaints: list[str] = []
+    if isinstance(content, gojson.Repeated) or kind == "json":
+        complaints = [f"duplicate field {quote(path)}" for path in dict.fromkeys(gojson.duplicates(content))]
+        content = gojson.single(content)
     if content is None:
         if kind == "merge":
             raise statuses.bad_request("Invalid JSON Patch")
         content = [] if kind == "json" else {}
     if kind == "json":
         _check_operations(content)
+        complaints = [f"json patch {complaint}" for complaint in (*complaints, *_unknown(content))]
     elif not isinstance(content, dict):
         why = f"json: cannot unmarshal {gojson.name_of(content)} into Go value of type map[string]interface {{}}"
         raise statuses.bad_request(why if kind == "strategic" else f"error decoding patch: {why}")
-    return Patch(kind, content)
+    return Patch(kind, content, complaints)
 
 
 def _configuration(raw: bytes) -> Patch:
@@ -95,6 +108,11 @@ def _check_operations(content: Any) -> None:
     if len(content) > _MOST_OPERATIONS:
         message = f"The allowed maximum operations in a JSON patch is {_MOST_OPERATIONS}, got {len(content)}"
         raise statuses.StatusError(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
+
+
+def _unknown(content: list[Object]) -> Iterator[str]:
+    for index, operation in enumerate(content):
+        yield from (f'unknown field "[{index}].{key}"' for key in operation if key not in _OF_OPERATIONS)
 
 
 def merge(target: Any, patch: Any) -> Any:
@@ -124,58 +142,76 @@ def plain(obj: Object, patch: Patch, node: merge_keys.Node = merge_keys.PLAIN) -
     raise statuses.unsupported_patch()
 
 
-def _operate(obj: Object, operations: Any) -> Any:
+def _operate(obj: Object, wanted: Any) -> Any:
     try:
-        return jsonpatch.apply_patch(obj, operations, in_place=True)
-    except (
-        jsonpatch.JsonPatchException,
-        jsonpointer.JsonPointerException,
-        TypeError,
-        ValueError,
-        KeyError,
-        IndexError,
-    ):
-        # The library raises whatever an operation of the wrong shape runs into.
+        return operations.applied(obj, wanted)
+    except operations.OperationError:
         raise statuses.rejected() from None
 
 
 def _object(value: Any) -> Object:
-    if not isinstance(value, dict) or not isinstance(value.get("metadata", {}), dict):
+    if not isinstance(value, dict) or not isinstance(value.get("metadata"), dict | None):
         raise statuses.rejected()
     return value
 
 
-def change(served: Served, key: Key, patch: Patch, incoming: writes.Change) -> writes.Change:
-    """The change that a patch makes; ``incoming`` checks its result like a body."""
-    node = merge_keys.of(served.kind)
+def change(served: Served, key: Key, patch: Patch, reader: Reader) -> Change:
+    """The change that a patch makes; its result is read like a body."""
+    kind = served.kind
+    node = merge_keys.of(kind)
 
     def patched(stored: Object) -> Object:
         if not stored:
             # Patching does not create, not even where updating does.
-            kind = served.kind
             raise statuses.absent(kind.plural, kind.group, key[1])
         if served.converter is not None:
             stored = served.converter.from_storage(stored)
-        typed = {"kind": served.kind.kind, "apiVersion": served.kind.api_version, **stored}
+        typed = {"kind": kind.kind, "apiVersion": kind.api_version, **stored}
         found = embedded.print_anew(plain(typed, patch, node))
-        try:
-            return incoming(found)
-        except statuses.StatusError as error:
-            raise _unreadable(error, served.kind, patch, found) from None
+        if patch.type == "strategic":
+            # Merged into a Go type, which is what it is whatever the patch says.
+            found |= {"kind": kind.kind, "apiVersion": kind.api_version}
+        read = _read(kind, patch, found, reader)
+        if not read["metadata"].get("name"):
+            raise statuses.nameless(key[1])
+        return read
 
     return patched
 
 
-def _unreadable(error: statuses.StatusError, kind: Kind, patch: Patch, found: Object) -> statuses.StatusError:
+def _read(kind: Kind, patch: Patch, found: Object, reader: Reader) -> Object:
+    refused = list(patch.complaints) if reader.validation == "Strict" else []
+    if reader.validation not in ("Strict", "Ignore"):
+        reader.warnings.extend(patch.complaints)
+    shown = dict(found)
+    try:
+        read = reader.incoming(found)
+    except statuses.StatusError as error:
+        raise _unreadable(error, kind, patch, shown, refused) from None
+    if refused:
+        raise _refused(kind, patch, shown, _STRICT + ", ".join(refused))
+    return read
+
+
+def _unreadable(
+    error: statuses.StatusError, kind: Kind, patch: Patch, found: Object, complaints: Sequence[str]
+) -> statuses.StatusError:
     """What is 400 of a body is 422 of a patch: it could be read, but what it makes cannot."""
-    prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
-    if error.code != 400 or not error.message.startswith(prefix):
+    match = re.match(rf'\S+ in version "[^"]*" cannot be handled as a {kind.kind}: ', error.message)
+    if error.code != 400 or match is None:
         return error
-    why = error.message.removeprefix(prefix)
+    why = error.message.removeprefix(match[0])
+    if complaints and why.startswith(_STRICT):
+        why = _STRICT + ", ".join([*complaints, why.removeprefix(_STRICT)])
+    return _refused(kind, patch, found, why)
+
+
+def _refused(kind: Kind, patch: Patch, found: Object, why: str) -> statuses.StatusError:
     if patch.type == "strategic":
         shown, why = formatted(strategic.leftover(patch.content)), _of_converter(why)
     else:
-        shown = to_json({"kind": kind.kind, "apiVersion": kind.api_version, **found})
+        touched = printed.of_operations(patch.content) if patch.type == "json" else patch.content
+        shown = printed.text(found, kind, touched)
     cause = statuses.Cause("FieldValueInvalid", "patch", f"Invalid value: {quote(shown)}: {why}")
     return statuses.invalid("", "", "", [cause])
 

@@ -26,12 +26,11 @@ def merge(target: Object, patch: Object, node: Node) -> Object:
         return {key: value for key, value in patch.items() if key != _DIRECTIVE}
     if directive == "delete":
         return {}
-    if directive not in (None, "merge"):
-        raise bad_request(f"unknown patch type found: {directive} in {patch}")
-    retained = patch.get(_RETAIN)
-    if isinstance(retained, list):
-        for key in [key for key in target if key not in retained]:
-            del target[key]
+    if _DIRECTIVE in patch:
+        shown = directive if isinstance(directive, str) else f"%!s({formatted(directive)})"
+        raise StatusError(500, "", f"unknown patch type: {shown} in map: {formatted(patch)}")
+    _retain(target, patch)
+    _check_orders(target, patch, node)
     for key, value in patch.items():
         if key in (_DIRECTIVE, _RETAIN) or key.startswith(_ORDER):
             continue
@@ -54,19 +53,70 @@ def leftover(patch: Object) -> Object:
     }
 
 
+def _retain(target: Object, patch: Object) -> None:
+    """Keep what ``$retainKeys`` names, all that the patch sets among it (``applyRetainKeysDirective``)."""
+    if _RETAIN not in patch:
+        return
+    retained = patch[_RETAIN]
+    set_here = [key for key in patch if key != _RETAIN and not key.startswith((_DELETE_PRIMITIVE, _ORDER))]
+    if not isinstance(retained, list) or any(patch[key] is not None and key not in retained for key in set_here):
+        raise bad_request("invalid patch format of retainKeys")
+    for key in [key for key in target if key not in retained]:
+        del target[key]
+
+
+def _check_orders(target: Object, patch: Object, node: Node) -> None:
+    """An order is a list, and of a list (``mergePatchIntoOriginal``)."""
+    for key, order in patch.items():
+        if key.startswith(_ORDER):
+            field = key.removeprefix(_ORDER)
+            for value in (order, *(holder[field] for holder in (target, patch) if field in holder)):
+                if not isinstance(value, list):
+                    raise StatusError(500, "", f"expected a []interface {{}}, but received a {_go_type(value)}")
+            _check_order(patch.get(field, []), order, node.child(field))
+
+
+def _check_order(items: list[Any], order: list[Any], node: Node) -> None:
+    """The items of a patch stand in the order that it asks for (``validatePatchWithSetOrderList``)."""
+    if not items or not order or node.key is None:
+        return
+    remaining = iter(_id(item, node) for item in order)
+    if not all(_id(item, node) in remaining for item in items if not _is_directive(item)):
+        shown = f"{formatted(items)}\n doesn't match {_ORDER.removesuffix('/')} list:\n{formatted(order)}\n"
+        raise StatusError(500, "", f"The order in patch list:\n{shown}")
+
+
+def _go_type(value: Any) -> str:
+    """What Go's reflection calls a decoded value."""
+    names = {bool: "bool", str: "string", int: "int64", float: "float64", dict: "map[string]interface {}"}
+    return names.get(type(value), "%!s(<nil>)")
+
+
+def _without_directives(value: Any) -> Any:
+    """A value that there is nothing to merge into: no nulls, and nothing that was to be merged by a directive."""
+    if isinstance(value, dict):
+        kept = {key: item for key, item in value.items() if item is not None and not _is_directive(item)}
+        return {key: _without_directives(item) for key, item in kept.items()}
+    if isinstance(value, list):
+        return [_without_directives(item) for item in value if not _is_directive(item)]
+    return value
+
+
 def _merge_field(target: Object, key: str, value: Any, node: Node, order: Any) -> None:
     if value is None:
         target.pop(key, None)
         return
     present = target.get(key)
-    if isinstance(value, dict):
-        target[key] = merge(present if isinstance(present, dict) else {}, value, node)
-    elif isinstance(value, list) and node.key is not None:
+    if isinstance(value, dict) and isinstance(present, dict):
+        target[key] = merge(present, value, node)
+    elif isinstance(value, list) and node.key is not None and (isinstance(present, list) or order is not None):
         live = present if isinstance(present, list) else []
         wanted = order if isinstance(order, list) else [item for item in value if not _is_directive(item)]
         target[key] = _ordered(_merge_list(live, value, node), wanted, live, node)
+    elif _is_directive(value):
+        target.pop(key, None)
     else:
-        target[key] = value
+        target[key] = _without_directives(value)
 
 
 def _merge_list(present: list[Any], patch: list[Any], node: Node) -> list[Any]:

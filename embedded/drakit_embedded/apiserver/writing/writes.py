@@ -219,8 +219,7 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
             meta[field] = meta.get(field) or was[field]
         elif not meta.get(field):
             meta.pop(field, None)
-    if "generation" in was:
-        meta["generation"] = was["generation"]
+    _restore(meta, was, "generation")
 
 
 def _only_times_differ(new: Object, old: Object) -> bool:
@@ -252,8 +251,10 @@ def _with_spec(served: Served, new: Object, old: Object, api: Api) -> None:
     if "status" in served.kind.subresources:
         _restore(new, old, "status")
     strategy.prepare_update(new, old, api)
-    if strategy.generation and new.get("spec") != old.get("spec"):
-        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+    meta, was = new["metadata"], old["metadata"]
+    annotated = strategy.annotations_count and (meta.get("annotations") or {}) != (was.get("annotations") or {})
+    if strategy.generation and (annotated or new.get("spec") != old.get("spec")):
+        meta["generation"] = was.get("generation", 0) + 1
 
 
 def _restore(new: Object, old: Object, field: str) -> None:

@@ -1,0 +1,121 @@
+"""JSON patch as kube-apiserver applies it: RFC 6902 in most, but not where its library is more lenient.
+
+What is missing in an object can be replaced, copied and tested for null; whatever stands before the first slash of a
+path is not looked at; indices may count from the end. The whole object can be replaced, but nothing can be added in
+its place. After gopkg.in/evanphx/json-patch.v4 ``patch.go``.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from typing import Any
+
+Container = dict[str, Any] | list[Any]
+_INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+class OperationError(ValueError):
+    """An operation that is none, or does not fit the object."""
+
+
+def applied(document: Container, operations: list[dict[str, Any]]) -> Container:
+    """The patched document; the given one may be changed and must not be used afterwards. Raises OperationError."""
+    for operation in operations:
+        document = _applied(document, operation)
+    return document
+
+
+def _applied(document: Container, operation: dict[str, Any]) -> Container:
+    value = operation.get("value")
+    match operation.get("op"):
+        case "add":
+            _add(*_place(document, operation), copy.deepcopy(value))
+        case "remove":
+            _remove(*_place(document, operation))
+        case "replace" if operation.get("path") == "":
+            if not isinstance(value, dict | list):
+                raise OperationError("replace operation value must be object or array")
+            return copy.deepcopy(value)
+        case "replace":
+            _replace(*_place(document, operation), copy.deepcopy(value))
+        case "move":
+            container, key = _place(document, operation, "from")
+            found = _get(container, key)
+            _remove(container, key)
+            _add(*_place(document, operation), found)
+        case "copy":
+            found = copy.deepcopy(_get(*_place(document, operation, "from")))
+            _add(*_place(document, operation), found)
+        case "test":
+            found = document if operation.get("path") == "" else _get(*_place(document, operation))
+            if not _equal(found, value):
+                raise OperationError("testing value failed")
+        case unknown:
+            raise OperationError(f"Unexpected kind: {unknown}")
+    return document
+
+
+def _place(document: Container, operation: dict[str, Any], field: str = "path") -> tuple[Container, str]:
+    """The container that a path leads to, and the key in it (``findObject``)."""
+    path = operation.get(field)
+    if not isinstance(path, str):
+        raise OperationError(f"operation missing {field} field")
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in path.split("/")]
+    if len(parts) < 2:
+        raise OperationError(f"doc is missing path: {path}")
+    found: Any = document
+    for part in parts[1:-1]:
+        found = _get(found, part)
+        if not isinstance(found, dict | list):
+            raise OperationError(f"doc is missing path: {path}")
+    return found, parts[-1]
+
+
+def _get(container: Container, key: str) -> Any:
+    """None for what an object does not have."""
+    return container.get(key) if isinstance(container, dict) else container[_index(container, key)]
+
+
+def _add(container: Container, key: str, value: Any) -> None:
+    if isinstance(container, dict):
+        container[key] = value
+    elif key == "-":
+        container.append(value)
+    else:
+        container.insert(_index([*container, value], key), value)
+
+
+def _remove(container: Container, key: str) -> None:
+    if isinstance(container, list):
+        del container[_index(container, key)]
+    elif key in container:
+        del container[key]
+    else:
+        raise OperationError(f"Unable to remove nonexistent key: {key}")
+
+
+def _replace(container: Container, key: str, value: Any) -> None:
+    if isinstance(container, dict):
+        container[key] = value
+    else:
+        container[_index(container, key)] = value
+
+
+def _index(items: list[Any], key: str) -> int:
+    """The place in a list, counted from its beginning."""
+    if _INDEX.fullmatch(key) is None:
+        raise OperationError(f"value was not a proper array index: {key}")
+    index = int(key)
+    if not -len(items) <= index < len(items):
+        raise OperationError(f"Unable to access invalid index: {key}")
+    return index % len(items)
+
+
+def _equal(found: Any, wanted: Any) -> bool:
+    """Equal, and of one type: 1 is neither true nor 1.0."""
+    if isinstance(found, dict) and isinstance(wanted, dict):
+        return found.keys() == wanted.keys() and all(_equal(found[key], wanted[key]) for key in found)
+    if isinstance(found, list) and isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(_equal, found, wanted))
+    return type(found) is type(wanted) and bool(found == wanted)
