@@ -104,11 +104,13 @@ class Call:
             raise statuses.absent(kind.plural, kind.group, self.key[1])
         return record
 
-    async def body(self) -> Object:
+    async def object(self) -> Object:
         """The object in the body, checked as far as is common to all writes."""
-        obj = self.incoming(await self.raw_object(self.served.kind.kind))
+        return self.incoming(await self.raw_object(self.served.kind.kind))
+
+    def without_repeated_owners(self, obj: Object) -> None:
+        """Take out of an object the owners that it names again, and warn of them."""
         self.warnings += metadata.without_repeated_owners(obj["metadata"])
-        return obj
 
     def incoming(self, obj: Object, validation: str | None = None) -> Object:
         """A parsed or patched object, checked as far as is common to all writes.

@@ -65,6 +65,8 @@ class Handler:
         user = self._user(request, path, segments, query)
         if path.startswith("//"):
             return page_not_found()
+        if segments[0] == "api" and segments[2:] == ["watch"]:
+            return _no_request_info(request.raw_path)
         if segments[0] == "api" and len(segments) > 2:
             group, version, rest = "", segments[1], segments[2:]
         elif segments[0] == "apis" and len(segments) > 3:
@@ -75,7 +77,7 @@ class Handler:
         target = requests.target(group, version, rest[1:] if watched else rest)
         served = self._api.catalog.find(group, version, target.plural) if target else None
         if target is None or served is None:
-            if group not in ("", *self._api.catalog.groups()):
+            if segments[0] == "apis" and group not in self._api.catalog.groups():
                 return page_not_found()
             raise statuses.unknown_resource()
         call = Call(self._api, self._watches, served, target, request, Query(query), user, watched=watched)
@@ -108,3 +110,9 @@ class Handler:
                 user = asked.user = impersonation.impersonated(user, wanted, asked, api.authorizer.check, modes=modes)
         api.authorizer.check(asked)
         return user
+
+
+def _no_request_info(uri: str) -> web.Response:
+    """k8s.io/apiserver/pkg/endpoints/filters/requestinfo.go."""
+    why = f"failed to create RequestInfo: unable to determine kind and namespace from url, {uri}"
+    return web.Response(status=500, text=f'Internal Server Error: "{uri}": {why}\n')

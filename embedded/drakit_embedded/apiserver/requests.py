@@ -7,14 +7,19 @@ routing table with a pattern for each kind, verb and subresource would be slower
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import unquote, unquote_plus
 
 from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.statuses import Cause, bad_request, invalid
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_BROKEN = re.compile(r"%(?![0-9a-fA-F]{2})")
+# Go's time.ParseDuration.
+_AMOUNT = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)")
+_DURATION = re.compile(r"[-+]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)")
 _TOO_LARGE = 2**63
 # Longer numbers are not even looked at: leading zeros aside, they are too large.
 _MOST_DIGITS = 64
@@ -59,7 +64,7 @@ class Query:
         self._query = query
         self._values: dict[str, str] = {}
         if query:
-            for key, value in parse_qsl(query, keep_blank_values=True, max_num_fields=100):
+            for key, value in _parameters(query):
                 self._values.setdefault(key, value)
 
     def given(self, key: str) -> bool:
@@ -68,7 +73,7 @@ class Query:
 
     def texts(self, key: str) -> list[str]:
         """All values of a parameter that may occur several times."""
-        return [value for found, value in parse_qsl(self._query, keep_blank_values=True) if found == key]
+        return [value for found, value in _parameters(self._query) if found == key]
 
     def text(self, key: str) -> str:
         """The first value, or the empty string."""
@@ -90,6 +95,14 @@ class Query:
         if not -_TOO_LARGE <= number < _TOO_LARGE:
             raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
         return number
+
+    def check_timeout(self) -> None:
+        """400 for a ``timeout`` that is no duration (k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go)."""
+        text = self.text("timeout")
+        if text and _DURATION.fullmatch(text) is None:
+            why = "missing unit in" if _AMOUNT.fullmatch(text) else "invalid"
+            fault = f"time: {why} duration {quote(text)}"
+            raise bad_request(f"invalid timeout specified in the request URL - {fault}")
 
     def dry_run(self, options: str, *, applying: bool = False) -> bool:
         """Whether nothing is to be stored. Checks the other options, too; ``options`` names their kind."""
@@ -113,6 +126,14 @@ class Query:
         if faults:
             raise invalid(options, "meta.k8s.io", "", faults)
         return dry_run == "All"
+
+
+def _parameters(query: str) -> Iterator[tuple[str, str]]:
+    """Keys and values; as in Go's net/url, one with a semicolon or with a broken escape is none."""
+    for parameter in query.split("&"):
+        if parameter and ";" not in parameter and ("%" not in parameter or _BROKEN.search(parameter) is None):
+            key, _, value = parameter.partition("=")
+            yield unquote_plus(key), unquote_plus(value)
 
 
 def resource_version(text: str) -> int | None:

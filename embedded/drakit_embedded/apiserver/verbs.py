@@ -13,7 +13,7 @@ from aiohttp import web
 from drakit_embedded.apiserver import logs, reviews, statuses, token_requests
 from drakit_embedded.apiserver.about import discovery
 from drakit_embedded.apiserver.call import JSON_HEADERS, Call, answer, warn
-from drakit_embedded.apiserver.reading import list_options, lists
+from drakit_embedded.apiserver.reading import get_options, list_options, lists
 from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.reading.watching import Watch
 from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
@@ -32,10 +32,17 @@ async def serve(call: Call) -> web.StreamResponse:
     """Answer a request for a collection, an object or a subresource."""
     handler = _handler(call)
     try:
+        if call.query.given("timeout") and not _is_long(call):
+            call.query.check_timeout()
         return await handler(call)
     except statuses.StatusError as error:
         error.warnings = call.warnings
         raise
+
+
+def _is_long(call: Call) -> bool:
+    """Whether a request may take as long as the client likes."""
+    return call.watched or call.query.flag("watch") or call.target.subresource == "log"
 
 
 def _handler(call: Call) -> Verb:
@@ -112,7 +119,8 @@ async def _watch(call: Call, options: ListOptions, form: forms.Form) -> web.Stre
 async def _create(call: Call) -> web.StreamResponse:
     dry_run = call.query.dry_run("CreateOptions")
     form = call.form()
-    obj = await call.body()
+    obj = await call.object()
+    call.without_repeated_owners(obj)
     written = writes.create(call.api, call.served, call.target.namespace, obj, call.intent(dry_run=dry_run))
     return _answer(call, form, written)
 
@@ -127,7 +135,9 @@ async def _delete_collection(call: Call) -> web.StreamResponse:
 
 
 async def _get(call: Call) -> web.StreamResponse:
-    return call.answer(call.form().one(call.record()))
+    form = call.form()
+    get_options.check(call.query, call.api.store)
+    return call.answer(form.one(call.record()))
 
 
 async def _put(call: Call) -> web.StreamResponse:
@@ -149,8 +159,9 @@ async def _write(call: Call, subresource: str = "") -> web.StreamResponse:
 
 async def _named_body(call: Call) -> Object:
     """The object in a body that has to say which it is (checkName)."""
-    obj = await call.body()
+    obj = await call.object()
     _check_name(obj["metadata"].get("name"), call.key[1])
+    call.without_repeated_owners(obj)
     return obj
 
 

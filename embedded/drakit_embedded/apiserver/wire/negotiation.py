@@ -84,9 +84,13 @@ def _is_routed(accept: str, offered: tuple[str, ...]) -> bool:
 
 
 @lru_cache(maxsize=512)
-def of_error(accept: str) -> Accepted:
-    """The form of a refusal, which is given whatever the client accepts."""
-    return _first(accept, without_conversion) or Accepted(pretty=True)
+def of_answer(accept: str, *, refused: bool) -> Accepted:
+    """The form of an encoded answer; a refusal is given whatever the client accepts."""
+    return _first(accept, without_conversion if refused else _of_metadata) or Accepted(pretty=True)
+
+
+def _of_metadata(conversion: Conversion | None) -> bool:
+    return conversion is None or conversion.group == "meta.k8s.io"
 
 
 def _first(accept: str, allows: Allows) -> Accepted | None:
@@ -97,7 +101,8 @@ def _first(accept: str, allows: Allows) -> Accepted | None:
             if _matches(clause, media):
                 options = clause.options
                 conversion = _conversion(options)
-                known = options.get("stream", "watch") in ("", "watch") and options.get("sv", "v1") in ("", "v1")
+                versions = ("",) if allows is without_conversion else ("", "v1")
+                known = options.get("stream", "watch") in ("", "watch") and options.get("sv", "") in versions
                 if known and allows(conversion):
                     return Accepted(media, conversion, options.get("pretty") == "1")
     return None

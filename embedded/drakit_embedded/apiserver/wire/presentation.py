@@ -16,6 +16,7 @@ from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.wire import negotiation
 
 _PEOPLE = ("curl", "Wget", "Mozilla/5.0")
+_ALWAYS_JSON = ("/",)
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 
 
@@ -60,10 +61,10 @@ def presented(request: web.BaseRequest, response: web.StreamResponse) -> web.Str
         return response
     if is_plain(request) and response.status < 400:
         return response
-    found = negotiation.of_error(request.headers.get("Accept", ""))
+    found = negotiation.of_answer(request.headers.get("Accept", ""), refused=response.status >= 400)
     body = response.body
     assert isinstance(body, bytes)
-    if found.media == negotiation.YAML:
+    if found.media == negotiation.YAML and request.path not in _ALWAYS_JSON:
         response.body = _yaml(body)
         response.headers["Content-Type"] = negotiation.YAML
     elif found.pretty or _is_for_people(request):

@@ -114,6 +114,9 @@ def delete(
         return Deleted(remove(api, served, key, obj, dry_run=bool(wanted.dryRun)), True)
     if not pending:
         _mark(obj)
+        if served.strategy.finalizers_in_spec:
+            # Its registry marks it by itself (k8s.io/kubernetes/pkg/registry/core/namespace/storage).
+            del obj["metadata"]["deletionGracePeriodSeconds"]
     if served.strategy.on_deletion is not None:
         served.strategy.on_deletion(obj)
     if obj == before:
@@ -164,10 +167,8 @@ def _begin_graceful(served: Served, obj: Object, wanted: Options) -> bool:
     if meta.get("deletionTimestamp"):
         return _shorten(meta, asked)
     seconds = served.strategy.grace(obj, asked)
-    if not seconds:
-        return False
     _mark(obj, seconds)
-    return True
+    return seconds > 0
 
 
 def _shorten(meta: Object, asked: int | None) -> bool:

@@ -68,7 +68,7 @@ def parse(raw: bytes, content_type: str) -> Patch:
     except gojson.JsonError:
         raise statuses.bad_request("invalid JSON patch") from None
     complaints: list[str] = []
-    if isinstance(content, gojson.Repeated) or kind == "json":
+    if gojson.may_repeat(raw, content):
         complaints = [f"duplicate field {quote(path)}" for path in dict.fromkeys(gojson.duplicates(content))]
         content = gojson.single(content)
     if content is None:

@@ -56,6 +56,7 @@ def again(version: str) -> None:
         with gzip.GzipFile(_API / f"{file}.jsonl.gz", "wb", mtime=0) as out:
             for vector in found:
                 out.write(_line(vector).encode())
+    _record_conventions(version)
 
 
 @main.command()
@@ -86,9 +87,7 @@ def fields(version: str, count: int) -> None:
 @_version
 def conventions(version: str) -> None:
     """Ask what holds for every kind, and record what is answered."""
-    with gzip.GzipFile(held.FILE, "wb", mtime=0) as out:
-        for exchange in asyncio.run(conventions_answers.answered(conventions_answers.made(), version)):
-            out.write(_line(exchange).encode())
+    _record_conventions(version)
 
 
 @main.command()
@@ -103,6 +102,13 @@ def differences(version: str, count: int, seed: int) -> None:
         print(_line(story))
     print(f"{len(found)} of {len(stories)} stories end differently")
     sys.exit(1 if found else 0)
+
+
+def _record_conventions(version: str) -> None:
+    found = asyncio.run(conventions_answers.answered(conventions_answers.made(), version))
+    with gzip.GzipFile(held.FILE, "wb", mtime=0) as out:
+        for exchange in found:
+            out.write(_line(exchange).encode())
 
 
 async def _all(asked: Iterable[Vector], version: str) -> list[Vector]:

@@ -34,7 +34,6 @@ _PATHS = [
     "/api/v1/./namespaces",
     "/api/v1/namespaces/dd/configmaps/c0?",
     "/api/v1/namespaces/dd/configmaps?",
-    "/api/v1/namespaces/dd/configmaps/c0#frag",
     "/api/v1/namespaces/nope/configmaps",
     "/api/v1/namespaces/nope/configmaps/x",
     "/api/v1/namespaces/nope",
