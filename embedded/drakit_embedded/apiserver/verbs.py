@@ -126,12 +126,16 @@ async def _create(call: Call) -> web.StreamResponse:
 
 
 async def _delete_collection(call: Call) -> web.StreamResponse:
+    if "deletecollection" not in discovery.verbs(call.served):
+        raise statuses.method_not_allowed()
     chosen = list_options.decode(call.served, call.query).selection
     wanted = deletes.options(await call.request.read(), call.request.headers.get("Content-Type", ""), call.query)
     selected = [record for record in call.served.collection.select(call.target.namespace) if chosen.matches(record)]
-    gone = [deletes.delete(call.api, call.served, record.key, wanted, user=call.user).record for record in selected]
     metadata = {"resourceVersion": str(call.api.store.version)}
-    return call.answer(forms.Plain(call.served).many(gone, metadata).whole())
+    for record in selected:
+        deletes.delete(call.api, call.served, record.key, wanted, user=call.user)
+    # As they were listed, not as they were deleted (DeleteCollection in registry/generic/registry/store.go).
+    return call.answer(forms.Plain(call.served).many(selected, metadata).whole())
 
 
 async def _get(call: Call) -> web.StreamResponse:
@@ -228,6 +232,8 @@ async def _get_scale(call: Call) -> web.StreamResponse:
 
 async def _put_scale(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Scale")
+    named = obj.get("metadata")
+    _check_name(named.get("name") if isinstance(named, dict) else None, call.key[1])
     dry_run = call.query.dry_run("UpdateOptions")
     return _scaled(call, obj, dry_run=dry_run)
 

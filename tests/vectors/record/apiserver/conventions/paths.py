@@ -9,6 +9,16 @@ from tests.vectors.record.apiserver.conventions.exchange import Object, exchange
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 _TYPES = {"POST": "application/json", "PUT": "application/json", "PATCH": "application/merge-patch+json"}
 _PATHS = [
+    "/api/v1/namespaces",
+    "/api/v1/nodes",
+    "/api/v1/namespaces/dd/services",
+    "/api/v1/namespaces/dd/pods",
+    "/api/v1/namespaces/dd/serviceaccounts",
+    "/apis/resource.k8s.io/v1/resourceslices",
+    "/apis/resource.k8s.io/v1/namespaces/dd/resourceclaims",
+    "/apis/apps/v1/namespaces/dd/deployments",
+    "/apis/apps/v1/namespaces/dd/deployments/dep/scale",
+    "/apis/apps/v1/namespaces/dd/deployments/dep",
     "/api/v1/namespaces/dd/configmaps/",
     "/api/v1/namespaces/dd//configmaps",
     "/api/v1//namespaces/dd/configmaps",
