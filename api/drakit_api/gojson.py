@@ -54,10 +54,10 @@ def read(raw: bytes) -> Any:
         value = _decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return _read_slowly(raw)
-    return _read_slowly(raw) if may_repeat(raw, value) else value
+    return _read_slowly(raw) if _may_repeat(raw, value) else value
 
 
-def may_repeat(raw: bytes, value: Any) -> bool:
+def _may_repeat(raw: bytes, value: Any) -> bool:
     """Whether keys may stand twice in a text: whatever is in strings and between tokens, each key has a colon."""
     return raw.count(b":") != _encode(value).count(b":")
 

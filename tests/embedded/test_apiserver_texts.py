@@ -6,23 +6,19 @@
 from __future__ import annotations
 
 import base64
-import gzip
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from drakit_api import decoding, gojson
 from drakit_embedded.apiserver.wire import yaml_bodies
-
-_FILE = Path(__file__).parents[1] / "vectors" / "api" / "texts.jsonl.gz"
+from tests.vectors import exchanges
 
 
 def recorded(reader: str) -> list[tuple[bytes, dict[str, str]]]:
     """Texts, and what was said of them."""
-    with gzip.open(_FILE, "rt", encoding="utf-8") as lines:
-        vectors = [json.loads(line) for line in lines]
+    vectors = exchanges.recorded("texts")
     return [(base64.b64decode(one["text"]), one["answer"]) for one in vectors if one["reader"] == reader]
 
 

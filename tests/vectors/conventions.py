@@ -9,16 +9,16 @@ other names that ``Stage.prepare`` gives. Of an exchange with ``brief`` only the
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 from yarl import URL
+
+from tests.vectors import exchanges
 
 Object = dict[str, Any]
 FILE = Path(__file__).parent / "api" / "http.jsonl.gz"
@@ -43,11 +43,9 @@ _TIMEOUT = aiohttp.ClientTimeout(total=20)
 _AUTOMATIC = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
-@cache
 def recorded() -> tuple[Object, ...]:
     """All exchanges."""
-    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
-        return tuple(map(json.loads, lines))
+    return exchanges.recorded("http")
 
 
 class Stage:
@@ -70,7 +68,7 @@ class Stage:
         now = found["resourceVersion"]
         self._names |= {"now": now, "future": str(int(now) + 100_000), "continue": found["continue"]}
 
-    async def answers(self, exchanges: Iterable[Object]) -> list[Object]:
+    async def answers(self, asked: Iterable[Object]) -> list[Object]:
         """What the server answers to each, in their order."""
         free = asyncio.Semaphore(_AT_ONCE)
 
@@ -78,7 +76,7 @@ class Stage:
             async with free:
                 return await self._answer(exchange)
 
-        return await asyncio.gather(*map(answer, exchanges))
+        return await asyncio.gather(*map(answer, asked))
 
     async def _answer(self, exchange: Object) -> Object:
         path = re.sub(r"{{(\w+)}}", lambda match: self._names[match[1]], exchange["path"])

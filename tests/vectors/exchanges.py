@@ -49,7 +49,7 @@ SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
 
 @cache
 def recorded(file: str) -> tuple[Vector, ...]:
-    """All lines of ``create``, ``ops``, ``workloads``, ``discovery`` or ``openapi``."""
+    """All lines of a file in ``api``, by its name without the suffix."""
     with gzip.open(_FILES / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
         return tuple(map(json.loads, lines))
 

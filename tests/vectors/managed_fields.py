@@ -8,13 +8,13 @@ update objects.
 
 from __future__ import annotations
 
-import gzip
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+
+from tests.vectors import exchanges
 
 Object = dict[str, Any]
 FILE = Path(__file__).parent / "api" / "managedfields.jsonl.gz"
@@ -22,11 +22,9 @@ NAMESPACE = "fields"
 _GOOD = 300
 
 
-@cache
 def recorded() -> tuple[Object, ...]:
     """All stories."""
-    with gzip.open(FILE, "rt", encoding="utf-8") as lines:
-        return tuple(map(json.loads, lines))
+    return exchanges.recorded("managedfields")
 
 
 class Stage:

@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 
 
 class Replay:
-    """Exchanges with one server. ``session`` has its address and nothing else; times out by itself."""
+    """Exchanges with one server. ``session`` has its address and nothing else."""
 
     def __init__(self, session: aiohttp.ClientSession, token: str) -> None:
         self._session, self._token = session, token

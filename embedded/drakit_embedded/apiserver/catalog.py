@@ -41,11 +41,6 @@ class Served:
         own = self.strategy.fields
         return (_NAME, _NAMESPACE, *own) if self.kind.namespaced or not own else (_NAME, *own)
 
-    @property
-    def fields_version(self) -> str:
-        """The version in whose fields objects are kept and merged."""
-        return self.converter.api_version if self.converter is not None else self.kind.api_version
-
     def body(self, record: Record) -> bytes:
         """The object in this version, encoded, without kind and apiVersion."""
         if self.converter is None:

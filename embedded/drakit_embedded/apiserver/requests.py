@@ -24,7 +24,7 @@ _TOO_LARGE = 2**63
 # Longer numbers are not even looked at: leading zeros aside, they are too large.
 _MOST_DIGITS = 64
 _FIELD_VALIDATION = ("", "Ignore", "Strict", "Warn")
-_NAMESPACE_SUBRESOURCES = ("status", "finalize")
+NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def split_path(path: str) -> list[str]:
 def target(group: str, version: str, rest: list[str]) -> Target | None:
     """Read what stands behind the version, or None if it is no path of a resource."""
     namespace = None
-    if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in _NAMESPACE_SUBRESOURCES:
+    if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in NAMESPACE_SUBRESOURCES:
         # Without a name it is no namespace that is meant, but all of them.
         namespace, rest = rest[1] or None, rest[2:]
     if not 1 <= len(rest) <= 3 or not all(rest):

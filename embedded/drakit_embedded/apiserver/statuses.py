@@ -180,6 +180,19 @@ def nameless(on_url: str) -> StatusError:
     return bad_request(f"the name of the object ({on_url} based on URL) was undeterminable: name must be provided")
 
 
+def misnamed(name: str, on_url: str) -> StatusError:
+    """400: an object that says it is another than the one of the path (checkName)."""
+    return bad_request(f"the name of the object ({name}) does not match the name on the URL ({on_url})")
+
+
+def check_name(name: str | None, on_url: str) -> None:
+    """An object that takes a place says which; raises ``nameless`` or ``misnamed``."""
+    if not name:
+        raise nameless(on_url)
+    if name != on_url:
+        raise misnamed(name, on_url)
+
+
 def rejected() -> StatusError:
     """A JSON patch does not apply to the object."""
     return StatusError(422, "Invalid", "the server rejected our request due to an error in our request", {})

@@ -144,14 +144,6 @@ async def _get(call: Call) -> web.StreamResponse:
     return call.answer(form.one(call.record()))
 
 
-async def _put(call: Call) -> web.StreamResponse:
-    return await _write(call)
-
-
-async def _patch(call: Call) -> web.StreamResponse:
-    return await _change(call)
-
-
 async def _write(call: Call, subresource: str = "") -> web.StreamResponse:
     dry_run = call.query.dry_run("UpdateOptions")
     form = call.form()
@@ -164,7 +156,7 @@ async def _write(call: Call, subresource: str = "") -> web.StreamResponse:
 async def _named_body(call: Call) -> Object:
     """The object in a body that has to say which it is (checkName)."""
     obj = await call.object()
-    _check_name(obj["metadata"].get("name"), call.key[1])
+    statuses.check_name(obj["metadata"].get("name"), call.key[1])
     call.without_repeated_owners(obj)
     return obj
 
@@ -173,14 +165,6 @@ def _answer(call: Call, form: forms.Form, written: writes.Written) -> web.Respon
     """The object that was written, and what is to be said of it."""
     call.warnings += written.warnings
     return call.answer(form.one(written.record), 201 if written.created else 200)
-
-
-def _check_name(name: str | None, on_url: str) -> None:
-    """checkName: an object that takes a place says which."""
-    if not name:
-        raise statuses.nameless(on_url)
-    if name != on_url:
-        raise statuses.bad_request(f"the name of the object ({name}) does not match the name on the URL ({on_url})")
 
 
 async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
@@ -233,7 +217,7 @@ async def _get_scale(call: Call) -> web.StreamResponse:
 async def _put_scale(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Scale")
     named = obj.get("metadata")
-    _check_name(named.get("name") if isinstance(named, dict) else None, call.key[1])
+    statuses.check_name(named.get("name") if isinstance(named, dict) else None, call.key[1])
     dry_run = call.query.dry_run("UpdateOptions")
     return _scaled(call, obj, dry_run=dry_run)
 
@@ -285,7 +269,7 @@ async def _token(call: Call) -> web.StreamResponse:
 _REVIEW = {"POST": _review}
 _WATCHED = {"GET": _list}
 _COLLECTION = {"GET": _list, "POST": _create, "DELETE": _delete_collection}
-_OBJECT = {"GET": _get, "PUT": _put, "PATCH": _patch, "DELETE": _delete}
+_OBJECT = {"GET": _get, "PUT": _write, "PATCH": _change, "DELETE": _delete}
 _STATUS = {"GET": _get_status, "PUT": _put_status, "PATCH": _patch_status}
 _SUBRESOURCES = {
     "status": _STATUS,

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.identity.users import User
-from drakit_embedded.apiserver.requests import Query
+from drakit_embedded.apiserver.requests import NAMESPACE_SUBRESOURCES, Query
 from drakit_embedded.apiserver.statuses import StatusError, forbidden
 
 _VERBS = {"POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _IN_PATH = ("proxy", "watch")
-_NAMESPACE_SUBRESOURCES = ("status", "finalize")
 _SANITIZED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -70,7 +69,7 @@ def of_request(user: User, method: str, path: str, segments: list[str], query: Q
         access.verb, parts = parts[0], parts[1:]
     if parts[0] == "namespaces" and len(parts) > 1:
         access.namespace = parts[1]
-        if len(parts) > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES:
+        if len(parts) > 2 and parts[2] not in NAMESPACE_SUBRESOURCES:
             parts = parts[2:]
     access.resource, access.name, access.subresource, *_ = [*parts, "", "", ""]
     if access.verb == "get" and not access.name:

@@ -81,11 +81,4 @@ def _check_names(call: Call, found: Object, *, created: bool) -> None:
     if created and meta.get("uid"):
         why = f"uid mismatch: the provided object specified uid {meta['uid']}, and no existing object was found"
         raise statuses.conflict(kind.plural, kind.group, name, why)
-    if not meta.get("name"):
-        raise statuses.bad_request(
-            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
-        )
-    if meta["name"] != name:
-        raise statuses.bad_request(
-            f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
-        )
+    statuses.check_name(meta.get("name"), name)

@@ -16,7 +16,6 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key
-from drakit_embedded.apiserver.wire import yaml_bodies
 from drakit_embedded.apiserver.writing import merge_keys, operations, printed, strategic
 from drakit_embedded.apiserver.writing.writes import Change
 
@@ -68,7 +67,8 @@ def parse(raw: bytes, content_type: str) -> Patch:
     except gojson.JsonError:
         raise statuses.bad_request("invalid JSON patch") from None
     complaints: list[str] = []
-    if gojson.may_repeat(raw, content):
+    # An object with a repeated key anywhere is Repeated as a whole; a list has to be looked through.
+    if isinstance(content, gojson.Repeated | list):
         complaints = [f"duplicate field {quote(path)}" for path in dict.fromkeys(gojson.duplicates(content))]
         content = gojson.single(content)
     if content is None:
@@ -86,6 +86,9 @@ def parse(raw: bytes, content_type: str) -> Patch:
 
 def _configuration(raw: bytes) -> Patch:
     """What is applied; an empty document is an empty object."""
+    # Imported here: a start would be longer by a twentieth.
+    from drakit_embedded.apiserver.wire import yaml_bodies
+
     try:
         content, repeated = yaml_bodies.read(raw)
     except yaml_bodies.YamlError as error:

@@ -203,9 +203,7 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
     kind, meta, was = served.kind, new["metadata"], old["metadata"]
     name = was["name"]
     if meta.setdefault("name", name) != name:
-        raise statuses.bad_request(
-            f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
-        )
+        raise statuses.misnamed(meta["name"], name)
     version = meta.get("resourceVersion")
     if version and version != was["resourceVersion"]:
         raise statuses.conflict(kind.plural, kind.group, name, MODIFIED)
