@@ -1,0 +1,41 @@
+"""Answers as go-yaml writes them: apart, because only the client that takes YAML needs a library for it."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+import yaml
+
+# What a reader of YAML may take for something else than a text (resolve.go and encode.go of gopkg.in/yaml.v2).
+_AMBIGUOUS = re.compile(
+    r"""
+    | ~ | null | Null | NULL
+    | y | Y | yes | Yes | YES | on | On | ON | true | True | TRUE
+    | n | N | no | No | NO | off | Off | OFF | false | False | FALSE
+    | [-+]?\.(?:inf|Inf|INF) | \.(?:nan|NaN|NAN)
+    | [-+]?(?:\.[0-9_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9_]+)?
+    | [-+]?0[xX][0-9a-fA-F_]+ | [-+]?0[oO][0-7_]+ | [-+]?0[bB][01_]+
+    | [-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?
+    | [0-9]{4}-[0-9]{1,2}-[0-9]{1,2}
+      (?:[Tt][0-9:.]+(?:Z|[-+][0-9]{2}:[0-9]{2}) | \ [0-9:.]+)?
+    """,
+    re.VERBOSE,
+)
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Texts of several lines stand there as they are, and in double quotes what else could be something else."""
+
+
+def _text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else '"' if _AMBIGUOUS.fullmatch(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
+
+
+def write(encoded: bytes) -> bytes:
+    """What is encoded as JSON, in YAML."""
+    return yaml.dump(msgspec.json.decode(encoded), Dumper=_Dumper, encoding="utf-8", allow_unicode=True)
