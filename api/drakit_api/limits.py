@@ -37,7 +37,6 @@ CLAIM_CONFIGS = 32  # DeviceConfigMaxSize
 CLAIM_CONSUMERS = 256  # ResourceClaimReservedForMaxSize
 SELECTORS = 32  # DeviceSelectorsMaxSize
 SUBREQUESTS = 8  # FirstAvailableDeviceRequestMaxSize
-TOLERATIONS = 16  # DeviceTolerationsMaxLength
 DERIVED_ATTRIBUTES = 32  # DeviceDerivedAttributesMaxSize
 
 CEL_EXPRESSION_LENGTH = 10 * 1024  # CELSelectorExpressionMaxLength

@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 
 from drakit_embedded.apiserver import Server, ServerConfig
-from tests.vectors.exchanges import GATES, Vector, recorded
-from tests.vectors.replay import RUNTIME_CONFIG, Replay, comparable, without_times
+from tests.vectors.exchanges import GATES, Vector, recorded, without_times
+from tests.vectors.replay import RUNTIME_CONFIG, Replay, comparable
 
 TOKEN = "of-the-tests"
 FILES = ("create", "ops")

@@ -164,11 +164,11 @@ def test_bodies_of_subresources_of_any_shape(obj: Object) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [container]}}
     spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     create(api, deployments, {"metadata": {"name": "d"}, "spec": spec})
-    scaler = Writer("me", deployments.kind, "scale")
+    tried = Intent(writer=Writer("me", deployments.kind, "scale"), dry_run=True)
     for call in (
-        lambda: podverbs.bind(api, pods, ("default", "p"), obj, dry_run=True),
-        lambda: podverbs.evict(api, pods, ("default", "p"), obj, dry_run=True),
-        lambda: scales.replace(api, deployments, ("default", "d"), obj, dry_run=True, writer=scaler),
+        lambda: podverbs.bind(api, pods, ("default", "p"), obj, tried),
+        lambda: podverbs.evict(api, pods, ("default", "p"), obj, tried),
+        lambda: scales.set_replicas(api, deployments, ("default", "d"), obj, tried),
         lambda: deletes.options(msgspec.json.encode(obj), "", requests.Query("")),
     ):
         assert code_of(call) < 500

@@ -12,37 +12,32 @@ Texts may have ``$admin`` (the administrator's token), ``$token`` and ``$uid(PAT
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import re
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 
+from tests.vectors import exchanges
+
 Step = dict[str, Any]
 
 FILES = ("identities", "nodes", "quotas", "limits")
-_API = Path(__file__).parent / "api"
 _UID_OF = re.compile(r"\$uid\(([^)]*)\)")
-_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _GENERATED = re.compile(r"\b(g)-[b-z2-9]{5}\b")
 _SET_BY_SERVER = {"creationTimestamp", "expirationTimestamp", "managedFields", "resourceVersion", "token", "uid"}
 _CREDENTIAL = "authentication.kubernetes.io/credential-id"
 _BOUND = 10.0
 
 
-def path_of(file: str) -> Path:
-    """Where the steps of a file are."""
-    return _API / f"access-{file}.jsonl.gz"
+def file_of(part: str) -> str:
+    """The file of one of ``FILES``, as ``exchanges`` calls it."""
+    return f"access-{part}"
 
 
-@cache
-def recorded(file: str) -> tuple[Step, ...]:
+def recorded(part: str) -> tuple[Step, ...]:
     """The steps of one of ``FILES``."""
-    with gzip.open(path_of(file), "rt", encoding="utf-8") as lines:
-        return tuple(map(json.loads, lines))
+    return exchanges.recorded(file_of(part))
 
 
 class Conversation:
@@ -148,5 +143,5 @@ def _stable(value: Any) -> Any:
     if isinstance(value, list):
         return [_stable(item) for item in value]
     if isinstance(value, str):
-        return _GENERATED.sub(r"\1-x", _UID.sub("UID", value))
+        return _GENERATED.sub(r"\1-x", exchanges.UID.sub("UID", value))
     return value

@@ -12,7 +12,6 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -21,7 +20,7 @@ from yarl import URL
 from tests.vectors import exchanges
 
 Object = dict[str, Any]
-FILE = Path(__file__).parent / "api" / "http.jsonl.gz"
+FILE = "http"
 NAMESPACE = "/api/v1/namespaces/dd"
 MAPS = f"{NAMESPACE}/configmaps"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/dd/resourceclaims"
@@ -33,7 +32,7 @@ _CONTAINERS = [{"name": "c", "image": "i"}]
 # Whatever differs from run to run.
 _VOLATILE = {"uid", "resourceVersion", "creationTimestamp", "managedFields", "continue"}
 _BY_CHANCE = (
-    (re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"), "UID"),
+    (exchanges.UID, "UID"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"), "TIME"),
     (re.compile(r"(resourceVersion\W+|current: )\d+"), r"\1N"),
     (re.compile(r"(kube-api-access|generated)-\w{5}"), r"\1-x"),
@@ -45,7 +44,7 @@ _AUTOMATIC = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 def recorded() -> tuple[Object, ...]:
     """All exchanges."""
-    return exchanges.recorded("http")
+    return exchanges.recorded(FILE)
 
 
 class Stage:

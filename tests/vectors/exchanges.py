@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -44,14 +46,30 @@ GATES = {
     "alpha": FeatureGates("1.37", dict.fromkeys(_ALPHA, True)),
     "off136": FeatureGates("1.36", dict.fromkeys(_OFF, False)),
 }
+UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
 
 
 @cache
 def recorded(file: str) -> tuple[Vector, ...]:
     """All lines of a file in ``api``, by its name without the suffix."""
-    with gzip.open(_FILES / f"{file}.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(_path(file), "rt", encoding="utf-8") as lines:
         return tuple(map(json.loads, lines))
+
+
+def keep(file: str, vectors: Iterable[Vector]) -> None:
+    """Write a file anew: the same lines are the same bytes."""
+    with gzip.GzipFile(_path(file), "wb", mtime=0) as out:
+        out.writelines(line(vector).encode() for vector in vectors)
+
+
+def line(vector: Vector) -> str:
+    """How a vector is written."""
+    return json.dumps(vector, ensure_ascii=False, separators=(",", ":")) + "\n"
+
+
+def _path(file: str) -> Path:
+    return _FILES / f"{file}.jsonl.gz"
 
 
 def conversions() -> list[Vector]:
@@ -61,12 +79,18 @@ def conversions() -> list[Vector]:
 
 def comparable(obj: Vector) -> Vector:
     """An object, in its order, without what a server sets: metadata of the object itself, and the times of taints."""
+    found: Vector = without_times(bare(obj))
+    return found
+
+
+def bare(obj: Vector) -> Vector:
+    """An object without the metadata that a server sets."""
     meta = {name: value for name, value in obj["metadata"].items() if name not in SET_BY_SERVER}
-    bare: Vector = _without_times({**obj, "metadata": meta})
-    return bare
+    return {**obj, "metadata": meta}
 
 
-def _without_times(value: Any) -> Any:
+def without_times(value: Any) -> Any:
+    """An object without the times of taints, which a server sets."""
     if isinstance(value, dict):
-        return {name: _without_times(item) for name, item in value.items() if name != "timeAdded"}
-    return [_without_times(item) for item in value] if isinstance(value, list) else value
+        return {name: without_times(item) for name, item in value.items() if name != "timeAdded"}
+    return [without_times(item) for item in value] if isinstance(value, list) else value

@@ -9,7 +9,6 @@ update objects.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -17,14 +16,14 @@ import aiohttp
 from tests.vectors import exchanges
 
 Object = dict[str, Any]
-FILE = Path(__file__).parent / "api" / "managedfields.jsonl.gz"
+FILE = "managedfields"
 NAMESPACE = "fields"
 _GOOD = 300
 
 
 def recorded() -> tuple[Object, ...]:
     """All stories."""
-    return exchanges.recorded("managedfields")
+    return exchanges.recorded(FILE)
 
 
 class Stage:

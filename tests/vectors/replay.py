@@ -7,13 +7,12 @@ with the other. Exchanges are replayed in their order, since some need what an e
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import aiohttp
 
-from tests.vectors.exchanges import SET_BY_SERVER
+from tests.vectors.exchanges import UID, bare, without_times
 
 Vector = dict[str, Any]
 
@@ -101,7 +100,7 @@ class Replay:
             for wanted in vector.get("reads") or ("v1", "v1beta1", "v1beta2"):
                 answer = await self._send("GET", f"{collection.replace(version, f'/{wanted}/', 1)}/{name}")
                 if answer.code == 200:
-                    reads[wanted] = _bare(answer.body)
+                    reads[wanted] = bare(answer.body)
             await self._send("DELETE", f"{collection}/{name}")
         return {"response": _recorded(made, vector["resource"]), "reads": reads}
 
@@ -165,7 +164,7 @@ def _recorded(answer: Answer, resource: str) -> Vector:
     if answer.warning:
         found["warning"] = answer.warning
     if answer.code < 300:
-        return {**found, "object": _of_pod(body) if resource == "pods" else _bare(body)}
+        return {**found, "object": _of_pod(body) if resource == "pods" else bare(body)}
     found |= {"reason": body.get("reason"), "message": body.get("message")}
     if causes := (body.get("details") or {}).get("causes"):
         found["causes"] = causes
@@ -175,14 +174,6 @@ def _recorded(answer: Answer, resource: str) -> Vector:
 def _of_pod(pod: Vector) -> Vector:
     """Of pods only their claims are recorded."""
     return {"spec": {"resourceClaims": pod["spec"]["resourceClaims"]}}
-
-
-def _bare(obj: Vector) -> Vector:
-    meta = {name: value for name, value in obj["metadata"].items() if name not in SET_BY_SERVER}
-    return {**obj, "metadata": meta}
-
-
-_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def comparable(response: Vector) -> Vector:
@@ -208,12 +199,5 @@ def _pieces(message: str) -> list[str]:
 
     What separates its items occurs in them as well, so that all pieces together are compared.
     """
-    head, _, listed = _UID.sub("UID", message).partition(": ")
+    head, _, listed = UID.sub("UID", message).partition(": ")
     return [head, *sorted(listed.removeprefix("[").removesuffix("]").split(", "))]
-
-
-def without_times(value: Any) -> Any:
-    """An object without the times of taints, which a server sets."""
-    if isinstance(value, dict):
-        return {name: without_times(item) for name, item in value.items() if name != "timeAdded"}
-    return [without_times(item) for item in value] if isinstance(value, list) else value

@@ -148,7 +148,7 @@ def _bind(api: Api, call: Call, obj: Object) -> Object:
     pods = api.catalog.find("", "v1", "pods")
     if pods is not None:
         name = str(obj["metadata"].get("name"))
-        podverbs.bind(api, pods, (call.target.namespace or "", name), obj, user=call.user)
+        podverbs.bind(api, pods, (call.target.namespace or "", name), obj, call.intent("binding"))
     return podverbs.SUCCESS
 
 

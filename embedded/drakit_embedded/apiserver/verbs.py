@@ -218,35 +218,32 @@ async def _put_scale(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Scale")
     named = obj.get("metadata")
     statuses.check_name(named.get("name") if isinstance(named, dict) else None, call.key[1])
-    dry_run = call.query.dry_run("UpdateOptions")
-    return _scaled(call, obj, dry_run=dry_run)
+    return _scaled(call, obj, call.query.dry_run("UpdateOptions"))
 
 
 async def _patch_scale(call: Call) -> web.StreamResponse:
     raw = await call.request.read()
     patch = patches.parse(raw, call.request.headers.get("Content-Type", ""))
     wanted = patches.plain(scales.scale(call.served, call.record()), patch)
-    dry_run = call.query.dry_run("PatchOptions")
-    return _scaled(call, wanted, dry_run=dry_run)
+    return _scaled(call, wanted, call.query.dry_run("PatchOptions"))
 
 
-def _scaled(call: Call, wanted: statuses.Object, *, dry_run: bool) -> web.StreamResponse:
-    writer = call.writer("scale")
-    done = scales.replace(call.api, call.served, call.key, wanted, dry_run=dry_run, writer=writer, user=call.user)
-    return answer(_encode(done))
+def _scaled(call: Call, wanted: statuses.Object, dry_run: bool) -> web.StreamResponse:
+    intent = call.intent("scale", dry_run=dry_run)
+    return answer(_encode(scales.set_replicas(call.api, call.served, call.key, wanted, intent)))
 
 
 async def _bind(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Binding")
-    dry_run = call.query.dry_run("CreateOptions")
-    podverbs.bind(call.api, call.served, call.key, obj, dry_run=dry_run, user=call.user)
+    intent = call.intent("binding", dry_run=call.query.dry_run("CreateOptions"))
+    podverbs.bind(call.api, call.served, call.key, obj, intent)
     return answer(_encode(podverbs.SUCCESS), 201)
 
 
 async def _evict(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Eviction")
-    dry_run = call.query.dry_run("CreateOptions")
-    podverbs.evict(call.api, call.served, call.key, obj, dry_run=dry_run, user=call.user)
+    intent = call.intent("eviction", dry_run=call.query.dry_run("CreateOptions"))
+    podverbs.evict(call.api, call.served, call.key, obj, intent)
     return answer(_encode(podverbs.SUCCESS), 201)
 
 

@@ -137,13 +137,16 @@ def _resource(served: Served, minor: int) -> Object:
         "kind": kind.kind,
         "verbs": verbs(served),
     }
-    if kind.short_names:
-        resource["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        resource["categories"] = list(kind.categories)
+    resource |= _other_names(kind)
     if digest := storage_hash(kind, minor):
         resource["storageVersionHash"] = digest
     return resource
+
+
+def _other_names(kind: Kind) -> Object:
+    """What kubectl takes beside the names of a kind itself."""
+    names = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
+    return {key: value for key, value in names.items() if value}
 
 
 def _subresource(served: Served, name: str) -> Object:
@@ -207,10 +210,7 @@ def _aggregated_resource(served: Served) -> Object:
         "singularResource": kind.singular,
         "verbs": verbs(served),
     }
-    if kind.short_names:
-        resource["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        resource["categories"] = list(kind.categories)
+    resource |= _other_names(kind)
     if kind.subresources:
         resource["subresources"] = [_aggregated_subresource(served, name) for name in kind.subresources]
     return resource

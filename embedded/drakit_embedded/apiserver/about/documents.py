@@ -149,17 +149,7 @@ class Documents:
         return None
 
     def _paths(self) -> list[str]:
-        found = [
-            "/api",
-            "/api/v1",
-            "/apis",
-            "/apis/",
-            "/metrics",
-            "/version",
-            "/openapi/v2",
-            "/openapi/v3",
-            "/openapi/v3/",
-        ]
+        found = list(_PATHS)
         for group, versions in self._catalog.groups().items():
             found += [f"/apis/{group}", *(f"/apis/{group}/{version}" for version in versions)]
         return sorted([*found, *health.paths()])

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from drakit_api.equality import semantically_equal
 from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing, quoted
 from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden, not_found
-from drakit_embedded.apiserver.writing.equality import same
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
@@ -37,7 +37,7 @@ def admit(attributes: Attributes, api: Api) -> None:
 
 
 def _only_garbage(new: Object, old: Object | None) -> bool:
-    return old is not None and same(_without_garbage(new), _without_garbage(old))
+    return old is not None and semantically_equal(_without_garbage(new), _without_garbage(old))
 
 
 def _without_garbage(obj: Object) -> Object:

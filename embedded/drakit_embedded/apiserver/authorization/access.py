@@ -6,11 +6,11 @@ pkg/endpoints/handlers/responsewriters/errors.go.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.reading import field_selectors
 from drakit_embedded.apiserver.requests import NAMESPACE_SUBRESOURCES, Query
 from drakit_embedded.apiserver.statuses import StatusError, forbidden
 
@@ -91,11 +91,8 @@ def _read_selector(access: Access, query: Query) -> None:
 
 def exact_fields(selector: str) -> tuple[tuple[str, str], ...]:
     """The ``field=value`` terms of a field selector; none if it cannot be read."""
-    found = []
-    for term in re.split(r"(?<!\\),", selector):
-        match = re.fullmatch(r"(.*?)(!=|==|=)(.*)", term, re.DOTALL)
-        if match is None and term:
-            return ()
-        if match is not None and match[2] != "!=":
-            found.append((match[1], re.sub(r"\\([\\,=])", r"\1", match[3])))
-    return tuple(found)
+    try:
+        terms = field_selectors.parse(selector)
+    except StatusError:
+        return ()
+    return tuple((term.field, term.value) for term in terms if term.equal)

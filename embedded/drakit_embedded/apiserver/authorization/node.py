@@ -51,9 +51,7 @@ class NodeAuthorizer:
     def _related(self, node: str, access: Access) -> Verdict:
         if not access.name:
             return False, "No Object name found"
-        if self._has_path(node, access):
-            return True, ""
-        return False, f"no relationship found between node '{node}' and this object"
+        return self._has_path(node, access), f"no relationship found between node '{node}' and this object"
 
     def _has_path(self, node: str, access: Access) -> bool:
         kind, namespace, name = access.resource, access.namespace, access.name
@@ -132,9 +130,7 @@ class NodeAuthorizer:
             return False, "can only create tokens for individual service accounts"
         if access.subresource != "token":
             return False, "can only create token subresource of serviceaccount"
-        if self._needed(node, access.namespace, ("serviceaccounts", access.name)):
-            return True, ""
-        return False, f"no relationship found between node '{node}' and this object"
+        return self._related(node, access)
 
     def _lease(self, node: str, access: Access) -> Verdict:
         if access.verb not in _CHANGES:

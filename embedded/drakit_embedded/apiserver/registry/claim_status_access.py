@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from drakit_api.equality import semantically_equal
 from drakit_api.validation import formats
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import User, account_of
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, Object
-from drakit_embedded.apiserver.writing.equality import same
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.admission.attributes import Attributes
@@ -42,7 +42,7 @@ def faults(request: Attributes, api: Api) -> list[FieldFault]:
 
 def _of_binding(request: Attributes, new: Object, old: Object, api: Api) -> list[FieldFault]:
     fields = ("allocation", "reservedFor")
-    if all(same(new.get(field), old.get(field)) for field in fields):
+    if all(semantically_equal(new.get(field), old.get(field)) for field in fields):
         return []
     decision = Access(request.user, request.verb, _GROUP, _PLURAL, "binding")
     if not (why := _refusal(decision, api)):
@@ -81,7 +81,7 @@ def _changed_drivers(new: Object, old: Object) -> set[str]:
     changed = set()
     for device in new.get("devices") or ():
         key = _key(device)
-        if not same(before.pop(key, None), device):
+        if not semantically_equal(before.pop(key, None), device):
             changed.add(key[0])
     return changed | {key[0] for key in before}
 

@@ -11,7 +11,6 @@ from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.registry.pods import scheduled_condition
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.storage.store import Key
@@ -50,11 +49,11 @@ class EvictionShape(msgspec.Struct):
     deleteOptions: dict[str, Any] | None = None
 
 
-def bind(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = False, user: User = LOOPBACK) -> None:
+def bind(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> None:
     """Assign a pod to a node, once; 409 if it has one, is being deleted, or is still gated."""
     binding = _read(obj, BindingShape, "Binding")
     name = key[1]
-    _admit(api, served, key, "binding", obj, user, dry_run=dry_run)
+    _admit(api, served, key, "binding", obj, intent)
     if binding.metadata.name != name:
         raise statuses.bad_request("name in URL does not match name in Binding object")
     target = binding.target or _TargetShape()
@@ -76,11 +75,11 @@ def bind(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = Fal
         status["conditions"] = [*others, scheduled_condition()]
         return pod
 
-    writes.update(api, served, key, assign, Intent(dry_run=dry_run, admitted=True), subresource="binding")
+    writes.update(api, served, key, assign, Intent(dry_run=intent.dry_run, admitted=True), subresource="binding")
 
 
-def _admit(api: Api, served: Served, key: Key, subresource: str, obj: Object, user: User, *, dry_run: bool) -> None:
-    request = Attributes(user, "CREATE", served.kind, key[0], key[1], obj, subresource=subresource, dry_run=dry_run)
+def _admit(api: Api, served: Served, key: Key, subresource: str, obj: Object, intent: Intent) -> None:
+    request = Attributes(intent.user, "CREATE", served.kind, *key, obj, subresource=subresource, dry_run=intent.dry_run)
     api.admission.admit(request, api)
     api.admission.validate(request, api)
 
@@ -108,14 +107,14 @@ def _check_bindable(pod: Object, binding: BindingShape, name: str) -> None:
         raise statuses.conflict("pods/binding", "", name, why)
 
 
-def evict(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool = False, user: User = LOOPBACK) -> None:
+def evict(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> None:
     """Delete a pod with a reason that says so; disruption budgets are not kept here, so every eviction is granted."""
     eviction = _read(obj, EvictionShape, "Eviction")
     options = _read(eviction.deleteOptions or {}, deletes.Options, "DeleteOptions")
-    _admit(api, served, key, "eviction", obj, user, dry_run=dry_run)
+    _admit(api, served, key, "eviction", obj, intent)
     if eviction.metadata.name != key[1]:
         raise statuses.bad_request("name in URL does not match name in Eviction object")
-    if dry_run:
+    if intent.dry_run:
         options.dryRun = ["All"]
 
     def mark(pod: Object) -> Object:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.managedfields import scaling
-from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.writing import writes
@@ -32,9 +32,7 @@ def scale(served: Served, record: Record) -> Object:
     }
 
 
-def replace(
-    api: Api, served: Served, key: Key, wanted: Object, *, dry_run: bool, writer: Writer, user: User = LOOPBACK
-) -> Object:
+def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Intent) -> Object:
     """Set the replicas; the Scale as it is then."""
     kind, name = served.kind, key[1]
     spec, meta = wanted.get("spec"), wanted.get("metadata")
@@ -50,10 +48,10 @@ def replace(
         if version and version != obj["metadata"]["resourceVersion"]:
             raise statuses.conflict(kind.plural, kind.group, name, statuses.MODIFIED)
         meta, before = obj["metadata"], obj["spec"].get("replicas") or 0
-        entries = scaling.after(writer, meta.pop("managedFields", []), before=before, now=replicas)
-        if entries:
-            meta["managedFields"] = entries
+        if intent.writer is not None:
+            entries = scaling.after(intent.writer, meta.pop("managedFields", []), before=before, now=replicas)
+            meta |= {"managedFields": entries} if entries else {}
         obj["spec"]["replicas"] = replicas
         return obj
 
-    return scale(served, writes.update(api, served, key, change, Intent(user, dry_run=dry_run)).record)
+    return scale(served, writes.update(api, served, key, change, replace(intent, writer=None)).record)

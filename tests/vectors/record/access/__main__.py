@@ -8,8 +8,6 @@ python -m tests.vectors.record.access again KUBECONFIG     # records what is ans
 from __future__ import annotations
 
 import asyncio
-import gzip
-import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,7 +16,8 @@ import aiohttp
 import click
 
 from drakit_client import kubeconfig
-from tests.vectors.access import FILES, Conversation, Step, path_of, recorded
+from tests.vectors.access import FILES, Conversation, Step, file_of, recorded
+from tests.vectors.exchanges import keep
 
 # How long kube-apiserver's own informers may take to see what was prepared.
 _PAUSE = 1.0
@@ -53,8 +52,7 @@ async def _again(path: str) -> None:
             for step in recorded(file):
                 answer = await conversation.answer(step)
                 found.append(step if step["op"] == "prepare" else {**step, "response": answer})
-            with gzip.GzipFile(path_of(file), "wb", mtime=0) as out:
-                out.writelines((json.dumps(step, separators=(",", ":")) + "\n").encode() for step in found)
+            keep(file_of(file), found)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -12,11 +12,9 @@ python -m tests.vectors.record.apiserver differences 500 7            # tells ot
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from typing import IO
 
 import click
@@ -24,11 +22,10 @@ import click
 from drakit_kind.cluster import KUBERNETES_VERSION
 from tests.vectors import conventions as held
 from tests.vectors import managed_fields
-from tests.vectors.exchanges import Vector, recorded
+from tests.vectors.exchanges import Vector, keep, line, recorded
 from tests.vectors.record.apiserver import answers, exchanges, fields_answers, fields_stories
 from tests.vectors.record.apiserver.conventions import answers as conventions_answers
 
-_API = Path(__file__).parents[2] / "api"
 _version = click.option(
     "--version", default=KUBERNETES_VERSION, show_default=True, help="The Kubernetes version to ask."
 )
@@ -52,10 +49,7 @@ def check(version: str) -> None:
 def again(version: str) -> None:
     """Ask all that is recorded, and record what is answered now."""
     for file in answers.FILES:
-        found = asyncio.run(_all(recorded(file), version))
-        with gzip.GzipFile(_API / f"{file}.jsonl.gz", "wb", mtime=0) as out:
-            for vector in found:
-                out.write(_line(vector).encode())
+        keep(file, asyncio.run(_all(recorded(file), version)))
     _record_conventions(version)
 
 
@@ -70,7 +64,7 @@ def ask(version: str) -> None:
 def changes() -> None:
     """Print exchanges with every object that was accepted, changed in every way there is."""
     for exchange in exchanges.made():
-        print(_line(exchange), end="")
+        print(line(exchange), end="")
 
 
 @main.command()
@@ -78,9 +72,7 @@ def changes() -> None:
 @click.option("--count", default=220, show_default=True, help="How many stories by chance.")
 def fields(version: str, count: int) -> None:
     """Tell the stories of managed fields, and record what is answered."""
-    with gzip.GzipFile(managed_fields.FILE, "wb", mtime=0) as out:
-        for story in asyncio.run(fields_answers.told(list(fields_stories.made(count)), version)):
-            out.write(_line(story).encode())
+    keep(managed_fields.FILE, asyncio.run(fields_answers.told(list(fields_stories.made(count)), version)))
 
 
 @main.command()
@@ -99,16 +91,13 @@ def differences(version: str, count: int, seed: int) -> None:
     stories = list(fields_stories.made(count, seed))
     found = asyncio.run(fields_answers.different(stories, version))
     for story in found:
-        print(_line(story))
+        print(line(story))
     print(f"{len(found)} of {len(stories)} stories end differently")
     sys.exit(1 if found else 0)
 
 
 def _record_conventions(version: str) -> None:
-    found = asyncio.run(conventions_answers.answered(conventions_answers.made(), version))
-    with gzip.GzipFile(held.FILE, "wb", mtime=0) as out:
-        for exchange in found:
-            out.write(_line(exchange).encode())
+    keep(held.FILE, asyncio.run(conventions_answers.answered(conventions_answers.made(), version)))
 
 
 async def _all(asked: Iterable[Vector], version: str) -> list[Vector]:
@@ -117,11 +106,7 @@ async def _all(asked: Iterable[Vector], version: str) -> list[Vector]:
 
 async def _print(asked: Iterable[Vector], version: str, out: IO[str]) -> None:
     async for answer in answers.answers(asked, version):
-        out.write(_line(answer))
-
-
-def _line(vector: Vector) -> str:
-    return json.dumps(vector, ensure_ascii=False, separators=(",", ":")) + "\n"
+        out.write(line(answer))
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 
-from tests.vectors.exchanges import GATES, Vector, recorded
+from tests.vectors.exchanges import GATES, Vector, recorded, without_times
 from tests.vectors.record.apiserver.servers import answering
-from tests.vectors.replay import NotStoredError, comparable, without_times
+from tests.vectors.replay import NotStoredError, comparable
 
 FILES = ("create", "ops")
 _ANSWERED = ("response", "reads")
