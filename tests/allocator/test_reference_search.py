@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 
 from drakit_allocator.problems import answer
 from drakit_allocator.search.first_solution import FirstSolution
@@ -55,6 +55,8 @@ def test_a_claim_that_may_become_too_large_gets_what_the_naive_search_gives_it(
     assert not [seed for seed in range(1000) if not _agree(problem_of(seed), _asking, limit=limit)]
 
 
+# Asked for one of two halves of a request's devices, one of which can be shared, it once took that for both halves.
+@example(problem_of(31_141_831_915))
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(problems)
 def test_any_problem_is_answered_as_by_the_naive_search(problem: Json) -> None:

@@ -97,7 +97,9 @@ class Board:
         mask = demand.domain & ~(self._taken_from(demand) if self.gives_twice else self.taken)
         if self.short and demand.draws:
             mask &= ~self.short | self.charged
-        mask &= ~self.full[self._kind[demand.number]]
+        if self.shareable:
+            # A device has many shares, but a request gets one of each.
+            mask &= ~(self.full[self._kind[demand.number]] | self.held[demand.number])
         for number, column in demand.ties:
             mask &= self.states[number].allowed(column)
         return mask
