@@ -28,7 +28,7 @@ SAMPLES = {
     "what is not allowed": ("OPTIONS", CONFIG_MAPS, None, 'code="405"', 'verb="OPTIONS"', 'group=""'),
     "a subresource that there is not": (
         *("GET", f"{CONFIG_MAPS}/a/anything", None),
-        *('code="404"', 'subresource=""'),
+        *('code="404"', 'subresource=""', 'verb="GET"'),
     ),
     "a subresource": (
         *("GET", "/apis/apps/v1/namespaces/default/deployments/a/scale", None),
