@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import aiohttp
 import msgspec
-import yaml
 
 from drakit_client import kubeconfig, service_account
 from drakit_client.access import Access, TokenFile
@@ -105,6 +104,7 @@ class Connection:
     @classmethod
     async def _from_official_client(cls, path: str | Path | None, context: str | None, user_agent: str) -> Connection:
         # Imported here: it takes 0.4 s that most kubeconfigs need not pay.
+        import yaml
         from kubernetes.aio import config
         from kubernetes.aio.client import Configuration
 

@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from drakit_client.access import Access, TokenFile, content, show, trusting
 from drakit_client.errors import ConfigurationError
 
@@ -167,6 +165,9 @@ def _set(fields: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _load(file: Path, *, is_default: bool) -> _Fields:
+    # Imported here: components that are given a URL need not pay for it, and one of them is the API server's process.
+    import yaml
+
     try:
         loaded = yaml.safe_load(file.read_bytes())
     except FileNotFoundError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import gc
+import importlib
 import json
 import os
 import ssl
@@ -133,6 +134,8 @@ async def _serve(config: ServerConfig, kubeconfig: Path | None, *, controllers: 
 
 async def _until(stopped: asyncio.Event, server: Server) -> None:
     """Run the controllers until asked to stop, or until they fail."""
+    # In a thread, so that the server answers meanwhile.
+    await asyncio.to_thread(importlib.import_module, "drakit_embedded.controllers")
     from drakit_client.connection import Connection
     from drakit_embedded import controllers
 
