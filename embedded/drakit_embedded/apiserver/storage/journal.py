@@ -89,7 +89,7 @@ class Journal:
         return db
 
     def compacted(self) -> int:
-        """Changes up to this version are gone unless they are the newest of their key."""
+        """Changes up to this version are gone, except the newest of each key and what later changes replaced."""
         return self._meta("compacted")
 
     def last_version(self) -> int:
