@@ -20,6 +20,7 @@ from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Expired
 from drakit_embedded.apiserver import JournalError, Server, ServerConfig, ServerError
+from drakit_embedded.apiserver.storage import store as store_module
 from drakit_embedded.apiserver.storage.store import Collection, Store
 
 Object = dict[str, Any]
@@ -350,6 +351,40 @@ async def test_a_file_of_something_else_is_not_touched(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="cannot be used"):
         await Server(ServerConfig(data_file=file)).start()
     assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 64, b"\x0d" * 4096], ids=["cut off", "a page's head", "a page"])
+async def test_a_damaged_file_is_explained_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
+) -> None:
+    """Found only in the middle of the rows, when there are others that could leave the file."""
+    file = tmp_path / "store.db"
+    store, collection = things(file)
+    for index in range(2000):
+        store.put(collection, ("", f"{index % 400}"), {"metadata": {"name": "x" * 100}})
+    store.close()
+    content = file.read_bytes()
+    middle = len(content) // 2 // 8192 * 8192
+    content = content[:middle] + damage + content[middle + len(damage) :] if damage else content[:middle]
+    file.write_bytes(content)
+    monkeypatch.setattr(store_module, "HISTORY_EVENTS", KEPT)
+    for _ in range(2):
+        with pytest.raises(JournalError, match=r"store\.db cannot be used \(.+\): move it away to start empty"):
+            await Server(ServerConfig(data_file=file)).start()
+        assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("value", ["1", "'text'", "x'7b7d0aff'"], ids=["number", "text", "no JSON"])
+def test_a_row_of_other_values_is_damage(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "store.db"
+    fill(file, 3).close()
+    with sqlite3.connect(file) as db:
+        db.execute(f"UPDATE changes SET body = {value} WHERE version = 3")
+    db.close()
+    store = Store(file)
+    with pytest.raises(JournalError, match="cannot be used"):
+        store.load()
+    store.close()
 
 
 async def test_a_port_in_use_is_named() -> None:

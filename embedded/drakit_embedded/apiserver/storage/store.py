@@ -232,15 +232,20 @@ class Store:
         return self._collections[kind]
 
     def load(self) -> None:
-        """Read the journal: afterwards everything is as it was when the last server wrote its last change."""
+        """Read the journal: afterwards everything is as it was when the last server wrote its last change.
+
+        Raises ``JournalError`` if the file is damaged, and leaves it as it is.
+        """
         if self._journal is None:
             self.version = 1
             return
-        self._compacted = self._journal.compacted()
-        self.version = max(self._journal.last_version(), 1)
-        for change in self._journal.changes():
-            collection = self._collections.get(change.kind) or self.collection(change.kind, lambda _: {})
-            self._replay(collection, change)
+        with self._journal.reading():
+            self._compacted = self._journal.compacted()
+            version = max(self._journal.last_version(), 1)
+            for change in self._journal.changes():
+                collection = self._collections.get(change.kind) or self.collection(change.kind, lambda _: {})
+                self._replay(collection, change)
+        self.version = version
         for collection in self._collections.values():
             collection.forgotten = max(collection.forgotten, self._compacted)
 
@@ -261,8 +266,11 @@ class Store:
 
     def close(self) -> None:
         """Release the file."""
-        if self._journal is not None:
+        if self._journal is None:
+            return
+        try:
             self._compact()
+        finally:
             self._journal.close()
 
     def put(self, collection: Collection, key: Key, obj: Object) -> Record:
@@ -313,6 +321,9 @@ class Store:
             self._superseded.append(event.version)
 
     def _compact(self) -> None:
+        if not self.version:
+            # Not all has been read, and perhaps it cannot be.
+            return
         if self._journal is not None and self._superseded:
             self._journal.compact(self._superseded, self._compacted, self.version)
         self._superseded.clear()
