@@ -115,7 +115,7 @@ class Collection:
         self.records: dict[Key, Record] = {}
         # Changes up to this version are no longer in the history.
         self.forgotten = 0
-        # Event lines, shared by the watchers that are woken together; keyed by (version, form).
+        # The newest event lines, which watchers share, and which they bound; keyed by (version, type and form).
         self.lines: dict[tuple[int, str], bytes] = {}
         self._keys: list[Key] = []
         self._events: list[Event] = []
@@ -179,8 +179,6 @@ class Collection:
                 insort(self._keys, key)
             self.records[key] = event.record
         self._events.append(event)
-        if len(self.lines) > 64:
-            self.lines.clear()
         for wake in self._wakers:
             wake()
 
