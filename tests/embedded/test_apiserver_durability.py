@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
+import shutil
 import signal
 import sqlite3
 import stat
@@ -18,7 +20,8 @@ from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Expired
 from drakit_embedded.apiserver import JournalError, Server, ServerConfig, ServerError
-from drakit_embedded.apiserver.storage.store import Store
+from drakit_embedded.apiserver.storage import store as store_module
+from drakit_embedded.apiserver.storage.store import Collection, Store
 
 Object = dict[str, Any]
 TOKEN = "t"
@@ -135,10 +138,7 @@ def fill(file: Path, changes: int) -> Store:
 def test_superseded_rows_leave_the_file(tmp_path: Path) -> None:
     file = tmp_path / "store.db"
     fill(file, 3000).close()
-    with sqlite3.connect(file) as db:
-        rows = db.execute("SELECT count(*) FROM changes").fetchone()[0]
-    db.close()
-    assert rows <= 10 + 3
+    assert rows(file) <= 10 + 3
     store = Store(file, events=10)
     collection = store.collection("things", lambda _: {})
     store.load()
@@ -151,6 +151,145 @@ def test_superseded_rows_leave_the_file(tmp_path: Path) -> None:
     assert collection.position(2000) is None
     assert collection.position(store.version - 5) is not None
     store.close()
+
+
+KEPT = 20
+OLD, MODIFIED, FILLER = ("", "old"), ("", "modified"), ("", "filler")
+
+
+def things(file: Path, **limits: int) -> tuple[Store, Collection]:
+    """A store of one kind, loaded."""
+    store = Store(file, **limits)
+    collection = store.collection("things", lambda _: {})
+    store.load()
+    return store, collection
+
+
+def put(store: Store, key: tuple[str, str]) -> None:
+    store.put(store.named("things"), key, {"metadata": {"name": key[1]}})
+
+
+def delete(store: Store, key: tuple[str, str]) -> None:
+    store.delete(store.named("things"), key, {"metadata": {"name": key[1]}})
+
+
+def told(collection: Collection, since: int) -> list[Any]:
+    """What watches from a version are told, and what lists of each version since then show."""
+    events = collection.events_after(since)
+    seen: list[Any] = [
+        (event.version, event.type, event.record.key, event.record.body, event.previous and event.previous.body)
+        for event in events
+    ]
+    for version in (since, *(event.version for event in events)):
+        there = collection.select_at(version, None, None)
+        assert there is not None
+        seen.append((version, [(record.key, record.body) for record in there]))
+    return seen
+
+
+def rows(file: Path) -> int:
+    with sqlite3.connect(file) as db:
+        count = int(db.execute("SELECT count(*) FROM changes").fetchone()[0])
+    db.close()
+    return count
+
+
+def _recreate(store: Store, key: tuple[str, str]) -> None:
+    delete(store, key)
+    put(store, key)
+
+
+@pytest.mark.parametrize(
+    "story",
+    [[(delete, OLD)], [(put, MODIFIED)], [(delete, OLD), (put, MODIFIED)], [(_recreate, OLD)], [(_recreate, OLD)] * 3],
+    ids=["deleted", "modified", "both", "recreated", "recreated again and again"],
+)
+def test_a_restart_keeps_what_the_history_replaced(
+    tmp_path: Path, story: list[tuple[Callable[[Store, tuple[str, str]], None], tuple[str, str]]]
+) -> None:
+    """Objects older than the history, which it changes: a selector's watch is told what they were."""
+    file = tmp_path / "store.db"
+    store, collection = things(file, events=KEPT)
+    for key in (OLD, MODIFIED, *[FILLER] * 2 * KEPT):
+        put(store, key)
+    for change, key in story:
+        change(store, key)
+    since, before = collection.forgotten, told(collection, collection.forgotten)
+    store.close()
+    again, collection = things(file, events=KEPT)
+    assert told(collection, since) == before
+    assert collection.position(since - 1) is None
+    for _ in range(2 * KEPT):
+        put(again, FILLER)
+    again.close()
+    assert rows(file) <= KEPT + 3
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_neither_a_stop_nor_a_kill_changes_what_is_told(tmp_path: Path, seed: int) -> None:
+    """However many rows have left the file by then."""
+    chosen = random.Random(seed)
+    file = tmp_path / "store.db"
+    store, collection = things(file, events=KEPT)
+    for turn in range(2000):
+        key = ("", f"{chosen.randrange(50)}")
+        if key in collection.records and chosen.random() < 0.5:
+            delete(store, key)
+        else:
+            put(store, key)
+        if turn % 97 == 0:
+            since, version = collection.forgotten, store.version
+            before = told(collection, since)
+            killed = tmp_path / f"killed{turn}"
+            for suffix in ("", "-wal"):
+                shutil.copy(f"{file}{suffix}", f"{killed}{suffix}")
+            store.close()
+            for path in (killed, file):
+                store, collection = things(path, events=KEPT)
+                assert (told(collection, since), store.version) == (before, version)
+                if path == killed:
+                    store.close()
+    store.close()
+    assert rows(file) <= 2 * KEPT + len(collection.records)
+
+
+def test_a_file_of_the_version_before_loads_without_what_it_lacks(tmp_path: Path) -> None:
+    """It dropped what the history replaced: of a deletion without that, no watch can be told."""
+    file = tmp_path / "store.db"
+    store, _ = things(file, events=KEPT)
+    for key in (OLD, *[FILLER] * 2 * KEPT):
+        put(store, key)
+    created = store.version - 2 * KEPT
+    delete(store, OLD)
+    put(store, FILLER)
+    store.close()
+    with sqlite3.connect(file) as db:
+        db.execute("DELETE FROM changes WHERE version = ?", (created,))
+    db.close()
+    before = rows(file)
+    again, collection = things(file, events=KEPT)
+    assert list(collection.records) == [FILLER]
+    assert collection.position(again.version - 2) is None
+    assert collection.position(again.version - 1) is not None
+    again.close()
+    assert rows(file) == before - 1
+
+
+def test_a_start_that_drops_rows_keeps_the_version(tmp_path: Path) -> None:
+    """With a shorter history than before, and all objects deleted, nothing is left but the number."""
+    file = tmp_path / "store.db"
+    store, _ = things(file)
+    for _ in range(511):
+        put(store, OLD)
+    delete(store, OLD)
+    highest = store.version
+    store.close()
+    shorter, _ = things(file, size=1)
+    shorter.close()
+    assert rows(file) == 0
+    again, _ = things(file)
+    assert again.version == highest
+    again.close()
 
 
 def test_a_version_is_never_given_out_twice(tmp_path: Path) -> None:
@@ -212,6 +351,40 @@ async def test_a_file_of_something_else_is_not_touched(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="cannot be used"):
         await Server(ServerConfig(data_file=file)).start()
     assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 64, b"\x0d" * 4096], ids=["cut off", "a page's head", "a page"])
+async def test_a_damaged_file_is_explained_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes
+) -> None:
+    """Found only in the middle of the rows, when there are others that could leave the file."""
+    file = tmp_path / "store.db"
+    store, collection = things(file)
+    for index in range(2000):
+        store.put(collection, ("", f"{index % 400}"), {"metadata": {"name": "x" * 100}})
+    store.close()
+    content = file.read_bytes()
+    middle = len(content) // 2 // 8192 * 8192
+    content = content[:middle] + damage + content[middle + len(damage) :] if damage else content[:middle]
+    file.write_bytes(content)
+    monkeypatch.setattr(store_module, "HISTORY_EVENTS", KEPT)
+    for _ in range(2):
+        with pytest.raises(JournalError, match=r"store\.db cannot be used \(.+\): move it away to start empty"):
+            await Server(ServerConfig(data_file=file)).start()
+        assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("value", ["1", "'text'", "x'7b7d0aff'"], ids=["number", "text", "no JSON"])
+def test_a_row_of_other_values_is_damage(tmp_path: Path, value: str) -> None:
+    file = tmp_path / "store.db"
+    fill(file, 3).close()
+    with sqlite3.connect(file) as db:
+        db.execute(f"UPDATE changes SET body = {value} WHERE version = 3")
+    db.close()
+    store = Store(file)
+    with pytest.raises(JournalError, match="cannot be used"):
+        store.load()
+    store.close()
 
 
 async def test_a_port_in_use_is_named() -> None:

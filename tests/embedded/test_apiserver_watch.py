@@ -6,7 +6,7 @@ import asyncio
 import logging
 import socket
 import struct
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -21,11 +21,11 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Expired
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.catalog import Catalog
-from drakit_embedded.apiserver.reading import list_options
+from drakit_embedded.apiserver.reading import list_options, watching
 from drakit_embedded.apiserver.reading.watching import Watch
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.storage import store
-from drakit_embedded.apiserver.wire.forms import Plain, negotiate
+from drakit_embedded.apiserver.wire.forms import Form, Plain, negotiate
 
 Object = dict[str, Any]
 BOUND = 10.0
@@ -253,6 +253,115 @@ async def test_what_changes_while_a_watch_begins_comes_once_and_after_what_was_t
     assert seen == [("ADDED", "before"), ("BOOKMARK", None), ("ADDED", "meanwhile")]
     versions = [int(line["object"]["metadata"]["resourceVersion"]) for line in client.lines]
     assert versions == sorted(versions)
+
+
+def loaded() -> store.Store:
+    """Without a file."""
+    kept = store.Store()
+    Catalog(kept, FeatureGates(), {})
+    kept.load()
+    return kept
+
+
+class Opened:
+    """A watch of config maps or pods without a connection: what it has written, and what happens meanwhile."""
+
+    def __init__(self, kept: store.Store, query: str, plural: str = "pods", form: Form | None = None) -> None:
+        served = Catalog(kept, FeatureGates(), {}).find("", "v1", plural)
+        assert served is not None
+        options = list_options.decode(served, Query(query), watch=True)
+        self.watch = Watch(kept, served, None, options, form or Plain(served))
+        self.seen: list[Object] = []
+        # Called after each write, which takes as long.
+        self.meanwhile: Callable[[], Any] = list
+
+    async def write(self, piece: bytes) -> None:
+        self.seen += [msgspec.json.decode(line) for line in piece.splitlines()]
+        if isinstance(waiting := self.meanwhile(), Awaitable):
+            await waiting
+
+    async def run(self) -> None:
+        await self.watch.stream(cast("web.StreamResponse", self))
+
+    @property
+    def changes(self) -> list[tuple[str, str]]:
+        return [
+            (event["type"], event["object"]["metadata"]["name"]) for event in self.seen if event["type"] != "BOOKMARK"
+        ]
+
+    @property
+    def versions(self) -> list[tuple[str, int]]:
+        return [(event["type"], int(event["object"]["metadata"]["resourceVersion"])) for event in self.seen]
+
+
+def put_pod(kept: store.Store, name: str, node: str, text: str = "") -> None:
+    obj = {"metadata": {"name": name, "namespace": "default"}, "spec": {"nodeName": node}, "text": text}
+    kept.put(kept.named("pods"), ("default", name), obj)
+
+
+def delete_pod(kept: store.Store, name: str) -> None:
+    obj = kept.named("pods").records["default", name].object()
+    kept.delete(kept.named("pods"), ("default", name), obj)
+
+
+async def test_a_bookmark_is_not_ahead_of_the_events_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that continues from a bookmark gets what happened while a slow one was written to."""
+    monkeypatch.setattr(watching, "_BOOKMARK_SECONDS", 0.0)
+    kept = loaded()
+    opened = Opened(kept, f"resourceVersion={kept.version}&allowWatchBookmarks=true")
+
+    async def slow() -> None:
+        if len(opened.seen) == 1:
+            put_pod(kept, "b", "")
+        elif ("ADDED", "b") in opened.changes:
+            opened.watch.end()
+        for _ in range(3):
+            await asyncio.sleep(0)
+
+    opened.meanwhile = slow
+    put_pod(kept, "a", "")
+    async with asyncio.timeout(BOUND):
+        await opened.run()
+    assert [kind for kind, _ in opened.versions][:3] == ["ADDED", "BOOKMARK", "ADDED"]
+    assert all(
+        earlier < version
+        for index, (_, earlier) in enumerate(opened.versions)
+        for kind, version in opened.versions[index + 1 :]
+        if kind != "BOOKMARK"
+    )
+
+
+async def test_a_line_is_made_once_for_all_who_watch_and_only_the_newest_are_kept() -> None:
+    kept = loaded()
+    served = Catalog(kept, FeatureGates(), {}).find("", "v1", "pods")
+    assert served is not None
+
+    class Counting(Plain):
+        made = 0
+
+        def one(self, record: store.Record) -> bytes:
+            Counting.made += 1
+            return super().one(record)
+
+    def opened() -> Opened:
+        return Opened(kept, f"resourceVersion={version}", form=Counting(served))
+
+    version = kept.version
+    for index in range(3):
+        put_pod(kept, f"{index}", "")
+    several = [opened() for _ in range(5)]
+    for each in several:
+        each.watch.end()
+    await asyncio.gather(*(each.run() for each in several))
+    assert [len(each.changes) for each in several] == [3] * 5
+    assert Counting.made == 3
+    for index in range(3000):
+        put_pod(kept, f"{index}", "")
+    late = opened()
+    late.watch.end()
+    await late.run()
+    assert len(late.changes) == 3003
+    assert len(served.collection.lines) < 100
 
 
 @pytest.mark.parametrize(

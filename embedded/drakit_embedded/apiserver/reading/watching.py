@@ -29,6 +29,8 @@ _SHORTEST_SECONDS = 1800
 _BOOKMARK_SECONDS = 55.0
 # Lines that wait together are written together, up to this size.
 _WRITE_BYTES = 32 * 1024
+# Watchers that are woken together ask for the same lines soon after each other.
+_SHARED_LINES = 64
 _encode = msgspec.json.Encoder().encode
 
 
@@ -88,11 +90,13 @@ class Watch:
             await self._write_initial(response)
             while True:
                 self._wake.clear()
+                # Of the moment at which the changes are read: while they are written, others happen.
+                version = self._store.version
                 if not await self._write_changes(response):
                     return
                 if self._bookmark_due:
                     self._bookmark_due = False
-                    await response.write(self._bookmark())
+                    await response.write(self._bookmark(version))
                     ticker = loop.call_later(_BOOKMARK_SECONDS, self._mark)
                 if self._ended:
                     return
@@ -109,7 +113,7 @@ class Watch:
         self.sent += len(self._initial)
         self._initial.clear()
         if self._end_marked:
-            await response.write(self._bookmark({_INITIAL_EVENTS_END: "true"}, self._version))
+            await response.write(self._bookmark(self._version, {_INITIAL_EVENTS_END: "true"}))
 
     async def _write_changes(self, response: web.StreamResponse) -> bool:
         """Write what has happened since; False ends the watch."""
@@ -148,14 +152,16 @@ class Watch:
         lines, key = self._collection.lines, (event.version, f"{kind} {self._form.key}")
         line = lines.get(key)
         if line is None:
+            if len(lines) >= _SHARED_LINES:
+                del lines[next(iter(lines))]
             line = lines[key] = self._line(kind, record)
         return line
 
     def _line(self, kind: str, record: Record) -> bytes:
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), self._form.one(record))
 
-    def _bookmark(self, annotations: Object | None = None, version: int | None = None) -> bytes:
-        metadata: Object = {"resourceVersion": str(version or self._store.version)}
+    def _bookmark(self, version: int, annotations: Object | None = None) -> bytes:
+        metadata: Object = {"resourceVersion": str(version)}
         if annotations:
             metadata["annotations"] = annotations
         return _encode({"type": "BOOKMARK", "object": self._form.bookmark(metadata)}) + b"\n"

@@ -10,8 +10,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
 
 _FORMAT = 1
 _SCHEMA = """
@@ -38,13 +41,13 @@ class JournalError(Exception):
 
 
 class Change(NamedTuple):
-    """One row: the object after the change, or its last state if the change deleted it."""
+    """One row: the object after the change, or its last state if the change deleted it (1)."""
 
     version: int
     kind: str
     namespace: str
     name: str
-    deleted: bool
+    deleted: int
     body: bytes
 
 
@@ -61,10 +64,9 @@ class Journal:
             raise JournalError(
                 f"data file {path}: {error.strerror or error}; give a path that can be written"
             ) from None
-        try:
+        self._path = path
+        with self.reading():
             self._db = self._open(path)
-        except sqlite3.DatabaseError as error:
-            raise JournalError(_explain(path, error)) from None
 
     @staticmethod
     def _open(path: Path) -> sqlite3.Connection:
@@ -88,8 +90,16 @@ class Journal:
             raise
         return db
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Raise ``JournalError`` for the damage that is found meanwhile: much is only seen when rows are looked at."""
+        try:
+            yield
+        except (sqlite3.DatabaseError, UnicodeDecodeError, msgspec.DecodeError) as error:
+            raise JournalError(_explain(self._path, error)) from None
+
     def compacted(self) -> int:
-        """Changes up to this version are gone unless they are the newest of their key."""
+        """Changes up to this version are gone, except the newest of each key and what later changes replaced."""
         return self._meta("compacted")
 
     def last_version(self) -> int:
@@ -99,10 +109,11 @@ class Journal:
 
     def changes(self) -> Iterator[Change]:
         """All rows, oldest first."""
-        for version, kind, namespace, name, deleted, body in self._db.execute(
+        for row in self._db.execute(
             "SELECT version, kind, namespace, name, deleted, body FROM changes ORDER BY version"
         ):
-            yield Change(version, kind, namespace, name, bool(deleted), body)
+            # A damaged row can have values of any type.
+            yield msgspec.convert(row, Change, builtin_types=(bytes,))
 
     def append(self, change: Change) -> None:
         """Write one change; it survives the death of this process when this returns."""
@@ -129,7 +140,7 @@ class Journal:
         return int(row[0]) if row else 0
 
 
-def _explain(path: Path, error: sqlite3.DatabaseError) -> str:
+def _explain(path: Path, error: Exception) -> str:
     if "locked" in str(error):
         return f"data file {path} is in use by another server: stop that one, or give another file"
     return f"data file {path} cannot be used ({error}): move it away to start empty"

@@ -115,7 +115,7 @@ class Collection:
         self.records: dict[Key, Record] = {}
         # Changes up to this version are no longer in the history.
         self.forgotten = 0
-        # Event lines, shared by the watchers that are woken together; keyed by (version, form).
+        # The newest event lines, which watchers share, and which they bound; keyed by (version, type and form).
         self.lines: dict[tuple[int, str], bytes] = {}
         self._keys: list[Key] = []
         self._events: list[Event] = []
@@ -179,8 +179,6 @@ class Collection:
                 insort(self._keys, key)
             self.records[key] = event.record
         self._events.append(event)
-        if len(self.lines) > 64:
-            self.lines.clear()
         for wake in self._wakers:
             wake()
 
@@ -218,7 +216,9 @@ class Store:
         self._limit_events, self._limit_bytes = events or HISTORY_EVENTS, size or HISTORY_BYTES
         self._history: deque[Event] = deque()
         self._history_bytes = 0
+        # The newest version that has left the history.
         self._compacted = 0
+        # Rows that nothing of the history needs any more, and that are not the newest of an object.
         self._superseded: list[int] = []
 
     def collection(self, kind: str, fields: FieldValues) -> Collection:
@@ -230,15 +230,20 @@ class Store:
         return self._collections[kind]
 
     def load(self) -> None:
-        """Read the journal: afterwards everything is as it was when the last server wrote its last change."""
+        """Read the journal: afterwards everything is as it was when the last server wrote its last change.
+
+        Raises ``JournalError`` if the file is damaged, and leaves it as it is.
+        """
         if self._journal is None:
             self.version = 1
             return
-        self._compacted = self._journal.compacted()
-        for change in self._journal.changes():
-            collection = self._collections.get(change.kind) or self.collection(change.kind, lambda _: {})
-            self._replay(collection, change)
-        self.version = max(self._journal.last_version(), 1)
+        with self._journal.reading():
+            self._compacted = self._journal.compacted()
+            version = max(self._journal.last_version(), 1)
+            for change in self._journal.changes():
+                collection = self._collections.get(change.kind) or self.collection(change.kind, lambda _: {})
+                self._replay(collection, change)
+        self.version = version
         for collection in self._collections.values():
             collection.forgotten = max(collection.forgotten, self._compacted)
 
@@ -250,14 +255,20 @@ class Store:
             record.texts = tuple(_decode(texts))
         previous = collection.records.get(key)
         if change.deleted and previous is None:
+            # Files of former versions lack what the history replaced: nobody is told of changes without that.
+            self._superseded.append(change.version)
+            self._compacted = max(self._compacted, change.version)
             return
         kind: EventType = "DELETED" if change.deleted else "MODIFIED" if previous else "ADDED"
         self._remember(Event(change.version, kind, record, previous, collection))
 
     def close(self) -> None:
         """Release the file."""
-        if self._journal is not None:
+        if self._journal is None:
+            return
+        try:
             self._compact()
+        finally:
             self._journal.close()
 
     def put(self, collection: Collection, key: Key, obj: Object) -> Record:
@@ -292,9 +303,6 @@ class Store:
         event.collection.apply(event)
         self._history.append(event)
         self._history_bytes += len(event.record.body)
-        previous = event.previous
-        if previous is not None and previous.version <= self._compacted:
-            self._superseded.append(previous.version)
         while len(self._history) > self._limit_events or self._history_bytes > self._limit_bytes:
             self._forget(self._history.popleft())
         if len(self._superseded) >= _COMPACT_BATCH:
@@ -302,13 +310,18 @@ class Store:
 
     def _forget(self, event: Event) -> None:
         self._history_bytes -= len(event.record.body)
-        collection = event.collection
-        collection.forget_oldest()
+        event.collection.forget_oldest()
         self._compacted = max(self._compacted, event.version)
-        if collection.records.get(event.record.key) is not event.record:
+        # What an event replaced is in the file for as long as watches may be told of it.
+        if event.previous is not None:
+            self._superseded.append(event.previous.version)
+        if event.type == "DELETED":
             self._superseded.append(event.version)
 
     def _compact(self) -> None:
+        if not self.version:
+            # Not all has been read, and perhaps it cannot be.
+            return
         if self._journal is not None and self._superseded:
             self._journal.compact(self._superseded, self._compacted, self.version)
         self._superseded.clear()
