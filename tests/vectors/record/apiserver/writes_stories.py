@@ -14,12 +14,14 @@ _CORE = "/api/v1/namespaces/$namespace"
 _MAPS = f"{_CORE}/configmaps"
 _MAP = f"{_MAPS}/a"
 _JSON_PATCH = "application/json-patch+json"
+_STRATEGIC = "application/strategic-merge-patch+json"
 _FINALIZER = "example.com/wait"
 
 
 def made() -> Iterator[Object]:
     """All stories."""
     yield from _json_patches()
+    yield from _strategic_patches()
 
 
 def _step(method: str, path: str, body: Any = None, kind: str = "", shows: Sequence[str] = ()) -> Object:
@@ -56,4 +58,45 @@ def _json_patches() -> Iterator[Object]:
     for name, operations in tried.items():
         yield _story(
             f"json patch: {name}", _step("POST", _MAPS, obj), _step("PATCH", _MAP, operations, _JSON_PATCH, ["data.l"])
+        )
+
+
+def _strategic_patches() -> Iterator[Object]:
+    tried: dict[str, Object] = {
+        "a port beside two of one number": {"ports": [{"name": "web", "port": 80}]},
+        "a port of two of one number": {"ports": [{"port": 53, "targetPort": 1053}]},
+        "two ports of one number are deleted": {"ports": [{"port": 53, "$patch": "delete"}, {"port": 80}]},
+        "the new port is the first": {
+            "$setElementOrder/ports": [{"port": 80}, {"port": 53}],
+            "ports": [{"port": 80, "name": "x"}],
+        },
+        "the new port is the last": {
+            "$setElementOrder/ports": [{"port": 53}, {"port": 53}, {"port": 80}],
+            "ports": [{"port": 80, "name": "x"}],
+        },
+        "an order, and nothing else": {"$setElementOrder/ports": [{"port": 53}, {"port": 53}]},
+        "two ports of one number replace all": {
+            "ports": [{"$patch": "replace"}, {"port": 53, "name": "a", "protocol": "UDP"}, {"port": 53, "name": "b"}]
+        },
+        "one port, twice": {"ports": [{"port": 80, "name": "a"}, {"port": 80, "name": "b", "protocol": "UDP"}]},
+        "a text as number": {"ports": [{"port": "53", "name": "a"}]},
+        "an item that is deleted, but not which": {"ports": [{"$patch": "delete"}]},
+        "an item that replaces is none itself": {
+            "ports": [{"port": 53, "name": "q", "$patch": "replace"}, {"port": 80}]
+        },
+        "an item that is to be merged": {"ports": [{"port": 80, "$patch": "merge"}]},
+        "an item with another directive": {"ports": [{"port": 53, "$patch": "foo"}]},
+        "no number": {"ports": [{"name": "a"}]},
+    }
+    ports = [{"name": "dns", "port": 53, "protocol": "UDP"}, {"name": "dns-tcp", "port": 53, "protocol": "TCP"}]
+    service = {"metadata": {"name": "a"}, "spec": {"selector": {"a": "b"}, "ports": ports}}
+    made = _step("POST", f"{_CORE}/services", service)
+    for name, spec in tried.items():
+        patch = _step("PATCH", f"{_CORE}/services/a", {"spec": spec}, _STRATEGIC, ["spec.ports"])
+        yield _story(f"strategic patch: {name}", made, patch)
+    for finalizers in (["b/b", "c/c", "c/c"], ["c/c", "a/a"], ["a/a", "a/a"], [1], [["a/a"]]):
+        yield _story(
+            f"strategic patch: finalizers {finalizers}",
+            _step("POST", _MAPS, _config_map(finalizers=["a/a", "b/b"])),
+            _step("PATCH", _MAP, {"metadata": {"finalizers": finalizers}}, _STRATEGIC),
         )
