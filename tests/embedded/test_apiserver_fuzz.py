@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from importlib import resources
 from typing import Any
 from urllib.parse import quote
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from drakit_api.features import FeatureGates
@@ -198,7 +200,92 @@ def test_parameters_of_any_text(text: str, parameter: str) -> None:
     assert code in (200, 400, 410, 422, 504)
 
 
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+FIELDS: dict[str, dict[str, list[str]]] = json.loads(
+    resources.files("drakit_embedded.apiserver.wire").joinpath("protobuf_fields.json").read_bytes()
+)
+# Messages of every sort of field, and how their kinds are called in an envelope.
+MESSAGES = {
+    "core/v1.ConfigMap": ("v1", "ConfigMap"),
+    "core/v1.Pod": ("v1", "Pod"),
+    "core/v1.Event": ("v1", "Event"),
+    "coordination/v1.Lease": ("coordination.k8s.io/v1", "Lease"),
+    "resource/v1.ResourceClaim": ("resource.k8s.io/v1", "ResourceClaim"),
+    "resource/v1.ResourceSlice": ("resource.k8s.io/v1", "ResourceSlice"),
+    "meta/v1.DeleteOptions": ("v1", "DeleteOptions"),
+}
+numbers = st.sampled_from([0, 1, 5, 10**9, 10**17, 2**62, 2**63, 2**64 - 1])
+texts = st.sampled_from([b"", b"a", b"1Gi", b"\xff", b"{", b'{"a":1}', b"[" * 5000, b"\x08\x80\x80\x01", b"\x0a\x7f"])
+
+
+def varint(value: int) -> bytes:
+    found = b""
+    while value > 0x7F:
+        found, value = found + bytes([value & 0x7F | 0x80]), value >> 7
+    return found + bytes([value])
+
+
+def of_length(number: int, value: bytes) -> bytes:
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def of_number(number: int, value: int) -> bytes:
+    return varint(number << 3) + varint(value)
+
+
+@st.composite
+def protobuf_messages(draw: st.DrawFn, name: str, depth: int = 4) -> bytes:
+    """A message with fields of its type, some of them with values of another."""
+    if name not in FIELDS or depth == 0:
+        inside = st.builds(of_number, st.integers(1, 3), numbers) | st.builds(of_length, st.integers(1, 3), texts)
+        return draw(st.lists(inside, max_size=2).map(b"".join) | texts)
+    found = b""
+    for number in draw(st.lists(st.sampled_from(sorted(FIELDS[name])), max_size=4)):
+        _, kind, marks = FIELDS[name][number]
+        value = protobuf_messages(kind, depth - 1)
+        if "{" in marks:
+            value = st.builds(lambda key, item: of_length(1, key) + of_length(2, item), texts, value)
+        found += draw(
+            st.builds(of_length, st.just(int(number)), value) | st.builds(of_number, st.just(int(number)), numbers)
+        )
+    return found
+
+
+@st.composite
+def envelopes(draw: st.DrawFn) -> bytes:
+    name = draw(st.sampled_from(sorted(MESSAGES)))
+    version, kind = (of_length(at, text.encode()) for at, text in enumerate(MESSAGES[name], 1))
+    other = st.builds(of_number, st.integers(1, 2), numbers) | st.builds(of_length, st.integers(1, 2), texts)
+    type_meta = draw(st.just(b"") | other)
+    return b"k8s\0" + of_length(1, version + kind + type_meta) + of_length(2, draw(protobuf_messages(name)))
+
+
+@settings(max_examples=150, deadline=None)
+@given(raw=envelopes())
+@example(raw=b"k8s\0" + of_length(1, of_number(1, 2**62)))
+@example(raw=b"k8s\0" + of_length(1, of_length(1, b"\xff")))
+def test_protobuf_of_any_fields(raw: bytes) -> None:
+    assert code_of(lambda: bodies.parse(raw, PROTOBUF, "ConfigMap")) < 500
+
+
 @FUZZ
 @given(raw=st.binary(max_size=60), prefix=st.sampled_from([b"", b"k8s\0", b"k8s\0\n\x0f\n\x02v1\x12\tConfigMap\x12"]))
 def test_protobuf_of_any_bytes(raw: bytes, prefix: bytes) -> None:
-    assert code_of(lambda: bodies.parse(prefix + raw, "application/vnd.kubernetes.protobuf", "ConfigMap")) < 500
+    assert code_of(lambda: bodies.parse(prefix + raw, PROTOBUF, "ConfigMap")) < 500
+
+
+@pytest.mark.parametrize(
+    ("metadata", "why"),
+    [
+        pytest.param(of_length(9, of_number(1, 10**17)), "", id="a time that is none"),
+        pytest.param(of_length(11, of_length(1, b"\xff")), "utf-8", id="a key of a map"),
+        pytest.param(of_length(1, b"\xff"), "utf-8", id="a name"),
+        pytest.param(of_length(17, of_length(7, of_length(1, b"[" * 100_000))), "", id="JSON that is too deep"),
+    ],
+)
+def test_protobuf_that_stands_for_nothing(metadata: bytes, why: str) -> None:
+    type_meta = of_length(1, b"v1") + of_length(2, b"ConfigMap")
+    raw = b"k8s\0" + of_length(1, type_meta) + of_length(2, of_length(1, metadata))
+    with pytest.raises(StatusError, match=f"the object provided is unrecognized .*{why}") as refused:
+        bodies.parse(raw, PROTOBUF, "ConfigMap")
+    assert refused.value.code == 400

@@ -14,6 +14,7 @@ from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, NotFound
 from drakit_embedded.apiserver.registry import kinds
+from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.writing import merge_keys, patches, strategic
 
 Object = dict[str, Any]
@@ -179,6 +180,37 @@ async def test_a_patch_changes_what_it_says(
     assert changed["data"] == {"n": "w"}
     assert changed["metadata"]["labels"] == {"x": "1"}
     assert int(changed["metadata"]["resourceVersion"]) > int(stored["metadata"]["resourceVersion"])
+
+
+def nested(levels: int) -> list[Object]:
+    """Operations that put an object into another, so many times, and that then copy it."""
+    into: list[Object] = [
+        {"op": "add", "path": "/b", "value": {}},
+        {"op": "move", "from": "/a", "path": "/b/x"},
+        {"op": "move", "from": "/b", "path": "/a"},
+    ]
+    return [{"op": "add", "path": "/a", "value": {}}, *into * levels, {"op": "copy", "from": "/a", "path": "/c"}]
+
+
+def within(levels: int) -> Object:
+    found: Object = {}
+    for _ in range(levels):
+        found = {"a": found}
+    return found
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        pytest.param(patches.Patch("json", nested(3000)), id="json"),
+        pytest.param(patches.Patch("strategic", {"data": within(900)}), id="strategic"),
+        pytest.param(patches.Patch("merge", {"data": within(1200)}), id="merge"),
+    ],
+)
+def test_what_a_patch_makes_can_be_too_deep(patch: patches.Patch) -> None:
+    with pytest.raises(StatusError) as refused:
+        patches.plain({"metadata": {"name": "a"}}, patch)
+    assert refused.value.code == 422
 
 
 async def test_a_patch_with_an_old_version_is_a_conflict(connection: Connection, stored: Object) -> None:

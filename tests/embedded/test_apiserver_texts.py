@@ -88,6 +88,61 @@ def test_a_field_that_is_there_twice_is_complained_about(text: str, complaints: 
     decoding.decode("ResourceClaim", gojson.read(text.encode()), strict=False)
 
 
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b"[" * 30_000 + b"]" * 30_000, id="lists"),
+        pytest.param(b"{a: " * 10_001 + b"}" * 10_001, id="objects"),
+        pytest.param(b"- " * 10_001, id="lists without brackets"),
+        pytest.param(b"[{a: " * 5_001 + b"}]" * 5_001, id="both"),
+        pytest.param(b"[" * 30_000, id="never closed"),
+    ],
+)
+def test_yaml_can_be_too_deep(raw: bytes) -> None:
+    with pytest.raises(yaml_bodies.YamlError, match=r"^yaml: exceeded max depth of 10000$"):
+        yaml_bodies.read(raw)
+
+
+def merging(levels: int) -> str:
+    """Objects of which each is made of the one before, ten times over."""
+    lines = [f"a{at}: &a{at} {{<<: [{', '.join([f'*a{at - 1}'] * 10)}]}}" for at in range(1, levels)]
+    return "\n".join(["a0: &a0 {k: 1}", *lines])
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        pytest.param("&a [*a]", "anchor 'a' value contains itself", id="a list of itself"),
+        pytest.param("b: &a {<<: *a}", "anchor 'a' value contains itself", id="made of itself"),
+        pytest.param("a: *b", "unknown anchor 'b' referenced", id="unknown anchor"),
+        pytest.param(merging(9), "document contains excessive aliasing", id="grows by aliases that are merged"),
+        pytest.param(
+            "a: &a [{b: 1}]\nc: {<<: *a}", "map merge requires map or sequence of maps as the value", id="merged list"
+        ),
+        pytest.param("a: !!int " + "9" * 5000, "cannot decode !!str", id="more digits than Python reads"),
+    ],
+)
+def test_yaml_that_stands_for_no_value(text: str, why: str) -> None:
+    with pytest.raises(yaml_bodies.YamlError, match=f"^yaml: {why}"):
+        yaml_bodies.read(text.encode())
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        pytest.param("a: " + "9" * 5000, {"a": "9" * 5000}, id="more digits than a number has"),
+        pytest.param("a: 18446744073709551615", {"a": 2**64 - 1}, id="the largest integer"),
+        pytest.param("a: &x k\n*x : 1", {"a": "k", "k": 1}, id="an alias can be a key"),
+        pytest.param("a: &x 1\nb: &x 2\nc: *x", {"a": 1, "b": 2, "c": 2}, id="an anchor can be given again"),
+        pytest.param("a: &x [1]\nb: {c: *x}", {"a": [1], "b": {"c": [1]}}, id="an alias is what it stands for"),
+        pytest.param("--- {a: 1}\n--- [", {"a": 1}, id="what follows the first document is not looked at"),
+        pytest.param("a: !!str 1\nb: ! 2\nc: '3'", {"a": "1", "b": "2", "c": "3"}, id="texts"),
+    ],
+)
+def test_yaml_is_read_by_its_structure(text: str, value: Any) -> None:
+    assert yaml_bodies.read(text.encode())[0] == value
+
+
 def test_an_embedded_object_may_have_a_key_twice() -> None:
     config = '[{"opaque":{"driver":"d.e","parameters":{"a":1,"a":2}}}]'
     claim = decoding.decode("ResourceClaim", gojson.read(f'{{"spec":{{"devices":{{"config":{config}}}}}}}'.encode()))

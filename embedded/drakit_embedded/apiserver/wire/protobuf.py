@@ -22,6 +22,8 @@ from drakit_embedded.apiserver.statuses import Object
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\0"
 _DEEPEST = 64
+# What values that are none raise: texts, JSON and how deep it is, floating point numbers, and times (of the last two).
+_UNREADABLE = (UnicodeDecodeError, msgspec.DecodeError, RecursionError, struct.error, OSError, OverflowError)
 
 
 class ProtobufError(ValueError):
@@ -56,9 +58,16 @@ def decode(raw: bytes) -> Object:
         raise ProtobufError("empty data")
     if not raw.startswith(_MAGIC):
         raise ProtobufError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
-    envelope = dict(_wire(memoryview(raw)[len(_MAGIC) :]))
-    type_meta = {number: bytes(value).decode() for number, value in _wire(_bytes(envelope.get(1, b"")))}
-    api_version, kind = type_meta.get(1, ""), type_meta.get(2, "")
+    try:
+        return _object(memoryview(raw)[len(_MAGIC) :])
+    except _UNREADABLE as error:
+        raise ProtobufError(str(error)) from None
+
+
+def _object(data: memoryview) -> Object:
+    envelope = dict(_wire(data))
+    type_meta = dict(_wire(_bytes(envelope.get(1, b""))))
+    api_version, kind = _text(type_meta.get(1, b"")), _text(type_meta.get(2, b""))
     body = _message(_message_name(api_version, kind), _bytes(envelope.get(2, b"")), 0)
     return {"kind": kind, "apiVersion": api_version, **body}
 
@@ -142,16 +151,13 @@ def _message(name: str, data: memoryview, depth: int) -> Object:
 def _entry(kind: str, data: memoryview, depth: int) -> tuple[str, Any]:
     parts = dict(_wire(data))
     empty: Any = 0 if kind in "itd" else b""
-    return str(bytes(_bytes(parts.get(1, b""))), "utf-8"), _value(kind, parts.get(2, empty), depth)
+    return _text(parts.get(1, b"")), _value(kind, parts.get(2, empty), depth)
 
 
 def _value(kind: str, value: Any, depth: int) -> Any:
     special = _SPECIAL.get(kind)
     if special is not None:
-        try:
-            return special(value)
-        except (UnicodeDecodeError, msgspec.DecodeError, struct.error, OverflowError) as error:
-            raise ProtobufError(str(error)) from None
+        return special(value)
     return _message(kind, _bytes(value), depth + 1)
 
 

@@ -11,8 +11,14 @@ import copy
 import re
 from typing import Any
 
+from drakit_api.gostrings import to_json
+
 Container = dict[str, Any] | list[Any]
 _INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)
+# No list has an index of more.
+_MOST_DIGITS = 18
+# JSONPatchMaxCopyBytes of k8s.io/apiserver/pkg/server/config.go, for all operations together
+_MOST_COPIED = 3 * 1024 * 1024
 
 
 class OperationError(ValueError):
@@ -21,9 +27,23 @@ class OperationError(ValueError):
 
 def applied(document: Container, operations: list[dict[str, Any]]) -> Container:
     """The patched document; the given one may be changed and must not be used afterwards. Raises OperationError."""
+    copied = 0
     for operation in operations:
-        document = _applied(document, operation)
+        if operation.get("op") == "copy":
+            copied += _copy(document, operation, _MOST_COPIED - copied)
+        else:
+            document = _applied(document, operation)
     return document
+
+
+def _copy(document: Container, operation: dict[str, Any], most: int) -> int:
+    """Copy a value that is no longer than ``most`` bytes of JSON; how many it is."""
+    found = _get(*_place(document, operation, "from"))
+    size = len(to_json(found).encode())
+    if size > most:
+        raise OperationError(f"Unable to copy, the accumulated size increase of copy is more than {_MOST_COPIED}")
+    _add(*_place(document, operation), copy.deepcopy(found))
+    return size
 
 
 def _applied(document: Container, operation: dict[str, Any]) -> Container:
@@ -43,9 +63,6 @@ def _applied(document: Container, operation: dict[str, Any]) -> Container:
             container, key = _place(document, operation, "from")
             found = _get(container, key)
             _remove(container, key)
-            _add(*_place(document, operation), found)
-        case "copy":
-            found = copy.deepcopy(_get(*_place(document, operation, "from")))
             _add(*_place(document, operation), found)
         case "test":
             found = document if operation.get("path") == "" else _get(*_place(document, operation))
@@ -106,7 +123,11 @@ def _index(items: list[Any], key: str) -> int:
     """The place in a list, counted from its beginning."""
     if _INDEX.fullmatch(key) is None:
         raise OperationError(f"value was not a proper array index: {key}")
-    index = int(key)
+    # What it cannot be is not read: numbers that are too long cost too much, and have leading zeros at best.
+    digits = key.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > _MOST_DIGITS:
+        raise OperationError(f"Unable to access invalid index: {key}")
+    index = -int(digits) if key.startswith("-") else int(digits)
     if not -len(items) <= index < len(items):
         raise OperationError(f"Unable to access invalid index: {key}")
     return index % len(items)

@@ -135,13 +135,16 @@ def merge(target: Any, patch: Any) -> Any:
 
 
 def plain(obj: Object, patch: Patch, node: merge_keys.Node = merge_keys.PLAIN) -> Object:
-    """The patched object (not for apply); 422 for a JSON patch that does not fit."""
-    if patch.type == "merge":
-        return _object(merge(obj, patch.content))
-    if patch.type == "strategic":
-        return strategic.merge(obj, patch.content, node)
-    if patch.type == "json":
-        return _object(_operate(obj, patch.content))
+    """The patched object (not for apply); 422 for a JSON patch that does not fit, and for what is too deep here."""
+    try:
+        if patch.type == "merge":
+            return _object(merge(obj, patch.content))
+        if patch.type == "strategic":
+            return strategic.merge(obj, patch.content, node)
+        if patch.type == "json":
+            return _object(_operate(obj, patch.content))
+    except RecursionError:
+        raise statuses.rejected() from None
     raise statuses.unsupported_patch()
 
 

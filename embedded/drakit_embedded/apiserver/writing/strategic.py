@@ -17,6 +17,7 @@ _DIRECTIVE = "$patch"
 _RETAIN = "$retainKeys"
 _DELETE_PRIMITIVE = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"
+_SCALARS = (str, int, float)
 
 
 def merge(target: Object, patch: Object, node: Node) -> Object:
@@ -27,8 +28,7 @@ def merge(target: Object, patch: Object, node: Node) -> Object:
     if directive == "delete":
         return {}
     if _DIRECTIVE in patch:
-        shown = directive if isinstance(directive, str) else f"%!s({formatted(directive)})"
-        raise StatusError(500, "", f"unknown patch type: {shown} in map: {formatted(patch)}")
+        raise _unknown_directive(patch)
     _retain(target, patch)
     _check_orders(target, patch, node)
     for key, value in patch.items():
@@ -42,6 +42,12 @@ def merge(target: Object, patch: Object, node: Node) -> Object:
         if key.startswith(_ORDER) and key.removeprefix(_ORDER) not in patch:
             _reorder_field(target, key.removeprefix(_ORDER), order, node)
     return target
+
+
+def _unknown_directive(patch: Object) -> StatusError:
+    directive = patch[_DIRECTIVE]
+    shown = directive if isinstance(directive, str) else f"%!s({formatted(directive)})"
+    return StatusError(500, "", f"unknown patch type: {shown} in map: {formatted(patch)}")
 
 
 def leftover(patch: Object) -> Object:
@@ -120,32 +126,55 @@ def _merge_field(target: Object, key: str, value: Any, node: Node, order: Any) -
 
 
 def _merge_list(present: list[Any], patch: list[Any], node: Node) -> list[Any]:
+    """Items of the patch merged into the first ones that have the same key; the others stay (``mergeSlice``)."""
+    _check_types(present, patch)
     if node.key == SET:
-        return present + [value for value in patch if value not in present]
-    key = node.key
-    assert key is not None
-    items: dict[Any, Any] = {}
-    if any(isinstance(item, dict) and item.get(_DIRECTIVE) == "replace" and len(item) == 1 for item in patch):
-        patch = [item for item in patch if not (isinstance(item, dict) and item.get(_DIRECTIVE) == "replace")]
-    else:
-        items = {_identity(item, key): item for item in present}
-    for item in patch:
-        identity = _identity(item, key)
-        if item.get(_DIRECTIVE) == "delete":
-            items.pop(identity, None)
+        return list({_id(value, node): value for value in (*present, *patch)}.values())
+    kept, wanted = _after_directives(present, patch, node)
+    first: dict[Any, int] = {}
+    for at, item in enumerate(kept):
+        first.setdefault(_id(item, node), at)
+    for item in wanted:
+        at = first.setdefault(_id(item, node), len(kept))
+        if at < len(kept):
+            kept[at] = merge(kept[at], item, node.item)
         else:
-            items[identity] = merge(items.get(identity, {}), item, node.item)
-    return list(items.values())
+            kept.append(merge({}, item, node.item))
+    return kept
+
+
+def _check_types(present: list[Any], patch: list[Any]) -> None:
+    """Both lists have items of one type, which is not that of lists (``sliceElementType``)."""
+    types = {type(item) for item in (*present, *patch)}
+    if types == {list}:
+        raise StatusError(500, "", "lists of lists are not supported")
+    if len(types) > 1:
+        raise StatusError(500, "", f"list element types are not identical: {formatted([present, patch])}")
+
+
+def _after_directives(present: list[Any], patch: list[Any], node: Node) -> tuple[list[Any], list[Any]]:
+    """What is left of a list, and what of its patch is to be merged into it (``mergeSliceWithSpecialElements``)."""
+    wanted = [item for item in patch if not _is_directive(item)]
+    deleted, replaced = set(), False
+    for item in patch:
+        if not _is_directive(item):
+            continue
+        directive = item[_DIRECTIVE]
+        if directive == "delete":
+            deleted.add(_id(item, node))
+        elif directive == "replace":
+            replaced = True
+        elif directive == "merge":
+            raise StatusError(500, "", "merging lists cannot yet be specified in the patch")
+        else:
+            raise _unknown_directive(item)
+    if replaced:
+        return [merge({}, item, node.item) for item in wanted], []
+    return [item for item in present if not deleted or _id(item, node) not in deleted], wanted
 
 
 def _is_directive(item: Any) -> bool:
     return isinstance(item, dict) and _DIRECTIVE in item
-
-
-def _identity(item: Any, key: str) -> Any:
-    if not isinstance(item, dict) or not isinstance(item.get(key), str | int):
-        raise StatusError(500, "", f"map: {formatted(item)} does not contain declared merge key: {key}")
-    return item[key]
 
 
 def _delete_values(target: Object, key: str, values: Any) -> None:
@@ -178,12 +207,18 @@ def _ordered(items: list[Any], order: list[Any], live: list[Any], node: Node) ->
 
 
 def _ranks(items: list[Any], node: Node) -> dict[Any, int]:
-    return {_id(item, node): index for index, item in enumerate(items)}
+    """Where the first item of each identity stands."""
+    found: dict[Any, int] = {}
+    for index, item in enumerate(items):
+        found.setdefault(_id(item, node), index)
+    return found
 
 
 def _id(item: Any, node: Node) -> Any:
-    """What tells an item from the others: itself, or the value of its key."""
+    """What tells an item from the others: itself, or the value of its key; to Go 1 is neither true nor 1.0."""
     if node.key == SET:
-        return item if isinstance(item, str | int) else repr(item)
+        return (type(item), item if isinstance(item, _SCALARS) else repr(item))
     assert node.key is not None
-    return _identity(item, node.key)
+    if not isinstance(item, dict) or not isinstance(item.get(node.key), _SCALARS):
+        raise StatusError(500, "", f"map: {formatted(item)} does not contain declared merge key: {node.key}")
+    return type(item[node.key]), item[node.key]

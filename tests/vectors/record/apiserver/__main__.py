@@ -5,6 +5,7 @@ python -m tests.vectors.record.apiserver again --version 1.38.0       # records 
 python -m tests.vectors.record.apiserver ask < exchanges > vectors    # answers to new exchanges
 python -m tests.vectors.record.apiserver changes > exchanges          # changes of all that was accepted, to ask
 python -m tests.vectors.record.apiserver fields                       # records the stories of managed fields
+python -m tests.vectors.record.apiserver writes                       # records the stories of seldom writes
 python -m tests.vectors.record.apiserver conventions                  # records what holds for every kind
 python -m tests.vectors.record.apiserver differences 500 7            # tells others to ours as well, from a seed
 """
@@ -22,8 +23,16 @@ import click
 from drakit_kind.cluster import KUBERNETES_VERSION
 from tests.vectors import conventions as held
 from tests.vectors import managed_fields
+from tests.vectors import writes as seldom
 from tests.vectors.exchanges import Vector, keep, line, recorded
-from tests.vectors.record.apiserver import answers, exchanges, fields_answers, fields_stories
+from tests.vectors.record.apiserver import (
+    answers,
+    exchanges,
+    fields_answers,
+    fields_stories,
+    writes_answers,
+    writes_stories,
+)
 from tests.vectors.record.apiserver.conventions import answers as conventions_answers
 
 _version = click.option(
@@ -73,6 +82,13 @@ def changes() -> None:
 def fields(version: str, count: int) -> None:
     """Tell the stories of managed fields, and record what is answered."""
     keep(managed_fields.FILE, asyncio.run(fields_answers.told(list(fields_stories.made(count)), version)))
+
+
+@main.command()
+@_version
+def writes(version: str) -> None:
+    """Tell the stories of writes that are seldom made, and record what is answered."""
+    keep(seldom.FILE, asyncio.run(writes_answers.told(list(writes_stories.made()), version)))
 
 
 @main.command()

@@ -1,0 +1,138 @@
+"""The nodes of a YAML document, made of what its parser reports without one call inside the other.
+
+PyYAML's own composer calls itself for each level, in C and without a limit: a body of brackets would end the process.
+go-yaml has the same limits as there are here (``go.yaml.in/yaml/v2`` ``scannerc.go``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import yaml
+
+# The tag of a scalar that has none and stands without quotes.
+PLAIN: Final = "plain"
+_TEXT = "tag:yaml.org,2002:str"
+# max_flow_level and max_indents: of lists and objects in brackets, and of those without.
+_DEEPEST = 10_000
+
+
+class YamlError(ValueError):
+    """A text that is no YAML, or none that JSON can hold; the message is Go's."""
+
+
+@dataclass(slots=True, eq=False)
+class Scalar:
+    """One value; ``line`` counts from zero, as in all nodes."""
+
+    line: int
+    tag: str
+    text: str
+
+
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """A list."""
+
+    line: int
+    items: list[Node]
+
+
+@dataclass(slots=True, eq=False)
+class Mapping:
+    """Keys, each followed by its value."""
+
+    line: int
+    items: list[Node]
+
+    @property
+    def pairs(self) -> zip[tuple[Node, Node]]:
+        """Keys with their values."""
+        return zip(self.items[::2], self.items[1::2], strict=True)
+
+
+@dataclass(slots=True, eq=False)
+class Alias:
+    """What stands for the node of an anchor."""
+
+    line: int
+    anchor: str
+    node: Scalar | Sequence | Mapping
+
+
+Node: TypeAlias = Scalar | Sequence | Mapping | Alias
+
+
+def document(raw: bytes) -> Node | None:
+    """The node of the first document, or None if there is none.
+
+    Raises ``YamlError``, and ``yaml.YAMLError`` for what the parser refuses.
+    """
+    loader, composed = yaml.CSafeLoader(raw), _Composed()
+    try:
+        while (event := loader.get_event()) and not isinstance(event, yaml.DocumentEndEvent):
+            composed.take(event)
+    finally:
+        loader.dispose()
+    return composed.root
+
+
+class _Composed:
+    """What has been made so far: the node of the document, and those that are not yet closed."""
+
+    def __init__(self) -> None:
+        self.root: Node | None = None
+        # Each with whether it is in brackets.
+        self._open: list[tuple[Sequence | Mapping, bool]] = []
+        self._depths = {True: 0, False: 0}
+        self._anchors: dict[str, Scalar | Sequence | Mapping] = {}
+
+    def take(self, event: yaml.Event) -> None:
+        """One event more."""
+        if isinstance(event, yaml.CollectionEndEvent):
+            _, in_brackets = self._open.pop()
+            self._depths[in_brackets] -= 1
+        elif isinstance(event, yaml.AliasEvent):
+            self._add(self._alias(event))
+        elif isinstance(event, yaml.ScalarEvent):
+            self._begin(event, Scalar(_line(event), _tag(event), event.value))
+        elif isinstance(event, yaml.CollectionStartEvent):
+            made = Mapping if isinstance(event, yaml.MappingStartEvent) else Sequence
+            node = made(_line(event), [])
+            self._begin(event, node)
+            self._go_into(node, in_brackets=bool(event.flow_style))
+
+    def _alias(self, event: yaml.AliasEvent) -> Alias:
+        anchor = event.anchor or ""
+        if anchor not in self._anchors:
+            raise YamlError(f"yaml: unknown anchor '{anchor}' referenced")
+        return Alias(_line(event), anchor, self._anchors[anchor])
+
+    def _begin(self, event: yaml.NodeEvent, node: Scalar | Sequence | Mapping) -> None:
+        if event.anchor is not None:
+            # It may be given again, and then stands for something else.
+            self._anchors[event.anchor] = node
+        self._add(node)
+
+    def _add(self, node: Node) -> None:
+        if self._open:
+            self._open[-1][0].items.append(node)
+        else:
+            self.root = node
+
+    def _go_into(self, node: Sequence | Mapping, *, in_brackets: bool) -> None:
+        self._open.append((node, in_brackets))
+        self._depths[in_brackets] += 1
+        if self._depths[in_brackets] > _DEEPEST:
+            raise YamlError(f"yaml: exceeded max depth of {_DEEPEST}")
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line if event.start_mark is not None else 0
+
+
+def _tag(event: yaml.ScalarEvent) -> str:
+    if event.tag is None:
+        return PLAIN if event.implicit[0] else _TEXT
+    return _TEXT if event.tag == "!" else event.tag
