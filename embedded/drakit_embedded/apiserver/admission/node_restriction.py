@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver.admission import node_pods, node_tokens
+from drakit_embedded.apiserver.admission import node_certificates, node_pods, node_tokens
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.statuses import Object
@@ -184,4 +184,5 @@ _RULES: dict[tuple[str, str], Rule] = {
     ("storage.k8s.io", "csinodes"): _csi_node,
     ("resource.k8s.io", "resourceslices"): _slice,
     ("certificates.k8s.io", "certificatesigningrequests"): _signing_request,
+    ("certificates.k8s.io", "podcertificaterequests"): node_certificates.admit,
 }
