@@ -163,6 +163,7 @@ def _signing_request(node: str, attributes: Attributes, api: Api) -> None:
 
 
 def _common_name(attributes: Attributes, request: str) -> str:
+    """That of the subject of a request for a certificate; of several the last, as in Go's pkix.Name."""
     import base64
 
     from cryptography import x509
@@ -172,7 +173,7 @@ def _common_name(attributes: Attributes, request: str) -> str:
         subject = x509.load_pem_x509_csr(base64.b64decode(request)).subject
     except ValueError:
         raise attributes.refused("unable to parse csr: PEM block type must be CERTIFICATE REQUEST") from None
-    return "".join(str(name.value) for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[:1])
+    return "".join(str(name.value) for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1:])
 
 
 _RULES: dict[tuple[str, str], Rule] = {
