@@ -244,7 +244,7 @@ async def test_tokens_outlive_a_restart_with_the_data(tmp_path: Path) -> None:
         account = {"metadata": {"name": "driver"}}
         await ask(server, ADMIN, "POST", "/api/v1/namespaces/default/serviceaccounts", account)
         token = await token_for(server)
-    assert (tmp_path / "data.accounts.pem").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "data.db.accounts.pem").stat().st_mode & 0o777 == 0o600
     async with Server(config) as server:
         assert (await who(server, token))["username"] == "system:serviceaccount:default:driver"
 
