@@ -6,11 +6,12 @@ A self-signed one can be kept: a kubeconfig stays valid when the server is resta
 from __future__ import annotations
 
 import ipaddress
-import os
 import ssl
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from drakit_client import private_files
 
 _DAYS = 3650
 _END_OF_KEY = b"-----END PRIVATE KEY-----\n"
@@ -40,13 +41,8 @@ def self_signed(host: str, keep: Path | None) -> tuple[ssl.SSLContext, bytes]:
     certificate, key = _make(host)
     with tempfile.TemporaryDirectory() as directory:
         # ssl reads files only; without a place to keep it, ours lives for as long as that takes.
-        path = keep.with_name(f"{keep.name}.new") if keep is not None else Path(directory) / "server.pem"
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "wb") as file:
-            file.write(key + certificate)
-        context.load_cert_chain(path)
-        if keep is not None:
-            path.replace(keep)  # in one step: half a file would stop every later start
+        path = keep if keep is not None else Path(directory) / "server.pem"
+        context.load_cert_chain(private_files.write(path, key + certificate))
     return context, certificate
 
 

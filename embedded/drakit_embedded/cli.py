@@ -154,6 +154,8 @@ async def _until(stopped: asyncio.Event, server: Server) -> None:
 
 def _write_kubeconfig(path: Path, server: Server) -> None:
     """A kubeconfig that only its owner can read, since the token is in it."""
+    from drakit_client import private_files
+
     cluster = {"server": server.url}
     if server.ca_certificate is not None:
         cluster["certificate-authority-data"] = base64.b64encode(server.ca_certificate).decode()
@@ -165,7 +167,4 @@ def _write_kubeconfig(path: Path, server: Server) -> None:
         "users": [{"name": "drakit", "user": {"token": server.token}}],
         "contexts": [{"name": "drakit", "context": {"cluster": "drakit", "user": "drakit"}}],
     }
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(handle, "w") as file:
-        os.fchmod(handle, 0o600)
-        json.dump(config, file, indent=1)
+    private_files.write(path.resolve(), json.dumps(config, indent=1))  # a symlink stays one

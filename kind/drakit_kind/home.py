@@ -19,7 +19,7 @@ from typing import IO
 
 import msgspec
 
-from drakit_kind import private_files
+from drakit_client import private_files
 from drakit_kind.cluster import ClusterError, ClusterSpec, checked_name
 
 # sun_path of AF_UNIX holds 108 bytes with the final NUL; the longest path is that of a driver's registration socket.

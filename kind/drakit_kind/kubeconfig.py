@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from drakit_kind import private_files
+from drakit_client import private_files
 from drakit_kind.interrupts import held_back
 
 _LISTS = ("clusters", "contexts", "users")

@@ -19,7 +19,8 @@ from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
-from drakit_kind import bounds, private_files
+from drakit_client import private_files
+from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import network
 from drakit_kind.spawn import log_tail

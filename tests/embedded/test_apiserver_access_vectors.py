@@ -24,5 +24,5 @@ async def test_recorded_conversations(connection: Connection, file: str) -> None
             if step["op"] != "prepare" and answer != step["response"]:
                 shown = (json.dumps(each, sort_keys=True) for each in (step["response"], answer))
                 different.append(f"{number} {step['name']}: " + "\n    ".join(shown))
-            assert answer["code"] < 500, step
+            assert answer["code"] < 500 or answer == step.get("response"), step
     assert not different, "\n".join(different)

@@ -8,6 +8,7 @@ import random
 import shutil
 import signal
 import sqlite3
+import ssl
 import stat
 import sys
 from collections.abc import Callable
@@ -325,7 +326,7 @@ async def test_the_file_is_private(tmp_path: Path) -> None:
         assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in file.parent.iterdir()}
         assert set(modes.values()) == {0o600}
-        assert "store.pem" in modes
+        assert "store.db.pem" in modes
 
 
 async def test_a_certificate_outlives_a_restart(tmp_path: Path) -> None:
@@ -335,6 +336,49 @@ async def test_a_certificate_outlives_a_restart(tmp_path: Path) -> None:
         assert server.url.startswith("https://127.0.0.1:")
     async with Server(config) as server:
         assert server.ca_certificate == first
+
+
+async def sign(server: Server) -> None:
+    """Have a token made, and with it the key of a server's tokens."""
+    tls = ssl.create_default_context(cadata=(server.ca_certificate or b"").decode())
+    async with Connection(server.url, token=TOKEN, tls=tls) as client:
+        accounts = "/api/v1/namespaces/default/serviceaccounts"
+        await client.json("POST", accounts, {"metadata": {"name": "a"}})
+        await client.json("POST", f"{accounts}/a/token", {})
+
+
+async def test_servers_of_similar_files_have_keys_of_their_own(tmp_path: Path) -> None:
+    certificates = set()
+    for name in ("cluster-1.36", "cluster-1.37", "cluster-1"):
+        async with Server(ServerConfig(token=TOKEN, data_file=tmp_path / name, tls=True)) as server:
+            certificates.add(server.ca_certificate)
+            await sign(server)
+        assert {f"{name}.pem", f"{name}.accounts.pem"} <= {path.name for path in tmp_path.iterdir()}
+    assert len(certificates) == 3
+
+
+async def test_keys_of_former_releases_are_kept_with_their_data(tmp_path: Path) -> None:
+    config = ServerConfig(token=TOKEN, data_file=tmp_path / "store.db", tls=True)
+    async with Server(config) as server:
+        first = server.ca_certificate
+    (tmp_path / "store.db.pem").rename(tmp_path / "store.pem")
+    async with Server(config) as server:
+        assert server.ca_certificate == first
+    (tmp_path / "store.db").unlink()
+    async with Server(config) as server:
+        assert server.ca_certificate != first
+
+
+@pytest.mark.parametrize("kept", ["store.db.pem", "store.db.accounts.pem"])
+async def test_keys_are_written_to_no_other_file(tmp_path: Path, kept: str) -> None:
+    """Whoever may write to the directory waits for the key, with a link or an open file where it is written first."""
+    elsewhere = tmp_path / "elsewhere"
+    for name in (f"{kept}.new", f".{kept}.drakit-new"):
+        (tmp_path / name).symlink_to(elsewhere)
+    async with Server(ServerConfig(token=TOKEN, data_file=tmp_path / "store.db", tls=True)) as server:
+        await sign(server)
+    assert not elsewhere.exists()
+    assert stat.S_IMODE((tmp_path / kept).lstat().st_mode) == 0o600
 
 
 async def test_a_file_in_use_is_not_taken(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import base64
 import json
 import ssl
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ ADMIN = "of-the-tests"
 SELF = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 REVIEW = "/apis/authentication.k8s.io/v1/tokenreviews"
 TOKENS = "/api/v1/namespaces/default/serviceaccounts/driver/token"
+SIGNING_REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 CLUSTER_ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
 
 
@@ -243,7 +244,7 @@ async def test_tokens_outlive_a_restart_with_the_data(tmp_path: Path) -> None:
         account = {"metadata": {"name": "driver"}}
         await ask(server, ADMIN, "POST", "/api/v1/namespaces/default/serviceaccounts", account)
         token = await token_for(server)
-    assert (tmp_path / "data.accounts.pem").stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "data.db.accounts.pem").stat().st_mode & 0o777 == 0o600
     async with Server(config) as server:
         assert (await who(server, token))["username"] == "system:serviceaccount:default:driver"
 
@@ -268,12 +269,17 @@ async def test_a_given_key_signs(tmp_path: Path) -> None:
         await Server(ServerConfig(service_account_key_file=file)).start()
 
 
-def certificate(directory: Path, name: str, *, user: str, groups: tuple[str, ...] = (), ca: Any = None) -> Any:
+def subject_of(users: Sequence[str], groups: Sequence[str] = ()) -> x509.Name:
+    attributes = [x509.NameAttribute(NameOID.COMMON_NAME, user) for user in users]
+    return x509.Name(
+        attributes + [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups],
+    )
+
+
+def certificate(directory: Path, name: str, *users: str, groups: tuple[str, ...] = (), ca: Any = None) -> Any:
     """Files ``name.crt`` and ``name.key``, and the pair itself; signed by ``ca``, or by itself."""
     key = ec.generate_private_key(ec.SECP256R1())
-    attributes = [x509.NameAttribute(NameOID.COMMON_NAME, user)]
-    attributes += [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
-    subject, now = x509.Name(attributes), datetime.now(UTC)
+    subject, now = subject_of(users, groups), datetime.now(UTC)
     issuer, signer = (ca[0].subject, ca[1]) if ca else (subject, key)
     made = (
         x509.CertificateBuilder()
@@ -292,8 +298,8 @@ def certificate(directory: Path, name: str, *, user: str, groups: tuple[str, ...
 
 
 async def test_a_client_certificate_is_its_subject(tmp_path: Path) -> None:
-    ca = certificate(tmp_path, "ca", user="ca")
-    certificate(tmp_path, "node", user="system:node:n1", groups=("system:nodes",), ca=ca)
+    ca = certificate(tmp_path, "ca", "ca")
+    certificate(tmp_path, "node", "system:node:n1", groups=("system:nodes",), ca=ca)
     config = ServerConfig(token=ADMIN, tls=True, client_ca_file=tmp_path / "ca.crt")
     async with Server(config) as server:
         tls = ssl.create_default_context(cadata=(server.ca_certificate or b"").decode())
@@ -308,6 +314,35 @@ async def test_a_client_certificate_is_its_subject(tmp_path: Path) -> None:
             spec = {"driver": "d", "nodeName": "n2", "pool": pool}
             with pytest.raises(ApiError, match="can only create ResourceSlice with the same NodeName"):
                 await node.create(resources.RESOURCE_SLICES, {"metadata": {"name": "s"}, "spec": spec})
+
+
+async def test_the_last_of_several_common_names_counts(tmp_path: Path) -> None:
+    """As in Go, whose pkix.Name has room for one."""
+    ca = certificate(tmp_path, "ca", "ca")
+    certificate(tmp_path, "two", "system:node:n1", "system:node:n2", groups=("system:nodes",), ca=ca)
+    async with Server(ServerConfig(token=ADMIN, tls=True, client_ca_file=tmp_path / "ca.crt")) as server:
+        tls = ssl.create_default_context(cadata=(server.ca_certificate or b"").decode())
+        tls.load_cert_chain(tmp_path / "two.crt", tmp_path / "two.key")
+        async with Connection(server.url, tls=tls) as node:
+            assert (await node.json("POST", SELF, {}))["status"]["userInfo"]["username"] == "system:node:n2"
+            for names, fine in ((("system:node:n2", "root"), False), (("root", "system:node:n2"), True)):
+                body = signing_request(*names)
+                if fine:
+                    await node.json("POST", SIGNING_REQUESTS, body)
+                    continue
+                with pytest.raises(ApiError, match="can only create a node CSR with CN=system:node:n2"):
+                    await node.json("POST", SIGNING_REQUESTS, body)
+
+
+def signing_request(*users: str) -> Object:
+    request = x509.CertificateSigningRequestBuilder().subject_name(subject_of(users, ("system:nodes",)))
+    text = request.sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256()).public_bytes(
+        serialization.Encoding.PEM
+    )
+    usages = ["client auth", "digital signature"]
+    signer = "kubernetes.io/kube-apiserver-client-kubelet"
+    spec = {"request": base64.b64encode(text).decode(), "signerName": signer, "usages": usages}
+    return {"metadata": {"generateName": "r-"}, "spec": spec}
 
 
 async def test_every_cluster_starts_with_the_roles_of_kubernetes(server: Server) -> None:

@@ -84,6 +84,8 @@ class Server:
         self.ca_certificate: bytes | None = None
         self._store: Store | None = None
         self._runner: web.ServerRunner | None = None
+        # Whether there are data of a former server.
+        self._continued = False
         self._watches = Watches()
 
     async def start(self) -> str:
@@ -92,6 +94,7 @@ class Server:
         Raises ``JournalError`` (data file), ``ServerError`` (port, certificate) or ``FeatureGateError``.
         """
         config = self.config
+        self._continued = config.data_file is not None and config.data_file.exists()
         store = Store(config.data_file)
         try:
             context = self._tls()
@@ -132,8 +135,7 @@ class Server:
             elif config.tls_cert_file or config.tls_key_file:
                 raise ServerError("a certificate and its key must be given together")
             else:
-                keep = config.data_file.with_suffix(".pem") if config.data_file else None
-                context, self.ca_certificate = certificates.self_signed(_HOST, keep)
+                context, self.ca_certificate = certificates.self_signed(_HOST, self._beside_data(".pem"))
             if config.client_ca_file is not None:
                 context.load_verify_locations(config.client_ca_file)
                 context.verify_mode = ssl.CERT_OPTIONAL
@@ -151,14 +153,20 @@ class Server:
         return {**from_file, **given, self.token: ADMIN}
 
     def _account_key(self) -> SigningKey:
-        config = self.config
-        keep = config.data_file.with_suffix(".accounts.pem") if config.data_file else None
-        key = SigningKey(config.service_account_key_file, keep)
+        key = SigningKey(self.config.service_account_key_file, self._beside_data(".accounts.pem"))
         try:
             key.check()
         except (OSError, ValueError) as error:
             raise ServerError(f"--service-account-signing-key-file cannot be used: {error}") from None
         return key
+
+    def _beside_data(self, ending: str) -> Path | None:
+        """Where a key is kept with the data; under its former name, if data of a former release have one there."""
+        data = self.config.data_file
+        if data is None:
+            return None
+        path, former = data.with_name(data.name + ending), data.with_suffix(ending)
+        return former if self._continued and former.exists() and not path.exists() else path
 
     def _kubelet_tls(self) -> ssl.SSLContext | Literal[False]:
         certificate, key = self.config.kubelet_client_certificate, self.config.kubelet_client_key

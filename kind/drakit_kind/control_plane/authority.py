@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from drakit_kind import private_files
+from drakit_client import private_files
 
 _DAYS = 3650
 _Key = ec.EllipticCurvePrivateKey

@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from drakit_kind import kubeconfig, private_files
+from drakit_client import private_files
+from drakit_kind import kubeconfig
 from drakit_kind.control_plane import probes
 from drakit_kind.control_plane.authority import Authority, KeyPair
 from drakit_kind.control_plane.flags import Behaviour, arguments

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from drakit_api.gostrings import quote
-from drakit_embedded.apiserver.admission import node_pods, node_tokens
+from drakit_embedded.apiserver.admission import node_certificates, node_pods, node_tokens
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.statuses import Object
@@ -163,6 +163,7 @@ def _signing_request(node: str, attributes: Attributes, api: Api) -> None:
 
 
 def _common_name(attributes: Attributes, request: str) -> str:
+    """That of the subject of a request for a certificate; of several the last, as in Go's pkix.Name."""
     import base64
 
     from cryptography import x509
@@ -172,7 +173,7 @@ def _common_name(attributes: Attributes, request: str) -> str:
         subject = x509.load_pem_x509_csr(base64.b64decode(request)).subject
     except ValueError:
         raise attributes.refused("unable to parse csr: PEM block type must be CERTIFICATE REQUEST") from None
-    return "".join(str(name.value) for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[:1])
+    return "".join(str(name.value) for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1:])
 
 
 _RULES: dict[tuple[str, str], Rule] = {
@@ -184,4 +185,5 @@ _RULES: dict[tuple[str, str], Rule] = {
     ("storage.k8s.io", "csinodes"): _csi_node,
     ("resource.k8s.io", "resourceslices"): _slice,
     ("certificates.k8s.io", "certificatesigningrequests"): _signing_request,
+    ("certificates.k8s.io", "podcertificaterequests"): node_certificates.admit,
 }

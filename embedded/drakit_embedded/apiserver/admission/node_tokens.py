@@ -70,22 +70,28 @@ def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, a
 
 
 def _of_drivers(pod: Object, api: Api) -> tuple[set[str], list[str]]:
-    """The audiences of the tokens that the pod's CSI drivers want, and what is missing on the way to them."""
+    """The audiences of the tokens that the pod's CSI drivers want, and what is missing on the way to some of them."""
     wanted: set[str] = set()
     errors: list[str] = []
-    drivers = [(volume.get("csi") or {}).get("driver") for volume in pod["spec"].get("volumes") or ()]
-    try:
-        for claim in pod_references.volume_claims(pod):
-            found = _need(api, "persistentvolumeclaims", "persistentvolumeclaim", pod["metadata"]["namespace"], claim)
-            name = (found.get("spec") or {}).get("volumeName", "")
-            volume = _need(api, "persistentvolumes", "persistentvolume", "", name)
-            drivers.append(((volume.get("spec") or {}).get("csi") or {}).get("driver"))
-        for driver in filter(None, drivers):
-            found = _need(api, "csidrivers.storage.k8s.io", "csidriver.storage.k8s.io", "", driver)
-            wanted |= {request.get("audience", "") for request in (found.get("spec") or {}).get("tokenRequests") or ()}
-    except statuses.StatusError as error:
-        errors.append(error.message)
+    for volume in pod["spec"].get("volumes") or ():
+        try:
+            if driver := _driver(pod, volume, api):
+                found = _need(api, "csidrivers.storage.k8s.io", "csidriver.storage.k8s.io", "", driver)
+                requests = (found.get("spec") or {}).get("tokenRequests") or ()
+                wanted |= {request.get("audience", "") for request in requests}
+        except statuses.StatusError as error:
+            errors.append(error.message)
     return wanted, errors
+
+
+def _driver(pod: Object, volume: Object, api: Api) -> str:
+    """The CSI driver behind a volume of a pod, or nothing; 404 for a claim or a volume that is not there."""
+    name = pod_references.volume_claim(pod, volume)
+    if name is None:
+        return str((volume.get("csi") or {}).get("driver", ""))
+    claim = _need(api, "persistentvolumeclaims", "persistentvolumeclaim", pod["metadata"]["namespace"], name)
+    bound = _need(api, "persistentvolumes", "persistentvolume", "", (claim.get("spec") or {}).get("volumeName", ""))
+    return str(((bound.get("spec") or {}).get("csi") or {}).get("driver", ""))
 
 
 def _need(api: Api, storage: str, shown: str, namespace: str, name: str) -> Object:

@@ -86,17 +86,17 @@ class NodeAuthorizer:
 
     def _claim_of_volume(self, name: str) -> Key | None:
         record = self._store.named("persistentvolumes").get("", name)
-        claim = record.object()["spec"].get("claimRef") if record is not None else None
+        claim = (record.object().get("spec") or {}).get("claimRef") if record is not None else None
         return (claim.get("namespace", ""), claim.get("name", "")) if claim else None
 
     def _needed_by_volumes(self, node: str, namespace: str, secret: str) -> bool:
-        """Whether a volume behind a claim of the namespace, used on the node, needs a secret."""
+        """Whether a volume behind a claim that is used on the node needs a secret, wherever that is."""
         for record in self._store.named("persistentvolumes").select(None):
             spec = record.object().get("spec") or {}
             claim = spec.get("claimRef") or {}
-            if claim.get("namespace") != namespace or secret not in _volume_secrets(spec, namespace):
+            if (namespace, secret) not in _volume_secrets(spec):
                 continue
-            if self._needed(node, namespace, ("persistentvolumeclaims", claim.get("name", ""))):
+            if self._needed(node, claim.get("namespace", ""), ("persistentvolumeclaims", claim.get("name", ""))):
                 return True
         return False
 
@@ -237,12 +237,25 @@ def _references(pod: dict[str, Any]) -> Iterator[Reference]:
             yield kind, name
 
 
-def _volume_secrets(spec: dict[str, Any], namespace: str) -> set[str]:
-    """Names of secrets of a namespace that kubelets need for a volume (pkg/api/v1/persistentvolume/util.go)."""
-    csi = spec.get("csi") or {}
-    sources = [csi.get(key) for key in ("nodeStageSecretRef", "nodePublishSecretRef", "nodeExpandSecretRef")]
-    sources += [(spec.get(kind) or {}).get("secretRef") for kind in ("cephfs", "flexVolume", "rbd", "scaleIO", "iscsi")]
-    return {source.get("name", "") for source in sources if source and source.get("namespace", namespace) == namespace}
+# Sorts of volumes with a secret. Of some it is in the namespace of the claim, if nothing else is said.
+_IN_NAMESPACE_OF_CLAIM = ("cephfs", "flexVolume", "iscsi", "rbd", "scaleIO")
+_IN_ITS_OWN = ("cinder", "storageos")
+_OF_DRIVERS = ("nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef")
+
+
+def _volume_secrets(spec: dict[str, Any]) -> Iterator[Reference]:
+    """Namespace and name of the secrets that kubelets need for a volume (pkg/api/v1/persistentvolume/util.go)."""
+    of_claim = (spec.get("claimRef") or {}).get("namespace", "")
+    azure, csi = spec.get("azureFile") or {}, spec.get("csi") or {}
+    yield azure.get("secretNamespace") or of_claim, azure.get("secretName", "")
+    for sort in _IN_NAMESPACE_OF_CLAIM:
+        reference = (spec.get(sort) or {}).get("secretRef") or {}
+        yield reference.get("namespace") or of_claim, reference.get("name", "")
+    for reference in (
+        *((spec.get(sort) or {}).get("secretRef") or {} for sort in _IN_ITS_OWN),
+        *(csi.get(use) or {} for use in _OF_DRIVERS),
+    ):
+        yield reference.get("namespace", ""), reference.get("name", "")
 
 
 _JUDGES: dict[tuple[str, str], Judge] = {

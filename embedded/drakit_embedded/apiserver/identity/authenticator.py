@@ -92,13 +92,13 @@ class Authenticator:
 
 
 def _of_certificate(shown: ssl.SSLObject) -> User | None:
-    """The user in the subject: CN is the name, O are groups."""
+    """The user in the subject: CN is the name (of several the last, as in Go's pkix.Name), O are groups."""
     raw = shown.getpeercert(binary_form=True)
     if raw is None:
         return None
     decoded: dict[str, Any] = shown.getpeercert() or {}
     names = [pair for relative in decoded.get("subject", ()) for pair in relative]
-    name = next((value for key, value in names if key == "commonName"), "")
+    name = next((value for key, value in reversed(names) if key == "commonName"), "")
     if not name:
         return None
     groups = tuple(value for key, value in names if key == "organizationName")

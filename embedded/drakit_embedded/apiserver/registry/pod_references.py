@@ -63,11 +63,15 @@ def projected(spec: Object) -> Iterator[Object]:
 
 def volume_claims(pod: Object) -> Iterator[str]:
     """Names of persistent volume claims, those that are made for the pod's own volumes among them."""
-    for volume in (pod.get("spec") or {}).get("volumes") or ():
-        if claim := volume.get("persistentVolumeClaim"):
-            yield claim.get("claimName", "")
-        elif volume.get("ephemeral"):
-            yield f"{pod['metadata']['name']}-{volume['name']}"
+    claims = (volume_claim(pod, volume) for volume in (pod.get("spec") or {}).get("volumes") or ())
+    return (claim for claim in claims if claim is not None)
+
+
+def volume_claim(pod: Object, volume: Object) -> str | None:
+    """Name of the persistent volume claim behind a volume of a pod; None if it has none."""
+    if claim := volume.get("persistentVolumeClaim"):
+        return str(claim.get("claimName", ""))
+    return f"{pod['metadata']['name']}-{volume['name']}" if volume.get("ephemeral") else None
 
 
 def resource_claims(pod: Object) -> Iterator[str]:

@@ -1,0 +1,120 @@
+"""NodeRestriction of certificates for pods: a kubelet asks for them for pods that it runs, as their accounts.
+
+After k8s.io/kubernetes/plugin/pkg/admission/noderestriction/admission.go, admitPodCertificateRequest. What may only be
+that the server has not heard of it yet is no refusal there but an error (500): the kubelet tries again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from drakit_api.gostrings import quote
+from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.node_pods import node_of
+from drakit_embedded.apiserver.authorization.access import Access
+from drakit_embedded.apiserver.registry import pod_references
+from drakit_embedded.apiserver.statuses import Object, StatusError
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.api import Api
+
+_GATE = "PodCertificateRequest"
+_MIRROR = "kubernetes.io/config.mirror"
+_MAY_SIGN = "request-serviceaccounts-podcertificate-signer"
+
+
+def admit(node: str, attributes: Attributes, api: Api) -> None:
+    """403 or 500 for a request that is not for a pod of this node, its account and a signer that it needs."""
+    if not api.gates.enabled(_GATE):
+        raise attributes.refused(f"{_GATE} feature gate is disabled")
+    if attributes.operation != "CREATE":
+        raise attributes.refused(f"unexpected operation {attributes.operation}")
+    if attributes.subresource:
+        raise attributes.refused(f"unexpected subresource {attributes.subresource}")
+    spec = (attributes.object or {}).get("spec") or {}
+    _check_node(node, attributes, spec, api)
+    pod = _checked_pod(attributes, spec, api)
+    _check_account(attributes, spec, pod, api)
+    _check_signer(attributes, spec, pod, api)
+
+
+def _check_node(node: str, attributes: Attributes, spec: Object, api: Api) -> None:
+    named = spec.get("nodeName", "")
+    if named != node:
+        why = f"{_GATE}.Spec.NodeName={quote(named)}, which is not the requesting node {quote(node)}"
+        raise attributes.refused(why)
+    found = api.store.named("nodes").get("", node)
+    if found is None:
+        raise _missing("node", node, node)
+    if found.uid != spec.get("nodeUID", ""):
+        uids = f"{quote(spec.get('nodeUID', ''))}, inconsistent with the running node ({quote(found.uid)})"
+        raise _error(f"{_who(attributes, spec)} names node UID {uids}")
+
+
+def _checked_pod(attributes: Attributes, spec: Object, api: Api) -> Object:
+    """The pod that the request is for."""
+    name, shown = spec.get("podName", ""), _pod_key(attributes, spec)
+    pod = api.find("pods", attributes.namespace, name)
+    if pod is None:
+        raise _missing("pod", name, f"{attributes.namespace}/{name}")
+    uid, given = pod["metadata"]["uid"], spec.get("podUID", "")
+    if uid != given:
+        raise _error(
+            f"{_who(attributes, spec)} contains pod UID ({quote(given)}) which differs from running pod {quote(uid)}"
+        )
+    if node_of(pod) != spec["nodeName"]:
+        raise attributes.refused(f"pod {shown} is not running on node {quote(spec['nodeName'])} named in the {_GATE}")
+    if _MIRROR in (pod["metadata"].get("annotations") or {}):
+        raise attributes.refused(f"pod {shown} is a mirror pod")
+    return pod
+
+
+def _check_account(attributes: Attributes, spec: Object, pod: Object, api: Api) -> None:
+    name, own = spec.get("serviceAccountName", ""), pod["spec"].get("serviceAccountName", "")
+    if name != own:
+        why = f"contains serviceAccountName ({quote(name)}) that differs from running pod ({quote(own)})"
+        raise attributes.refused(f"{_who(attributes, spec)} {why}")
+    account = api.store.named("serviceaccounts").get(attributes.namespace, name)
+    if account is None:
+        raise _missing("service account", name, f"{attributes.namespace}/{name}")
+    given = spec.get("serviceAccountUID", "")
+    if account.uid != given:
+        uids = f"{quote(given)}, which differs from the running service account ({quote(account.uid)})"
+        raise _error(f"{_who(attributes, spec)} names service account UID {uids}")
+
+
+def _check_signer(attributes: Attributes, spec: Object, pod: Object, api: Api) -> None:
+    """The pod has a volume for certificates of this signer, or the node may ask it anyway."""
+    signer = spec.get("signerName", "")
+    certificates = (source.get("podCertificate") or {} for source in pod_references.projected(pod["spec"]))
+    if any(certificate.get("signerName") == signer for certificate in certificates):
+        return
+    access = Access(
+        attributes.user,
+        _MAY_SIGN,
+        attributes.kind.group,
+        signer.replace("/", ":"),  # a resource of a rule has no slash but that of a subresource
+        namespace=attributes.namespace,
+        name=spec.get("serviceAccountName", ""),
+    )
+    if not api.authorizer.decide(access).allowed:
+        why = f"does not mount a podCertificate projected volume for signer {quote(signer)}"
+        raise attributes.refused(f"pod {_pod_key(attributes, spec)} {why}")
+
+
+def _pod_key(attributes: Attributes, spec: Object) -> str:
+    return quote(f"{attributes.namespace}/{spec.get('podName', '')}")
+
+
+def _who(attributes: Attributes, spec: Object) -> str:
+    return f"{_GATE} for pod {_pod_key(attributes, spec)}"
+
+
+def _missing(what: str, name: str, shown: str) -> StatusError:
+    """As the lister of that kind says it, wrapped."""
+    not_found = f"{what.replace(' ', '')} {quote(name)} not found"
+    return _error(f"while retrieving {what} {quote(shown)} named in the {_GATE}: {not_found}")
+
+
+def _error(why: str) -> StatusError:
+    return StatusError(500, "", why)
