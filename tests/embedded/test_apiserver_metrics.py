@@ -26,6 +26,7 @@ SAMPLES = {
     ),
     "a watch": ("GET", f"{CONFIG_MAPS}?watch=1&timeoutSeconds=1", None, 'code="200"', 'verb="WATCH"', 'version="v1"'),
     "what is not allowed": ("OPTIONS", CONFIG_MAPS, None, 'code="405"', 'verb="OPTIONS"', 'group=""'),
+    "a subresource that there is not": ("GET", f"{CONFIG_MAPS}/a/anything", None, 'code="404"', 'subresource=""'),
     "a subresource": (
         *("GET", "/apis/apps/v1/namespaces/default/deployments/a/scale", None),
         *('code="404"', 'subresource="scale"', 'group="apps"'),
@@ -81,6 +82,15 @@ async def test_open_watches_and_their_events_are_counted(session: aiohttp.Client
         " 1",
         'apiserver_watch_events_total{group="",resource="configmaps",version="v1"} 1',
     )
+
+
+async def test_a_watch_that_its_client_ends_was_no_failure(session: aiohttp.ClientSession) -> None:
+    async with session.get(f"{CONFIG_MAPS}?watch=1"):
+        pass
+    async with asyncio.timeout(10):
+        while not (found := await lines(session, "apiserver_request_total")):
+            pass
+    assert [('code="200"' in line, 'verb="WATCH"' in line) for line in found] == [(True, True)]
 
 
 async def test_what_is_stored_and_switched_on_is_told(session: aiohttp.ClientSession) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import tempfile
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import CONFIG_MAPS
-from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_embedded.apiserver import Server, ServerConfig, ServerError
 
 
 async def test_the_socket_and_the_port_serve_the_same_objects() -> None:
@@ -40,9 +41,20 @@ async def test_the_socket_wants_the_token_too() -> None:
 async def test_a_socket_left_by_a_killed_server_is_replaced() -> None:
     with tempfile.TemporaryDirectory(dir="/tmp") as directory:
         path = Path(directory) / "api.sock"
-        path.touch()
+        with socket.socket(socket.AF_UNIX) as left:
+            left.bind(str(path))
         async with (
             Server(ServerConfig(token="secret", socket=path)),
             Connection("http://localhost", socket=path, token="secret") as connection,
         ):
             assert (await connection.list(CONFIG_MAPS))["kind"] == "ConfigMapList"
+
+
+@pytest.mark.parametrize(("name", "why"), [("notes.txt", "Address already in use"), ("x" * 120, "path too long")])
+async def test_a_path_that_cannot_be_a_socket_is_named_and_left_alone(name: str, why: str) -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as directory:
+        path = Path(directory) / name
+        path.write_text("mine")
+        with pytest.raises(ServerError, match=rf"cannot listen on {path}: .*{why}; give another path"):
+            await Server(ServerConfig(token="secret", socket=path)).start()
+        assert path.read_text() == "mine"

@@ -5,6 +5,7 @@ What is served is small and fixed, so the path is taken apart directly (``reques
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable
@@ -91,6 +92,10 @@ class Handler:
             code = response.status
         except StatusError as error:
             code = error.code
+            raise
+        except (asyncio.CancelledError, ClientConnectionResetError):
+            # The client has left, which is how most watches end.
+            code = 200 if verb == "WATCH" else 400
             raise
         finally:
             self._metrics.finished(call, verb, code, time.perf_counter() - began)

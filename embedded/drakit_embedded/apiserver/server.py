@@ -10,6 +10,7 @@ import asyncio
 import copy
 import os
 import secrets
+import socket
 import ssl
 from pathlib import Path
 from typing import Literal
@@ -193,18 +194,26 @@ class Server:
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
         try:
-            site = web.TCPSite(runner, _HOST, self.config.port, ssl_context=context)
-            await site.start()
-            if self.config.socket is not None:
-                await _listen_on(self.config.socket, runner)
-        except OSError as error:
+            await self._open(runner, context)
+        except ServerError:
             await runner.cleanup()
-            raise ServerError(
-                f"cannot listen on {_HOST}:{self.config.port}: {error.strerror}; give another port, or 0 for any"
-            ) from None
+            raise
         self._runner = runner
         port = runner.addresses[0][1]
         self.url = f"{'https' if context else 'http'}://{_HOST}:{port}"
+
+    async def _open(self, runner: web.ServerRunner, context: ssl.SSLContext | None) -> None:
+        port, path = self.config.port, self.config.socket
+        try:
+            await web.TCPSite(runner, _HOST, port, ssl_context=context).start()
+        except OSError as error:
+            why = f"cannot listen on {_HOST}:{port}: {error.strerror}; give another port, or 0 for any"
+            raise ServerError(why) from None
+        try:
+            if path is not None:
+                await web.SockSite(runner, _private_socket(path)).start()
+        except OSError as error:
+            raise ServerError(f"cannot listen on {path}: {error.strerror or error}; give another path") from None
 
     @property
     def watching(self) -> int:
@@ -230,14 +239,21 @@ class Server:
         await self.stop()
 
 
-async def _listen_on(socket: Path, runner: web.ServerRunner) -> None:
-    """A unix socket that only this user can open, also in the instant after it is made."""
-    socket.unlink(missing_ok=True)
+def _private_socket(path: Path) -> socket.socket:
+    """A unix socket that only this user can open, also in the instant after it is made; in place of an old one."""
+    if path.is_socket():
+        path.unlink()
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # Nothing is waited for in between: the mask is the whole process's.
     before = os.umask(0o177)
     try:
-        await web.UnixSite(runner, str(socket)).start()
+        made.bind(str(path))
+    except OSError:
+        made.close()
+        raise
     finally:
         os.umask(before)
+    return made
 
 
 def _create_system_objects(api: Api) -> None:

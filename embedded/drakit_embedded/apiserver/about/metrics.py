@@ -77,9 +77,10 @@ class Metrics:
         self._running[verb] -= 1
         kind, target = call.served.kind, call.target
         scope = "resource" if target.name or verb == "POST" else "namespace" if target.namespace else "cluster"
-        asked = call.query.text("dryRun")
+        asked, part = call.query.text("dryRun"), target.subresource or ""
         dry_run = asked if asked in _DRY_RUNS else "invalid"
-        labels = _Labels(verb, kind.group, kind.version, kind.plural, target.subresource or "", scope, dry_run, code)
+        part = part if part in kind.subresources else ""
+        labels = _Labels(verb, kind.group, kind.version, kind.plural, part, scope, dry_run, code)
         durations = self._requests.get(labels)
         if durations is None:
             durations = self._requests[labels] = _Durations()
