@@ -42,6 +42,11 @@ class Embedded(Object):
     __hash__ = None  # as a dict's
 
 
+def same_text(left: object, right: object) -> bool:
+    """Whether two embedded values are the same bytes, which to Python would be the same if 1 stood for true."""
+    return left is right or (left == right and _text(left) == _text(right))
+
+
 def _text(value: object) -> str:
     return value.text if isinstance(value, Embedded) else to_json(value)
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api import gated_fields
+from drakit_api import gated_fields, schema
 from drakit_api.defaults import set_defaults
-from drakit_api.equality import semantically_equal
+from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
 from drakit_api.validation.devicestatus import status_id
 
@@ -55,10 +55,10 @@ def prepare_update(
     if kind == "DeviceTaintRule":
         _renew_taint(obj, old, now)
     _keep_metadata(obj, old)
-    changed_before = not semantically_equal(obj.get("spec"), old.get("spec"))
+    changed_before = not _same_spec(kind, obj, old)
     _drop_fields(kind, obj, old, gates)
     # Upstream compares a slice before it drops fields, and a class afterwards.
-    changed = changed_before if kind == "ResourceSlice" else not semantically_equal(obj.get("spec"), old.get("spec"))
+    changed = changed_before if kind == "ResourceSlice" else not _same_spec(kind, obj, old)
     if kind in _WITH_GENERATION and changed:
         obj["metadata"]["generation"] = (obj["metadata"].get("generation") or 0) + 1
     return obj
@@ -77,6 +77,10 @@ def prepare_status_update(
         gated_fields.drop_claim_status_fields(obj, old, gates)
         _drop_statuses_of_deallocated_devices(obj, old)
     return obj
+
+
+def _same_spec(kind: str, obj: Object, old: Object) -> bool:
+    return same_field(schema.struct_of(kind), "spec", obj, old)
 
 
 def _copy(obj: Object, old: Object, field: str) -> None:

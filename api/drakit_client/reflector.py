@@ -27,6 +27,7 @@ _FIRST_DELAY = 0.05
 _LONGEST_DELAY = 5.0
 # As in client-go (tools/cache/reflector.go, handleAnyWatch): one that ends so soon, without any event, has failed.
 _SHORT_WATCH = 1.0
+_pause = asyncio.sleep
 
 
 def key_of(obj: Object) -> Key:
@@ -57,6 +58,7 @@ class Reflector:
         self._field_selector = field_selector
         self._handlers = list(on_change)
         self._synced = asyncio.Event()
+        self._forgotten_delay = 0.0  # before the next list if no version has been known since the last one
 
     def get(self, name: str, namespace: str = "") -> Object | None:
         """The object as last seen, or None."""
@@ -80,12 +82,19 @@ class Reflector:
                     delay = _FIRST_DELAY
                 await self._watch()
                 delay = _FIRST_DELAY
-            except Expired:
+            except Expired as error:
                 self.resource_version = ""
+                # It happens to everybody now and then; only a server that forgets every version is to be spared.
+                if self._forgotten_delay:
+                    await self._wait(self._forgotten_delay, error)
+                self._forgotten_delay = min(self._forgotten_delay * 2 or _FIRST_DELAY, _LONGEST_DELAY)
             except (*REQUEST_FAILURES, ValueError) as error:
-                log.debug("%s: %s; again in %.2f s", self.resource.plural, error or type(error).__name__, delay)
-                await asyncio.sleep(delay * random.uniform(0.5, 1.0))  # noqa: S311
+                await self._wait(delay, error)
                 delay = min(delay * 2, _LONGEST_DELAY)
+
+    async def _wait(self, delay: float, error: Exception) -> None:
+        log.debug("%s: %s; again in %.2f s", self.resource.plural, error or type(error).__name__, delay)
+        await _pause(delay * random.uniform(0.5, 1.0))  # noqa: S311
 
     async def list_now(self) -> None:
         """Bring the store up to date, once; raises what the API server answers, which ``run`` would try again."""
@@ -114,7 +123,7 @@ class Reflector:
             label_selector=self._label_selector,
             field_selector=self._field_selector,
         ):
-            seen = True
+            seen, self._forgotten_delay = True, 0.0
             obj = event["object"]
             self.resource_version = obj["metadata"]["resourceVersion"]
             if event["type"] != "BOOKMARK":

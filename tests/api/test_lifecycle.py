@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from drakit_api import lifecycle, validation
-from drakit_api.equality import semantically_equal
+from drakit_api import lifecycle, schema, validation
+from drakit_api.embedded import Embedded
+from drakit_api.equality import comparison
 from drakit_api.features import FeatureGates
 from tests.vectors.exchanges import GATES
 
@@ -168,19 +169,37 @@ def test_an_update_keeps_the_old_object_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("left", "right", "same"),
+    ("struct", "left", "right", "same"),
     [
-        ({"a": None, "b": []}, {}, True),
-        ({"a": [{"b": ""}]}, {"a": [{}]}, True),
-        ({"a": 0}, {}, False),
-        ({"a": False}, {}, False),
-        ({"a": [1]}, {"a": [1, 1]}, False),
-        ({"version": "1.10"}, {"version": "1.1"}, False),
+        ("ExactDeviceRequest", {"deviceClassName": "", "selectors": [], "tolerations": None}, {}, True),
+        ("ExactDeviceRequest", {"count": 0}, {}, True),
+        ("ExactDeviceRequest", {"count": 1}, {}, False),
+        ("ExactDeviceRequest", {"adminAccess": False}, {}, False),
+        ("ExactDeviceRequest", {"capacity": {}}, {}, False),
+        ("ExactDeviceRequest", {"capacity": {}}, {"capacity": {"requests": {}}}, True),
+        ("ExactDeviceRequest", {"tolerations": [{"value": ""}]}, {"tolerations": [{}]}, True),
+        ("ExactDeviceRequest", {"tolerations": [{}]}, {"tolerations": [{}, {}]}, False),
+        ("ExactDeviceRequest", {"mine": 1, "count": 0}, {"mine": 1}, True),
+        ("ExactDeviceRequest", {"mine": 1}, {}, False),
+        ("ResourceSliceSpec", {"nodeName": ""}, {}, False),
+        ("ResourceSliceSpec", {"pool": {"generation": 0}}, {}, True),
+        ("CapacityRequirements", {"requests": {"a": "1Ki"}}, {"requests": {"a": "1024"}}, True),
+        ("CapacityRequirements", {"requests": {"a": "1Ki"}}, {"requests": {"a": "1k"}}, False),
+        ("CapacityRequirements", {"requests": {"a": "1"}}, {"requests": {"b": "1"}}, False),
+        ("Counter", {"value": "0"}, {}, True),
+        ("CapacityRequestPolicy", {"default": "0"}, {}, False),
+        ("DeviceAttribute", {"version": "1.10"}, {"version": "1.1"}, False),
+        ("DeviceAttribute", {"int": 0}, {}, False),
+        ("OpaqueDeviceConfiguration", {"parameters": {"a": 1}}, {"parameters": {"a": 1}}, True),
+        ("OpaqueDeviceConfiguration", {"parameters": {"a": 1}}, {"parameters": {"a": True}}, False),
+        ("OpaqueDeviceConfiguration", {"parameters": {"a": 1}}, {"parameters": Embedded({"a": 1}, '{"a": 1}')}, False),
+        ("OpaqueDeviceConfiguration", {"parameters": {}}, {}, False),
     ],
 )
-def test_semantic_equality(left: Any, right: Any, same: bool) -> None:
-    assert semantically_equal(left, right) is same
-    assert semantically_equal(right, left) is same
+def test_what_is_no_change(struct: str, left: dict[str, Any], right: dict[str, Any], same: bool) -> None:
+    compare = comparison(schema.load(), f"resource/v1.{struct}")
+    assert compare(left, right) is same
+    assert compare(right, left) is same
 
 
 def test_a_resource_without_rules_is_the_callers_mistake() -> None:

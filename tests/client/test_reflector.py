@@ -149,6 +149,35 @@ async def test_objects_have_their_type_wherever_they_came_from(collection: tuple
     assert {(obj["kind"], obj["apiVersion"]) for obj in reflector.store.values()} == {("ConfigMap", "v1")}
 
 
+async def test_a_server_that_forgets_each_version_is_not_listed_without_pause(
+    collection: tuple[_Collection, Connection],
+) -> None:
+    state, connection = collection
+    state.lists, state.watches = [_listed(version) for version in range(1, 6)], [410, [_GONE], 410, 410]
+    began = asyncio.get_running_loop().time()
+    await _follow(state, connection)
+    assert state.watched_from == ["1", "2", "3", "4", "5"]
+    # At once, and then after half of 0.05, 0.1 and 0.2 seconds at least.
+    assert asyncio.get_running_loop().time() - began > 0.17
+
+
+async def test_what_a_server_forgets_now_and_then_is_listed_at_once(
+    collection: tuple[_Collection, Connection], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+
+    async def note(seconds: float) -> None:
+        pauses.append(seconds)
+
+    state, connection = collection
+    state.lists = [_listed(version) for version in range(1, 4)]
+    state.watches = [410, [_event("ADDED", _object("a", 6)), _GONE]]
+    monkeypatch.setattr("drakit_client.reflector._pause", note)
+    await _follow(state, connection)
+    assert state.watched_from == ["1", "2", "3"]
+    assert pauses == []
+
+
 async def test_a_server_that_ends_each_watch_at_once_is_not_asked_without_pause(
     collection: tuple[_Collection, Connection],
 ) -> None:

@@ -43,7 +43,7 @@ def validate_create(
         case "resourceslices":
             devices = resourceslice.questionable(obj)
             handwritten = resourceslice.on_create(obj, devices, gates)
-            declared = resourceslice.declared(obj, devices, gates, version)
+            declared = resourceslice.declared(obj, None, devices, gates, version)
         case "resourceclaims":
             handwritten = resourceclaim.on_create(obj, gates, admin_namespace=admin_namespace)
             declared = resourceclaim.declared_on_create(obj, version)
@@ -70,7 +70,7 @@ def validate_update(
         case "resourceslices":
             devices = resourceslice.questionable(obj)
             handwritten = resourceslice.on_update(obj, old, devices, gates)
-            declared = resourceslice.declared(obj, devices, gates, version)
+            declared = resourceslice.declared(obj, old, devices, gates, version)
         case "resourceclaims":
             handwritten = resourceclaim.on_update(obj, old)
             declared = resourceclaim.declared_on_update(obj, old)

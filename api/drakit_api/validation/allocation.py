@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api import limits
-from drakit_api.equality import semantically_equal
+from drakit_api.equality import same_field
 from drakit_api.validation import formats, names
 from drakit_api.validation.binding import binding_conditions, declared_binding_conditions
 from drakit_api.validation.configuration import SOURCES, configuration, declared_configuration
@@ -20,6 +20,8 @@ from drakit_api.validation.nodeselector import node_selector
 from drakit_api.validation.operations import declared_skipped_operations, skipped_operations
 from drakit_api.validation.requests import RequestNames, references, request_reference
 from drakit_api.validation.taints import declared_toleration, toleration
+
+_STRUCT = "resource/v1.ResourceClaimStatus"
 
 
 def claim_status(
@@ -39,12 +41,12 @@ def claim_status(
 def declared_claim_status(status: dict[str, Any], old: dict[str, Any], path: str) -> Errors:
     """The declared rules. What is as before is not looked at again."""
     allocation, previous = status.get("allocation"), old.get("allocation")
-    if not semantically_equal(allocation, previous):
+    if not same_field(_STRUCT, "allocation", status, old):
         if allocation is not None and previous is not None:
             yield invalid(f"{path}.allocation", None, "field cannot be modified once set")
         elif allocation is not None:
             yield from _declared_allocation(allocation, f"{path}.allocation.devices")
-    if not semantically_equal(status.get("reservedFor"), old.get("reservedFor")):
+    if not same_field(_STRUCT, "reservedFor", status, old):
         yield from declared_objects(
             status.get("reservedFor"),
             f"{path}.reservedFor",
@@ -52,7 +54,7 @@ def declared_claim_status(status: dict[str, Any], old: dict[str, Any], path: str
             lambda value: value.get("uid") or "",
             maximum=limits.CLAIM_CONSUMERS,
         )
-    if not semantically_equal(status.get("devices"), old.get("devices")):
+    if not same_field(_STRUCT, "devices", status, old):
         yield from declared_objects(
             status.get("devices"),
             f"{path}.devices",
@@ -73,6 +75,10 @@ def _consumer(value: dict[str, Any], path: str) -> Errors:
             yield required(f"{path}.{field}")
 
 
+def _reference(consumer: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(consumer.get(field) or "" for field in ("apiGroup", "resource", "name", "uid"))
+
+
 def _reservations(
     consumers: list[dict[str, Any]],
     allocation: dict[str, Any] | None,
@@ -85,7 +91,7 @@ def _reservations(
         return
     if allocation is None:
         yield forbidden(path, "may not be specified when `allocated` is not set")
-    elif claim_deleted and any(consumer not in previous for consumer in consumers):
+    elif claim_deleted and not set(map(_reference, consumers)) <= set(map(_reference, previous)):
         detail = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
         yield forbidden(path, detail)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api import limits
-from drakit_api.equality import semantically_equal
+from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
 from drakit_api.validation import formats, metadata
 from drakit_api.validation.configuration import configuration, declared_configuration
@@ -18,6 +18,8 @@ from drakit_api.validation.errors import Errors, invalid
 from drakit_api.validation.items import declared_list, each
 from drakit_api.validation.names import declared_dns_subdomain
 from drakit_api.validation.selectors import selectors
+
+_SPEC = "resource/v1.DeviceClassSpec"
 
 
 def on_create(obj: dict[str, Any], gates: FeatureGates) -> Errors:
@@ -55,9 +57,9 @@ def _any_name(name: str) -> list[str]:
 
 
 def _spec(spec: dict[str, Any], old: dict[str, Any] | None, gates: FeatureGates) -> Errors:
-    if old is None or not semantically_equal(spec.get("selectors"), old.get("selectors")):
+    if old is None or not same_field(_SPEC, "selectors", spec, old):
         yield from selectors(spec.get("selectors"), "spec.selectors", gates)
-    stored = old is not None and semantically_equal(spec.get("config"), old.get("config"))
+    stored = old is not None and same_field(_SPEC, "config", spec, old)
     yield from each(
         spec.get("config"),
         "spec.config",

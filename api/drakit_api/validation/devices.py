@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api import limits
-from drakit_api.equality import semantically_equal
+from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
 from drakit_api.validation import names
 from drakit_api.validation.attributes import attribute, declared_attribute, is_plain, value_count
@@ -22,6 +22,7 @@ from drakit_api.validation.nodeallocatable import declared_node_allocatable, nod
 from drakit_api.validation.nodeselector import node_selector
 from drakit_api.validation.taints import declared_taint, taint
 
+_STRUCT = "resource/v1.Device"
 _KEY_LENGTH = limits.ATTRIBUTE_DOMAIN_LENGTH + 1 + limits.ATTRIBUTE_ID_LENGTH
 
 
@@ -35,9 +36,9 @@ def device(
         yield from names.qualified(name, f"{path}.attributes")
         if not is_plain(item):
             yield from attribute(item, f"{path}.attributes[{map_key(name, _KEY_LENGTH)}]")
-    if old is None or not semantically_equal(value.get("capacity"), old.get("capacity")):
+    if old is None or not same_field(_STRUCT, "capacity", value, old):
         yield from _capacities(value, f"{path}.capacity", gates)
-    if old is None or not semantically_equal(value.get("taints"), old.get("taints")):
+    if old is None or not same_field(_STRUCT, "taints", value, old):
         yield from _taints(value.get("taints") or [], f"{path}.taints")
     consumed = value.get("consumesCounters")
     maximum = limits.COUNTER_CONSUMPTIONS_PER_DEVICE

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from drakit_api.equality import semantically_equal
+from drakit_api.equality import same_field
 from drakit_api.validation import formats, names
 from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required, too_long
 
@@ -58,7 +58,7 @@ def on_update(meta: Mapping[str, Any], old: Mapping[str, Any]) -> Errors:
     if (meta.get("generation") or 0) < (old.get("generation") or 0):
         yield invalid(f"{_PATH}.generation", meta.get("generation") or 0, "must not be decremented")
     for field in _IMMUTABLE:
-        if not semantically_equal(meta.get(field), old.get(field)):
+        if meta.get(field) != old.get(field) and not same_field("meta/v1.ObjectMeta", field, meta, old):
             value = meta.get(field, "" if field in ("name", "namespace", "uid") else None)
             yield invalid(f"{_PATH}.{field}", value, "field is immutable")
     yield from _common(meta)

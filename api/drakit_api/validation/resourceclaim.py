@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api.equality import semantically_equal
+from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
 from drakit_api.validation import metadata
 from drakit_api.validation.allocation import claim_status, declared_claim_status
@@ -40,7 +40,7 @@ def on_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
 
 def declared_on_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
     """The spec is immutable."""
-    if not semantically_equal(obj.get("spec"), old.get("spec")):
+    if not same_field("resource/v1.ResourceClaim", "spec", obj, old):
         yield invalid("spec", None, "field is immutable")
 
 

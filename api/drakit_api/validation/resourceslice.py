@@ -49,8 +49,13 @@ def on_update(obj: dict[str, Any], old: dict[str, Any], devices: Devices, gates:
     yield from _spec(obj.get("spec") or {}, old.get("spec") or {}, devices, gates)
 
 
-def declared(obj: dict[str, Any], devices: Devices, gates: FeatureGates, version: str) -> Errors:
-    """The declared rules, on creation and update, with the paths of ``version``."""
+def declared(
+    obj: dict[str, Any], old: dict[str, Any] | None, devices: Devices, gates: FeatureGates, version: str
+) -> Errors:
+    """The declared rules, on creation and on the update of an ``old`` slice, with the paths of ``version``.
+
+    What is as before is not looked at again where a rule depends on a gate; by the others it would be found valid.
+    """
     spec, path = obj.get("spec") or {}, "spec"
     inner = ".basic" if version == "v1beta1" else ""
     for index, value in devices:
@@ -63,7 +68,8 @@ def declared(obj: dict[str, Any], devices: Devices, gates: FeatureGates, version
         maximum=limits.SLICE_COUNTER_SETS,
         rule=declared_counter_set,
     )
-    if (attribute := spec.get("partitionTypeAttribute")) is not None:
+    previous = ((old or {}).get("spec") or {}).get("partitionTypeAttribute")
+    if (attribute := spec.get("partitionTypeAttribute")) is not None and attribute != previous:
         if gates.enabled("DRAPartitionableDevicesType"):
             yield from names.fully_qualified(attribute, f"{path}.partitionTypeAttribute")
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api import encoding, schema
-from drakit_api.equality import semantically_equal
+from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
 from drakit_api.validation import metadata
 from drakit_api.validation.errors import Errors, forbidden, invalid
@@ -29,7 +29,7 @@ def on_update(obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> 
     """All of it again, and the spec is immutable."""
     yield from _template(obj, gates)
     yield from metadata.on_update(obj.get("metadata") or {}, old.get("metadata") or {})
-    if not semantically_equal(obj.get("spec"), old.get("spec")):
+    if not same_field("resource/v1.ResourceClaimTemplate", "spec", obj, old):
         shown = encoding.internal_encoder("resource/v1.ResourceClaimTemplateSpec")(obj.get("spec") or {})
         yield invalid("spec", shown, "field is immutable")
 

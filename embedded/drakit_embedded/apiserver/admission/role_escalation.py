@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from drakit_api.equality import semantically_equal
+from drakit_api.equality import comparison
 from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing, quoted
+from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden, not_found
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _OF_GARBAGE = ("ownerReferences", "finalizers", "resourceVersion", "managedField
 def admit(attributes: Attributes, api: Api) -> None:
     """403 for rules that the user does not hold, unless it may ``escalate`` or ``bind``."""
     wanted = attributes.object
-    if wanted is None or attributes.user.superuser or _only_garbage(wanted, attributes.old):
+    if wanted is None or attributes.user.superuser or _only_garbage(attributes, wanted):
         return
     if attributes.kind.plural in ("roles", "clusterroles"):
         _check_role(attributes, wanted, api)
@@ -36,8 +37,9 @@ def admit(attributes: Attributes, api: Api) -> None:
         _check_binding(attributes, wanted, api)
 
 
-def _only_garbage(new: Object, old: Object | None) -> bool:
-    return old is not None and semantically_equal(_without_garbage(new), _without_garbage(old))
+def _only_garbage(attributes: Attributes, new: Object) -> bool:
+    old, same = attributes.old, comparison(*structures.types_of(attributes.kind))
+    return old is not None and same(_without_garbage(new), _without_garbage(old))
 
 
 def _without_garbage(obj: Object) -> Object:

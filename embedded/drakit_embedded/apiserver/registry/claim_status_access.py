@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from drakit_api.equality import semantically_equal
+from drakit_api import schema
+from drakit_api.equality import comparison, same_field
 from drakit_api.validation import formats
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import User, account_of
@@ -42,7 +43,7 @@ def faults(request: Attributes, api: Api) -> list[FieldFault]:
 
 def _of_binding(request: Attributes, new: Object, old: Object, api: Api) -> list[FieldFault]:
     fields = ("allocation", "reservedFor")
-    if all(semantically_equal(new.get(field), old.get(field)) for field in fields):
+    if all(same_field("resource/v1.ResourceClaimStatus", field, new, old) for field in fields):
         return []
     decision = Access(request.user, request.verb, _GROUP, _PLURAL, "binding")
     if not (why := _refusal(decision, api)):
@@ -77,11 +78,13 @@ def _refusal(access: Access, api: Api) -> str:
 
 def _changed_drivers(new: Object, old: Object) -> set[str]:
     """Drivers with an entry that was added, removed or changed."""
+    same = comparison(schema.load(), "resource/v1.AllocatedDeviceStatus")
     before = {_key(device): device for device in old.get("devices") or ()}
     changed = set()
     for device in new.get("devices") or ():
         key = _key(device)
-        if not semantically_equal(before.pop(key, None), device):
+        previous = before.pop(key, None)
+        if previous is None or not same(previous, device):
             changed.add(key[0])
     return changed | {key[0] for key in before}
 
