@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 
 def write(path: Path, content: bytes | str) -> Path:
     """Put ``content`` into ``path`` (0600), in one step; its directory is made (0700) if there is none."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     # Not every directory is drakit's: that of a kubeconfig may have a config.new of the user's.
-    scratch = path.with_name(f".{path.name}.drakit-new")
+    with _scratch(path, "drakit-new", content) as scratch:
+        return scratch.replace(path)
+
+
+def keep(path: Path, content: bytes | str) -> Path:
+    """The same, unless ``path`` is there already: of several processes that come at once, the first one's stays."""
+    with _scratch(path, f"{os.getpid()}.drakit-new", content) as scratch, suppress(FileExistsError):
+        path.hardlink_to(scratch)
+    return path
+
+
+@contextmanager
+def _scratch(path: Path, ending: str, content: bytes | str) -> Iterator[Path]:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    scratch = path.with_name(f".{path.name}.{ending}")
     try:
         # What a killed process has left, or somebody else has put there to read along.
         scratch.unlink(missing_ok=True)
         with os.fdopen(os.open(scratch, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
-        return scratch.replace(path)
-    except BaseException:
+        yield scratch
+    finally:
         scratch.unlink(missing_ok=True)
-        raise
 
 
 def append_to(path: Path) -> IO[bytes]:

@@ -34,16 +34,18 @@ def of_client(cert_file: Path, key_file: Path) -> ssl.SSLContext:
 
 def self_signed(host: str, keep: Path | None) -> tuple[ssl.SSLContext, bytes]:
     """The same with a certificate of our own; ``keep`` is where it is, or will be, kept. Raises ``OSError``."""
-    context = _context()
-    if keep is not None and keep.exists():
-        context.load_cert_chain(keep)
-        return context, keep.read_bytes().partition(_END_OF_KEY)[2]
-    certificate, key = _make(host)
     with tempfile.TemporaryDirectory() as directory:
         # ssl reads files only; without a place to keep it, ours lives for as long as that takes.
-        path = keep if keep is not None else Path(directory) / "server.pem"
-        context.load_cert_chain(private_files.write(path, key + certificate))
-    return context, certificate
+        path = keep or Path(directory) / "server.pem"
+        if not path.exists():
+            certificate, key = _make(host)
+            private_files.keep(path, key + certificate)
+        context = _context()
+        try:
+            context.load_cert_chain(path)
+        except ssl.SSLError as error:
+            raise OSError(f"{path} is damaged ({error}); delete it, and another is made") from None
+        return context, path.read_bytes().partition(_END_OF_KEY)[2]
 
 
 def _context() -> ssl.SSLContext:

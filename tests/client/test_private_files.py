@@ -36,3 +36,10 @@ def test_what_cannot_be_written_leaves_the_file_as_it_was(tmp_path: Path) -> Non
         private_files.write(path, "\ud800")
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_is_to_be_kept_is_written_once(tmp_path: Path) -> None:
+    path = private_files.keep(tmp_path / "there" / "key", "first")
+    assert private_files.keep(path, "second").read_text() == "first"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert list(path.parent.iterdir()) == [path]

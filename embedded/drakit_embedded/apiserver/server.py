@@ -67,6 +67,7 @@ _SYSTEM_OBJECTS: tuple[tuple[str, str, tuple[Object, ...]], ...] = (
     ),
 )
 _SHUTDOWN_SECONDS = 1.0
+_CERTIFICATE = "apiserver.pem"
 
 
 class ServerError(Exception):
@@ -135,7 +136,9 @@ class Server:
             elif config.tls_cert_file or config.tls_key_file:
                 raise ServerError("a certificate and its key must be given together")
             else:
-                context, self.ca_certificate = certificates.self_signed(_HOST, self._beside_data(".pem"))
+                directory = config.certificate_directory
+                keep = directory / _CERTIFICATE if directory else self._beside_data(".pem")
+                context, self.ca_certificate = certificates.self_signed(_HOST, keep)
             if config.client_ca_file is not None:
                 context.load_verify_locations(config.client_ca_file)
                 context.verify_mode = ssl.CERT_OPTIONAL

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import msgspec
 
+from drakit_client.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.images import Entry, Image, Layer, write_images, write_layer
 from drakit_kind.kind import debian
@@ -27,7 +28,6 @@ from drakit_kind.kind.build_steps import run_step
 from drakit_kind.kind.debian import PackageFiles
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, remove_containers
 from drakit_kind.kind.kept_files import keep_only
-from drakit_kind.kubernetes.cache import cache_directory
 from drakit_kind.turns import one_at_a_time, scratch_directory
 
 _REPOSITORY = "localhost/drakit"

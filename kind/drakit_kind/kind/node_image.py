@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from drakit_client.user_cache import cache_directory
 from drakit_kind import images
 from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.images import Entry, Image, write_images, write_layer
@@ -21,7 +22,6 @@ from drakit_kind.kind.build_steps import run_step
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, load, remove_containers
 from drakit_kind.kind.kind_module import KindModule, kind_module, kind_version
 from drakit_kind.kubernetes.assets import Assets
-from drakit_kind.kubernetes.cache import cache_directory
 from drakit_kind.turns import one_at_a_time, scratch_directory
 
 # A registry name that no one else can own: kind tries to pull what it builds from.

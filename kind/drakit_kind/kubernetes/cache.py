@@ -15,18 +15,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from drakit_client.user_cache import cache_directory
 from drakit_kind.kubernetes.releases import Release
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-
-
-def cache_directory() -> Path:
-    """``$DRAKIT_CACHE``, else ``drakit`` in the user's cache directory."""
-    if named := os.environ.get("DRAKIT_CACHE"):
-        return Path(named).absolute()
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    # The XDG specification: a relative path in this variable is to be ignored.
-    return (Path(cache) if cache.startswith("/") else Path.home() / ".cache") / "drakit"
 
 
 def host_platform() -> tuple[str, str]:

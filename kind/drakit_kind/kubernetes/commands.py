@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from drakit_client.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError
 from drakit_kind.interrupts import continued_by_the_same_command
 from drakit_kind.kubernetes import build as building
 from drakit_kind.kubernetes.assets import DIRECTORY_VARIABLE, find_assets
-from drakit_kind.kubernetes.cache import CacheEntry, cache_directory
+from drakit_kind.kubernetes.cache import CacheEntry
 from drakit_kind.kubernetes.progress import BuildProgress, mib
 from drakit_kind.kubernetes.releases import (
     Release,

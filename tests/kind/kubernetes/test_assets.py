@@ -10,7 +10,7 @@ import pytest
 from drakit_kind.cluster import ClusterError
 from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.kubernetes.assets import find_assets
-from drakit_kind.kubernetes.cache import CacheEntry, cache_directory, host_platform
+from drakit_kind.kubernetes.cache import CacheEntry, host_platform
 from drakit_kind.kubernetes.releases import is_of_kubernetes, pinned_release
 from tests.kind.drakit_command import Drakit
 from tests.kind.kubernetes.fake_go import write_module
@@ -164,25 +164,6 @@ def test_a_name_is_never_a_path(cache: Path) -> None:
         find_assets("1.37.1").path("../kubelet")
     with pytest.raises(ClusterError, match="write it with three numbers"):
         find_assets("../1.37.1")
-
-
-@pytest.mark.parametrize(
-    ("variables", "expected"),
-    [
-        ({"DRAKIT_CACHE": "/own", "XDG_CACHE_HOME": "/xdg"}, "/own"),
-        ({"XDG_CACHE_HOME": "/xdg"}, "/xdg/drakit"),
-        ({"XDG_CACHE_HOME": "relative"}, "/home/me/.cache/drakit"),
-        ({}, "/home/me/.cache/drakit"),
-    ],
-)
-def test_the_cache_is_where_users_expect_it(
-    monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], expected: str
-) -> None:
-    for name in ("DRAKIT_CACHE", "XDG_CACHE_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in (variables | {"HOME": "/home/me"}).items():
-        monkeypatch.setenv(name, value)
-    assert str(cache_directory()) == expected
 
 
 def test_the_cache_is_keyed_by_all_that_a_build_depends_on(cache: Path, tmp_path: Path) -> None:
