@@ -18,8 +18,11 @@ from drakit_api.features import FeatureGates
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.reading import selectors
 from drakit_embedded.apiserver.statuses import StatusError
+from drakit_embedded.apiserver.storage.store import Record, Store
+from drakit_embedded.apiserver.wire.forms import negotiate
 
 Object = dict[str, Any]
 TOKEN = "secret"
@@ -301,6 +304,33 @@ async def test_metadata_alone_is_given_when_asked_for(client: Client) -> None:
     listed = (await client("GET", CONFIG_MAPS, Accept=accept))[2]
     assert listed["kind"] == "PartialObjectMetadataList"
     assert [set(item) for item in listed["items"]] == [{"kind", "apiVersion", "metadata"}]
+
+
+@pytest.mark.parametrize("count", [0, 1, 3])
+@pytest.mark.parametrize(("group", "version", "plural"), [("", "v1", "pods"), ("events.k8s.io", "v1", "events")])
+def test_metadata_alone_is_what_is_stored_and_the_rest_is_not_decoded(
+    group: str, version: str, plural: str, count: int
+) -> None:
+    class Undecoded(Record):
+        def object(self) -> Object:
+            raise AssertionError("decoded")
+
+    served = Catalog(Store(), FeatureGates(), {}).find(group, version, plural)
+    assert served is not None
+    metadata = {"name": "é", "labels": {"a": "}"}, "managedFields": [{"fieldsV1": {"f:x": {}}}]}
+    body = msgspec.json.encode({"spec": {"metadata": 1}, "metadata": metadata, "status": {}})
+    records = [Undecoded(("", "a"), 1, body, lambda _: {})] * count
+    item = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1beta1", "metadata": metadata}
+    for record in records:
+        form = negotiate("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1beta1", served, "", listing=False)
+        assert msgspec.json.decode(form.one(record)) == item
+    form = negotiate("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1beta1", served, "", listing=True)
+    assert msgspec.json.decode(form.many(records, {"continue": "x"}).whole()) == {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": "meta.k8s.io/v1beta1",
+        "metadata": {"continue": "x"},
+        "items": [item] * count or None,
+    }
 
 
 async def test_random_garbage_never_breaks_the_server(client: Client) -> None:

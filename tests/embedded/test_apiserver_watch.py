@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -362,6 +363,124 @@ async def test_a_line_is_made_once_for_all_who_watch_and_only_the_newest_are_kep
     await late.run()
     assert len(late.changes) == 3003
     assert len(served.collection.lines) < 100
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (None, "a", {"all", "a", "name"}),
+        ("a", "a", {"all", "a", "name"}),
+        ("a", "b", {"all", "a", "b", "name"}),
+        ("", "b", {"all", "b", "none", "name"}),
+        ("b", None, {"all", "b", "name"}),
+        (None, "c", {"all", "name"}),
+    ],
+    ids=["created", "changed", "moved", "bound", "deleted", "elsewhere"],
+)
+def test_a_change_wakes_whom_it_concerns(before: str | None, after: str | None, told: set[str]) -> None:
+    """Who asked for one value of a field is told of objects that have it, and of those that had it."""
+    kept, woken = loaded(), dict[str, list[int]]()
+    pods = kept.named("pods")
+    topics = {
+        "all": None,
+        **{node or "none": store.Topic("spec.nodeName", node) for node in ("a", "b", "")},
+        "name": store.Topic("metadata.name", "p"),
+        "another": store.Topic("metadata.name", "q"),
+    }
+    if before is not None:
+        put_pod(kept, "p", before)
+    ends = [pods.subscribe(woken.setdefault(who, []).append, topic) for who, topic in topics.items()]
+    for _ in range(2):
+        if after is None:
+            delete_pod(kept, "p")
+        else:
+            put_pod(kept, "p", after)
+        assert {who for who, positions in woken.items() if positions} == told
+        for who in told:
+            (position,) = woken[who]
+            events = pods.read(position)
+            assert events is not None
+            assert [event.version for event in events] == [kept.version]
+        for end in ends:
+            end()
+        woken, told = {who: [] for who in woken}, set()
+        after = "a"
+
+
+async def test_a_watch_does_not_fall_behind_changes_that_do_not_concern_it() -> None:
+    """Nobody woke it meanwhile; bookmarks tell it where it is."""
+    kept = store.Store(events=10)
+    Catalog(kept, FeatureGates(), {})
+    kept.load()
+    opened = Opened(kept, f"resourceVersion={kept.version}&fieldSelector=spec.nodeName%3Da&allowWatchBookmarks=true")
+    running = asyncio.create_task(opened.run())
+    await asyncio.sleep(0)
+    for index in range(50):
+        put_pod(kept, f"{index}", "b")
+    put_pod(kept, "0", "a")
+    for index in range(9):
+        put_pod(kept, f"{index}", "b")
+    opened.watch.end()
+    async with asyncio.timeout(BOUND):
+        await running
+    assert [event["type"] for event in opened.seen] == ["ADDED", "DELETED"]
+
+
+async def test_a_sleeping_watch_gets_bookmarks_of_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "_BOOKMARK_SECONDS", 0.0)
+    kept = store.Store(events=10)
+    Catalog(kept, FeatureGates(), {})
+    kept.load()
+    opened = Opened(kept, f"resourceVersion={kept.version}&fieldSelector=spec.nodeName%3Da&allowWatchBookmarks=true")
+
+    def other() -> None:
+        for index in range(20):
+            put_pod(kept, f"{index}", "b")
+        if len(opened.seen) == 3:
+            put_pod(kept, "mine", "a")
+        if opened.changes:
+            opened.watch.end()
+
+    opened.meanwhile = other
+    async with asyncio.timeout(BOUND):
+        await opened.run()
+    marks = [version for kind, version in opened.versions if kind == "BOOKMARK"]
+    assert marks[:3] == [1, 21, 41]
+    assert opened.changes == [("ADDED", "mine")]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("selector", ["spec.nodeName=a", "metadata.name=p1", "spec.nodeName=", "spec.nodeName!=a"])
+async def test_watches_of_one_value_miss_nothing(seed: int, selector: str, until: Callable[..., Any]) -> None:
+    """They see, bit by bit, what a watch sees that reads the whole history in the end."""
+    chosen, kept = random.Random(seed), loaded()
+    query = f"resourceVersion={kept.version}&fieldSelector={selector}"
+    opened = [Opened(kept, query) for _ in range(3)]
+
+    async def slow() -> None:
+        for _ in range(chosen.randrange(5)):
+            await asyncio.sleep(0)
+
+    for one in opened:
+        one.meanwhile = slow
+    running = asyncio.gather(*(one.run() for one in opened))
+    for _ in range(200):
+        name = f"p{chosen.randrange(4)}"
+        if chosen.random() < 0.2 and ("default", name) in kept.named("pods").records:
+            delete_pod(kept, name)
+        else:
+            put_pod(kept, name, chosen.choice(["a", "b", ""]))
+        await slow()
+    late = Opened(kept, query)
+    late.watch.end()
+    await late.run()
+    assert len(late.seen) > 20
+    await until(lambda: all(len(one.seen) >= len(late.seen) for one in opened), "all have seen as much")
+    for one in opened:
+        one.watch.end()
+    async with asyncio.timeout(BOUND):
+        await running
+    assert [one.seen for one in opened] == [late.seen] * 3
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ class Rbac:
         for plural in _KINDS:
             store.named(f"{plural}.{GROUP}").subscribe(self._forget)
 
-    def _forget(self) -> None:
+    def _forget(self, _: int) -> None:
         self._grants = None
 
     def grants(self, user: User, namespace: str) -> Iterator[Grant]:

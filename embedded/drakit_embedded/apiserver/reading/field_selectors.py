@@ -14,9 +14,12 @@ from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.reading.selectors import Requirement
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import bad_request
+from drakit_embedded.apiserver.storage.store import Topic
 
 _OPERATORS = ("!=", "==", "=")
 _GENERAL = ("metadata.name", "metadata.namespace")
+# Kubelets ask for what is on their node: of so many watches, one change concerns one or two.
+_NARROW = ("metadata.name", "spec.nodeName")
 
 
 class Term(NamedTuple):
@@ -42,6 +45,15 @@ def _requirement(term: Term, known: Mapping[str, str], kind: Kind) -> Requiremen
     if term.equal:
         return lambda fields: fields.get(path, "") == value
     return lambda fields: fields.get(path, "") != value
+
+
+def topic(terms: Sequence[Term], known: Mapping[str, str]) -> Topic | None:
+    """What all selected objects have in common that few others have, if anything."""
+    for term in terms:
+        path = known.get(term.field)
+        if term.equal and path in _NARROW:
+            return Topic(path, term.value)
+    return None
 
 
 def _unknown_field(name: str, known: Mapping[str, str], kind: Kind) -> str:

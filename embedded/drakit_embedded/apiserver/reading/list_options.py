@@ -15,17 +15,18 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.reading import field_selectors, selectors
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Cause
-from drakit_embedded.apiserver.storage.store import Record
+from drakit_embedded.apiserver.storage.store import Record, Topic
 
 _FORBIDDEN, _UNSUPPORTED = "FieldValueForbidden", "FieldValueNotSupported"
 _NOT_OLDER, _EXACT = "NotOlderThan", "Exact"
 
 
 class Selection(NamedTuple):
-    """Requirements of a label and a field selector."""
+    """Requirements of a label and a field selector; other objects than those of ``topic``, if any, cannot meet them."""
 
     labels: Sequence[selectors.Requirement]
     fields: Sequence[selectors.Requirement]
+    topic: Topic | None
 
     def matches(self, record: Record) -> bool:
         """Whether a record is selected."""
@@ -71,7 +72,7 @@ def decode(served: Served, query: Query, *, watch: bool = False, name: str | Non
         terms = (field_selectors.Term("metadata.name", True, name), *terms)
     fields = field_selectors.requirements(terms, served.fields, served.kind) if terms else ()
     return ListOptions(
-        selection=Selection(labels, fields),
+        selection=Selection(labels, fields, field_selectors.topic(terms, served.fields)),
         watch=watching,
         bookmarks=query.flag("allowWatchBookmarks"),
         version=version,

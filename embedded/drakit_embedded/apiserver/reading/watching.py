@@ -1,8 +1,9 @@
 """Watches: each reads the history of its collection at its own pace, so a slow client costs nothing but its connection.
 
-There are no queues. A change wakes the watchers of its collection; each writes the lines that it has not written yet,
-and the lines are encoded once for all watchers of the same form. A watcher that falls behind the history is told so
-(410) and lists again. Protocol: k8s.io/apiserver/pkg/endpoints/handlers/watch.go and pkg/storage/cacher.
+There are no queues. A change wakes the watchers that it may concern: those of its collection, except who asked for the
+objects of another node or name. Each reads the history from the first change that woke it, and writes what it has not
+written yet; the lines are encoded once for all watchers of the same form. A watcher that falls behind the history is
+told so (410) and lists again. Protocol: k8s.io/apiserver/pkg/endpoints/handlers/watch.go and pkg/storage/cacher.
 """
 
 from __future__ import annotations
@@ -54,7 +55,8 @@ class Watch:
         # A version that is not there yet is waited for, and what is before it is not shown.
         self._after = asked if asked > store.version else 0
         position = self._collection.position(store.version if begins else asked or store.version)
-        self._position = position or 0
+        # The first change that may concern this watch and has not been read; None while it sleeps.
+        self._unread: int | None = position or 0
         present = self._collection.select(namespace) if begins else ()
         self._initial = [record for record in present if self._selection.matches(record)]
         self._refused = self._refusal(asked, known=begins or position is not None, there=not (begins and self._after))
@@ -73,6 +75,12 @@ class Watch:
         self._ended = True
         self._wake.set()
 
+    def _changed(self, position: int) -> None:
+        """Changes before the one that wakes a watch do not concern it."""
+        if self._unread is None:
+            self._unread = position
+            self._wake.set()
+
     def _mark(self) -> None:
         self._bookmark_due = True
         self._wake.set()
@@ -80,7 +88,7 @@ class Watch:
     async def stream(self, response: web.StreamResponse) -> None:
         """Write events until the time is over, the client has gone or ``end`` is called."""
         loop = asyncio.get_running_loop()
-        unsubscribe = self._collection.subscribe(self._wake.set)
+        unsubscribe = self._collection.subscribe(self._changed, self._selection.topic)
         timer = loop.call_later(self._seconds, self.end)
         ticker = loop.call_later(_BOOKMARK_SECONDS, self._mark) if self._bookmarks else None
         try:
@@ -117,12 +125,12 @@ class Watch:
 
     async def _write_changes(self, response: web.StreamResponse) -> bool:
         """Write what has happened since; False ends the watch."""
-        events = self._collection.read(self._position)
+        events = self._collection.read(self._unread) if self._unread is not None else []
+        self._unread = None
         if events is None:
             gone = statuses.expired("too old resource version: the watch fell behind the history that is kept")
             await response.write(error_line(gone))
             return False
-        self._position += len(events)
         for piece in _pieces(self._lines(events)):
             await response.write(piece)
         return True

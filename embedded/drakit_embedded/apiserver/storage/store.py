@@ -27,6 +27,8 @@ Key = tuple[str, str]
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 # The values that field selectors of a kind can ask for.
 FieldValues = Callable[[Object], dict[str, str]]
+# Called with the position of a change.
+Wake = Callable[[int], None]
 
 HISTORY_EVENTS = 10_000
 HISTORY_BYTES = 64 * 1024 * 1024
@@ -106,6 +108,13 @@ class Event:
     collection: Collection
 
 
+class Topic(NamedTuple):
+    """The objects that have a value in one of the fields that selectors can ask for."""
+
+    path: str
+    value: str
+
+
 class Collection:
     """All objects of one kind, in the order of their keys, and the recent changes to them."""
 
@@ -120,7 +129,9 @@ class Collection:
         self._keys: list[Key] = []
         self._events: list[Event] = []
         self._dropped = 0
-        self._wakers: set[Callable[[], None]] = set()
+        self._wakers: set[Wake] = set()
+        # Those who are told of one topic only, by its path and value.
+        self._topics: dict[str, dict[str, set[Wake]]] = {}
 
     def get(self, namespace: str, name: str) -> Record | None:
         """The current version of an object."""
@@ -163,10 +174,21 @@ class Collection:
             return None
         return self._events[position - self._dropped :]
 
-    def subscribe(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call ``wake`` after each change; the result ends that."""
-        self._wakers.add(wake)
-        return lambda: self._wakers.discard(wake)
+    def subscribe(self, wake: Wake, topic: Topic | None = None) -> Callable[[], None]:
+        """Call ``wake`` after each change, or only of objects that are or were of a topic; the result ends that."""
+        if topic is None:
+            self._wakers.add(wake)
+            return lambda: self._wakers.discard(wake)
+        by_value = self._topics.setdefault(topic.path, {})
+        by_value.setdefault(topic.value, set()).add(wake)
+
+        def end() -> None:
+            wakers = by_value.get(topic.value, set())
+            wakers.discard(wake)
+            if not wakers:
+                by_value.pop(topic.value, None)
+
+        return end
 
     def apply(self, event: Event) -> None:
         """Make a change visible."""
@@ -179,8 +201,18 @@ class Collection:
                 insort(self._keys, key)
             self.records[key] = event.record
         self._events.append(event)
+        self._tell(event, self._dropped + len(self._events) - 1)
+
+    def _tell(self, event: Event, position: int) -> None:
         for wake in self._wakers:
-            wake()
+            wake(position)
+        states = [event.record] if event.previous is None else [event.record, event.previous]
+        for path, by_value in self._topics.items():
+            if not by_value:
+                continue  # Nobody asks any more, and fields may have to be read from the body.
+            for value in {state.fields.get(path, "") for state in states}:
+                for wake in by_value.get(value, ()):
+                    wake(position)
 
     def forget_oldest(self) -> None:
         """Drop the oldest event from the history."""
