@@ -7,7 +7,7 @@ routing table with a pattern for each kind, verb and subresource would be slower
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus
 
@@ -113,11 +113,8 @@ class Query:
         if options == "PatchOptions":
             faults += managers.apply_faults(field_manager, self._values.get("force"), applying=applying)
         faults += managers.faults(field_manager)
-        dry_run = self._values.get("dryRun")
-        asked = [] if dry_run is None else self.texts("dryRun")
-        if set(asked) - {"All"}:
-            message = f'Unsupported value: [{",".join(map(quote, asked))}]: supported values: "All"'
-            faults.append(Cause("FieldValueNotSupported", "dryRun", message))
+        asked = self.texts("dryRun") if "dryRun" in self._values else []
+        faults += dry_run_faults(asked)
         validation = self._values.get("fieldValidation", "")
         if validation not in _FIELD_VALIDATION:
             supported = ", ".join(f'"{value}"' for value in _FIELD_VALIDATION)
@@ -125,7 +122,15 @@ class Query:
             faults.append(Cause("FieldValueNotSupported", "fieldValidation", message))
         if faults:
             raise invalid(options, "meta.k8s.io", "", faults)
-        return dry_run == "All"
+        return bool(asked)
+
+
+def dry_run_faults(asked: Sequence[str]) -> list[Cause]:
+    """What is wrong with the values of ``dryRun`` (ValidateDryRun of apimachinery, pkg/apis/meta/v1/validation)."""
+    if not set(asked) - {"All"}:
+        return []
+    message = f'Unsupported value: [{",".join(map(quote, asked))}]: supported values: "All"'
+    return [Cause("FieldValueNotSupported", "dryRun", message)]
 
 
 def _parameters(query: str) -> Iterator[tuple[str, str]]:
