@@ -25,7 +25,7 @@ _GOOD = 300
 _REFERENCE = re.compile(r"\$(uid|version)\(([^)]*)\)")
 _GENERATED = re.compile(r"\b(g-|g\.)[b-z2-9]{5}\b")
 _VERSION = re.compile(
-    r'(?<="resourceVersion": ")[1-9]\d*(?=")|(?<=ResourceVersion in record \()\d+|'
+    r'(?<="resourceVersion": ")[1-9]\d{0,15}(?=")|(?<=ResourceVersion in record \()\d+|'
     r"(?<=ResourceVersion in object meta: )\d+"
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")

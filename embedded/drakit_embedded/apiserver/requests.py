@@ -145,10 +145,20 @@ def resource_version(text: str) -> int | None:
     """The number in a ``resourceVersion`` parameter, or None for "any". Raises ``ValueError`` in Go's words."""
     if not text:
         return None
-    shown = quote(text)
-    where = f"resourceVersion: Invalid value: {shown}: strconv.ParseUint: parsing {shown}"
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{where}: invalid syntax")
-    if len(text) > _MOST_DIGITS or int(text) >= 2 * _TOO_LARGE:
-        raise ValueError(f"{where}: value out of range")
-    return int(text)
+    try:
+        return unsigned(text)
+    except ValueError as error:
+        raise ValueError(f"resourceVersion: Invalid value: {quote(text)}: {error}") from None
+
+
+def unsigned(text: str) -> int:
+    """``strconv.ParseUint`` of 64 bits. Raises ``ValueError`` in its words."""
+    digits = text.lstrip("0") or text[:1]
+    wrong = ""
+    if not (digits.isascii() and digits.isdigit()):
+        wrong = "invalid syntax"
+    elif len(digits) > _MOST_DIGITS or int(digits) >= 2 * _TOO_LARGE:
+        wrong = "value out of range"
+    if wrong:
+        raise ValueError(f"strconv.ParseUint: parsing {quote(text)}: {wrong}")
+    return int(digits)

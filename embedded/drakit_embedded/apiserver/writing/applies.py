@@ -13,7 +13,7 @@ from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.call import Call
 from drakit_embedded.apiserver.managedfields import applies
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.writing import writes
+from drakit_embedded.apiserver.writing import preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 from drakit_embedded.apiserver.writing.patches import Patch
 
@@ -47,6 +47,7 @@ def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writ
     if refused := statuses.unstorable(key[1]):
         raise refused
     made = change({})
+    preconditions.version_of(made)
     made["metadata"].pop("resourceVersion", None)
     return writes.create(api, served, key[0] or None, made, intent, instead=key[1])
 

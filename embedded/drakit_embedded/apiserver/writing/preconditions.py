@@ -8,10 +8,22 @@ from __future__ import annotations
 
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.requests import unsigned
 from drakit_embedded.apiserver.statuses import Object
 
 # Where etcd has what is not under its plural, which a message shows.
 _STORED_AS = {"nodes": "minions", "services": "services/specs", "endpoints": "services/endpoints"}
+
+
+def version_of(obj: Object) -> int:
+    """The version that an object says it has, 0 if none; 500 if it is no number, as upstream has it.
+
+    ObjectResourceVersion of k8s.io/apiserver/pkg/storage/api_object_versioner.go.
+    """
+    try:
+        return unsigned(obj["metadata"].get("resourceVersion") or "0")
+    except ValueError as error:
+        raise statuses.StatusError(500, "", str(error)) from None
 
 
 def check_deletion(kind: Kind, stored: Object, *, uid: str | None, version: str | None) -> None:

@@ -92,7 +92,7 @@ def create(
     api.admission.validate(request, api)
     key: Key = (namespace or "", meta["name"])
     # The storage says so, which a dry run does not reach.
-    if meta.get("resourceVersion") and not intent.dry_run:
+    if not intent.dry_run and _has_version(obj):
         raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     if key in served.collection.records:
         raise _taken(served, key, obj)
@@ -124,6 +124,14 @@ def _bring_up(served: Served, obj: Object, api: Api) -> None:
         faults[:0] = on_create(meta, namespaced=kind.namespaced, name_format=strategy.name_format)
     if faults:
         raise statuses.invalid(kind.kind, kind.group, meta.get("name", ""), faults)
+
+
+def _has_version(obj: Object) -> bool:
+    """Whether a new object says that it has a version; one that is no number is overlooked here."""
+    try:
+        return preconditions.version_of(obj) != 0
+    except statuses.StatusError:
+        return False
 
 
 def _free_name(served: Served, meta: Object) -> str:
@@ -191,6 +199,7 @@ def _create_by_update(
     if not served.strategy.create_on_update or subresource or statuses.unstorable(key[1]):
         raise statuses.absent(served.kind.plural, served.kind.group, key[1])
     wanted = change({}) if callable(change) else change
+    preconditions.version_of(wanted)
     wanted["metadata"].pop("resourceVersion", None)
     return create(api, served, key[0] or None, wanted, intent, instead=key[1])
 
@@ -211,8 +220,8 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
     name = was["name"]
     if meta.setdefault("name", name) != name:
         raise statuses.misnamed(meta["name"], name)
-    version = meta.get("resourceVersion")
-    if version and version != was["resourceVersion"]:
+    version = preconditions.version_of(new)
+    if version and version != int(was["resourceVersion"]):
         raise statuses.conflict(kind.plural, kind.group, name, MODIFIED)
     if not version and not served.strategy.unconditional_update:
         message = "Invalid value: 0: must be specified for an update"

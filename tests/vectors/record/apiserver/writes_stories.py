@@ -14,11 +14,14 @@ _CORE = "/api/v1/namespaces/$namespace"
 _MAPS = f"{_CORE}/configmaps"
 _MAP = f"{_MAPS}/a"
 _JSON_PATCH = "application/json-patch+json"
+_APPLY = "application/apply-patch+yaml"
 _STRATEGIC = "application/strategic-merge-patch+json"
 _MERGE = "application/merge-patch+json"
+_APPS = "/apis/apps/v1/namespaces/$namespace"
 _PODS = f"{_CORE}/pods"
 _POD = f"{_PODS}/p"
 _FINALIZER = "example.com/wait"
+_CLASSES = "/apis/resource.k8s.io/v1/deviceclasses"
 _FREED = {"metadata": {"finalizers": None}}
 
 
@@ -32,6 +35,8 @@ def made() -> Iterator[Object]:
     yield from _evictions()
     yield from _bindings()
     yield from _names()
+    yield from _scales()
+    yield from _versions()
 
 
 def _step(method: str, path: str, body: Any = None, kind: str = "", shows: Sequence[str] = ()) -> Object:
@@ -46,6 +51,12 @@ def _config_map(name: str = "a", **metadata: Any) -> Object:
 def _pod(node: str = "n", **metadata: Any) -> Object:
     placed = {"nodeName": node} if node else {}
     return {"metadata": {"name": "p", **metadata}, "spec": {**placed, "containers": [{"name": "c", "image": "i"}]}}
+
+
+def _deployment() -> Object:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+    return {"metadata": {"name": "a"}, "spec": spec}
 
 
 def _story(name: str, *steps: Object, watch: str = "") -> Object:
@@ -355,3 +366,80 @@ def _names() -> Iterator[Object]:
     yield _story("names: generated", *(_step("POST", _MAPS, {"metadata": {"generateName": "g-"}}) for _ in range(2)))
     yield _story("names: taken", make, make, _step("POST", f"{_MAPS}?dryRun=All", _config_map()))
     yield _story("names: given and taken, though one could be generated", make, _step("POST", _MAPS, both))
+
+
+def _scales() -> Iterator[Object]:
+    exists = {"key": "a", "operator": "Exists"}
+    several: list[Object] = [
+        {"key": "z", "operator": "NotIn", "values": ["b", "a"]},
+        {"key": "x", "operator": "DoesNotExist"},
+        {"key": "a", "operator": "In", "values": ["b"]},
+        {"key": "a", "operator": "In", "values": ["c", "b"]},
+    ]
+    selectors: dict[str, Object] = {
+        "labels": {"matchLabels": {"a": "b"}},
+        "labels and an expression": {"matchLabels": {"a": "b"}, "matchExpressions": [exists]},
+        "expressions": {"matchExpressions": several},
+    }
+    template = _deployment()["spec"]["template"]
+    for plural in ("deployments", "replicasets", "statefulsets"):
+        for name, selector in selectors.items():
+            body = {"metadata": {"name": "a"}, "spec": {"replicas": 0, "selector": selector, "template": template}}
+            look = _step("GET", f"{_APPS}/{plural}/a/scale", None, "", ["spec", "status"])
+            yield _story(f"scales: of {plural} by {name}", _step("POST", f"{_APPS}/{plural}", body), look)
+    spec = {"replicas": 0, "selector": {"a": "b"}, "template": template}
+    # Their labels are those of the template, by default.
+    body = {"metadata": {"name": "a", "labels": {"a": "b"}}, "spec": spec}
+    look = _step("GET", f"{_CORE}/replicationcontrollers/a/scale", None, "", ["spec", "status"])
+    yield _story("scales: of replicationcontrollers", _step("POST", f"{_CORE}/replicationcontrollers", body), look)
+
+
+def _versions() -> Iterator[Object]:
+    """The resourceVersion that an object says it has: what is no number, what is none, and another one."""
+    for version in ("0", "00", "abc", "-1", "+1", "1x", " 1", "1", "9" * 20, "9" * 5000):
+        yield from _versions_of(version if len(version) < 100 else "much too long", version)
+
+
+def _versions_of(shown: str, version: str) -> Iterator[Object]:
+    given, typed = {"resourceVersion": version}, {"apiVersion": "v1", "kind": "ConfigMap"}
+    make, body = _step("POST", _MAPS, _config_map()), _config_map(**given)
+    operation = {"op": "add", "path": "/metadata/resourceVersion", "value": version}
+    yield _story(
+        f"versions: {shown}, created",
+        _step("POST", _MAPS, body),
+        _step("POST", f"{_MAPS}?dryRun=All", _config_map("b", **given)),
+    )
+    yield _story(f"versions: {shown}, put", make, _step("PUT", _MAP, body), _step("PUT", f"{_MAP}?dryRun=All", body))
+    yield _story(
+        f"versions: {shown}, patched",
+        make,
+        _step("PATCH", _MAP, {"metadata": given}, _MERGE),
+        _step("PATCH", _MAP, {"metadata": given}, _STRATEGIC),
+        _step("PATCH", _MAP, [operation], _JSON_PATCH),
+        _step("PATCH", f"{_MAP}?fieldManager=x", {**typed, "metadata": given}, _APPLY),
+    )
+    yield _story(
+        f"versions: {shown}, applied", _step("PATCH", f"{_MAP}?fieldManager=x", {**typed, "metadata": given}, _APPLY)
+    )
+    lease = "/apis/coordination.k8s.io/v1/namespaces/$namespace/leases/a"
+    put = _step("PUT", lease, {"metadata": {"name": "a", **given}, "spec": {}})
+    yield _story(f"versions: {shown}, of what a PUT makes", put, put)
+    name = "c-$namespace"
+    yield _story(
+        f"versions: {shown}, of a class",
+        _step("POST", _CLASSES, {"metadata": {"name": name}, "spec": {}}),
+        _step("PUT", f"{_CLASSES}/{name}", {"metadata": {"name": name, **given}, "spec": {}}),
+        _step("DELETE", f"{_CLASSES}/{name}"),
+    )
+    scale, three = f"{_APPS}/deployments/a/scale", {"spec": {"replicas": 3}}
+    yield _story(
+        f"versions: {shown}, of a scale",
+        _step("POST", f"{_APPS}/deployments", _deployment()),
+        _step("PUT", scale, {"metadata": {"name": "a", **given}, **three}, "", ["spec"]),
+        _step("PATCH", scale, {"metadata": given, "spec": {"replicas": 4}}, _MERGE, ["spec"]),
+        _step("PUT", scale, {"metadata": {"name": "a", "uid": "x"}, **three}, "", ["spec"]),
+    )
+    binding = {"metadata": {"name": "p", **given}, "target": {"name": "n"}}
+    yield _story(
+        f"versions: {shown}, of a binding", _step("POST", _PODS, _pod("")), _step("POST", f"{_POD}/binding", binding)
+    )
