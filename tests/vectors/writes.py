@@ -24,7 +24,10 @@ FILE = "writes"
 _GOOD = 300
 _REFERENCE = re.compile(r"\$(uid|version)\(([^)]*)\)")
 _GENERATED = re.compile(r"\b(g-|g\.)[b-z2-9]{5}\b")
-_VERSION = re.compile(r'(?<="resourceVersion": ")[1-9]\d*(?=")|(?<=ResourceVersion in record \()\d+')
+_VERSION = re.compile(
+    r'(?<="resourceVersion": ")[1-9]\d{0,15}(?=")|(?<=ResourceVersion in record \()\d+|'
+    r"(?<=ResourceVersion in object meta: )\d+"
+)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 # What is compared of an object's metadata; of times, whether there are any.
 _METADATA = (

@@ -92,8 +92,12 @@ class Call:
         manager = managers.name(self.query.text("fieldManager"), self.request.headers.get("User-Agent", ""))
         return Writer(manager, self.served.kind, subresource)
 
-    def intent(self, subresource: str = "", *, verb: str = "update", dry_run: bool = False) -> Intent:
-        """Whose write this request asks for."""
+    def intent(self, options: str, subresource: str = "", *, verb: str = "update", applying: bool = False) -> Intent:
+        """Whose write this request asks for, and how far it is to go; 422 for options that say neither.
+
+        ``options`` is their kind (CreateOptions, say). No write is made without: that is why this reads ``dryRun``.
+        """
+        dry_run = self.query.dry_run(options, applying=applying)
         return Intent(self.user, self.writer(subresource), verb, dry_run)
 
     def record(self) -> Record:

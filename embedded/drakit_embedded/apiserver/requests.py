@@ -7,7 +7,7 @@ routing table with a pattern for each kind, verb and subresource would be slower
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus
 
@@ -113,11 +113,8 @@ class Query:
         if options == "PatchOptions":
             faults += managers.apply_faults(field_manager, self._values.get("force"), applying=applying)
         faults += managers.faults(field_manager)
-        dry_run = self._values.get("dryRun")
-        asked = [] if dry_run is None else self.texts("dryRun")
-        if set(asked) - {"All"}:
-            message = f'Unsupported value: [{",".join(map(quote, asked))}]: supported values: "All"'
-            faults.append(Cause("FieldValueNotSupported", "dryRun", message))
+        asked = self.texts("dryRun") if "dryRun" in self._values else []
+        faults += dry_run_faults(asked)
         validation = self._values.get("fieldValidation", "")
         if validation not in _FIELD_VALIDATION:
             supported = ", ".join(f'"{value}"' for value in _FIELD_VALIDATION)
@@ -125,7 +122,15 @@ class Query:
             faults.append(Cause("FieldValueNotSupported", "fieldValidation", message))
         if faults:
             raise invalid(options, "meta.k8s.io", "", faults)
-        return dry_run == "All"
+        return bool(asked)
+
+
+def dry_run_faults(asked: Sequence[str]) -> list[Cause]:
+    """What is wrong with the values of ``dryRun`` (ValidateDryRun of apimachinery, pkg/apis/meta/v1/validation)."""
+    if not set(asked) - {"All"}:
+        return []
+    message = f'Unsupported value: [{",".join(map(quote, asked))}]: supported values: "All"'
+    return [Cause("FieldValueNotSupported", "dryRun", message)]
 
 
 def _parameters(query: str) -> Iterator[tuple[str, str]]:
@@ -140,10 +145,20 @@ def resource_version(text: str) -> int | None:
     """The number in a ``resourceVersion`` parameter, or None for "any". Raises ``ValueError`` in Go's words."""
     if not text:
         return None
-    shown = quote(text)
-    where = f"resourceVersion: Invalid value: {shown}: strconv.ParseUint: parsing {shown}"
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{where}: invalid syntax")
-    if len(text) > _MOST_DIGITS or int(text) >= 2 * _TOO_LARGE:
-        raise ValueError(f"{where}: value out of range")
-    return int(text)
+    try:
+        return unsigned(text)
+    except ValueError as error:
+        raise ValueError(f"resourceVersion: Invalid value: {quote(text)}: {error}") from None
+
+
+def unsigned(text: str) -> int:
+    """``strconv.ParseUint`` of 64 bits. Raises ``ValueError`` in its words."""
+    digits = text.lstrip("0") or text[:1]
+    wrong = ""
+    if not (digits.isascii() and digits.isdigit()):
+        wrong = "invalid syntax"
+    elif len(digits) > _MOST_DIGITS or int(digits) >= 2 * _TOO_LARGE:
+        wrong = "value out of range"
+    if wrong:
+        raise ValueError(f"strconv.ParseUint: parsing {quote(text)}: {wrong}")
+    return int(digits)

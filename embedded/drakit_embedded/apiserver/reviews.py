@@ -20,6 +20,7 @@ from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.writing import podverbs
+from drakit_embedded.apiserver.writing.intent import Intent
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
 _OWN_FIELDS = ("resourceAttributes", "nonResourceAttributes")
@@ -118,7 +119,7 @@ class RulesSpec(msgspec.Struct):
     namespace: str = ""
 
 
-async def review(api: Api, served: Served, call: Call) -> Object:
+async def review(api: Api, served: Served, call: Call, intent: Intent) -> Object:
     """The body with its ``status`` filled in; a Binding posted to the old collection is carried out."""
     kind = served.kind
     obj = await call.raw_object(kind.kind)
@@ -126,7 +127,7 @@ async def review(api: Api, served: Served, call: Call) -> Object:
     obj["metadata"] = meta = meta if isinstance(meta, dict) else {}
     meta.pop("creationTimestamp", None)
     if kind.plural == "bindings":
-        return _bind(api, call, obj)
+        return _bind(api, call, obj, intent)
     spec: object = obj.get("spec") or {}
     if kind.plural == "selfsubjectreviews":
         meta, spec = {"creationTimestamp": metadata.timestamp()}, None
@@ -144,11 +145,14 @@ async def review(api: Api, served: Served, call: Call) -> Object:
     return {**answer, **({"spec": spec} if spec is not None else {}), "status": status}
 
 
-def _bind(api: Api, call: Call, obj: Object) -> Object:
+def _bind(api: Api, call: Call, obj: Object, intent: Intent) -> Object:
+    """POST to the old collection of bindings, where no UID is asked for (WipeObjectMetaSystemFields)."""
     pods = api.catalog.find("", "v1", "pods")
     if pods is not None:
-        name = str(obj["metadata"].get("name"))
-        podverbs.bind(api, pods, (call.target.namespace or "", name), obj, call.intent("binding"))
+        obj["metadata"].pop("uid", None)
+        name = obj["metadata"].get("name")
+        key = call.target.namespace or "", name if isinstance(name, str) else ""
+        podverbs.bind(api, pods, key, obj, intent)
     return podverbs.SUCCESS
 
 

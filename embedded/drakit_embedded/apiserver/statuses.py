@@ -105,10 +105,18 @@ def unknown_resource() -> StatusError:
     return StatusError(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def already_exists(plural: str, group: str, name: str) -> StatusError:
-    """An object of this name exists."""
+def already_exists(
+    plural: str, group: str, name: str, *, generated: bool = False, leaving: bool = False
+) -> StatusError:
+    """An object of this name exists; ``generated``: it was made up here, ``leaving``: the object is being deleted."""
     message = f"{qualified(plural, group)} {quote(name)} already exists"
-    return StatusError(409, "AlreadyExists", message, _details(name, group, plural))
+    details = _details(name, group, plural)
+    if generated:
+        message += ", the server was not able to generate a unique name for the object"
+        details["retryAfterSeconds"] = 1
+    if leaving:
+        message = f"object is being deleted: {message}"
+    return StatusError(409, "AlreadyExists", message, details)
 
 
 def conflict(plural: str, group: str, name: str, why: str) -> StatusError:

@@ -15,9 +15,9 @@ from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.account_tokens import ISSUER
-from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.storage.store import Record
+from drakit_embedded.apiserver.writing.intent import Intent
 
 _SECONDS = 3600
 _LEAST_SECONDS = 600
@@ -49,7 +49,7 @@ class _Shape(msgspec.Struct):
     spec: _Spec = msgspec.field(default_factory=_Spec)
 
 
-def answer(api: Api, served: Served, account: Record, obj: Object, user: User) -> Object:
+def answer(api: Api, served: Served, account: Record, obj: Object, intent: Intent) -> Object:
     """The request with ``status.token``; 400, 404 or 409 for an object that the token cannot be bound to."""
     try:
         wanted = msgspec.convert(obj, _Shape)
@@ -60,7 +60,9 @@ def answer(api: Api, served: Served, account: Record, obj: Object, user: User) -
         raise statuses.bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
-    request = Attributes(user, "CREATE", served.kind, namespace, name, obj, subresource="token")
+    request = Attributes(
+        intent.user, "CREATE", served.kind, namespace, name, obj, subresource="token", dry_run=intent.dry_run
+    )
     api.admission.admit(request, api)
     _check_metadata(wanted.metadata, account)
     spec = wanted.spec

@@ -20,6 +20,7 @@ from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.wire import forms, presentation
 from drakit_embedded.apiserver.writing import applies, deletes, patches, podverbs, scales, writes
+from drakit_embedded.apiserver.writing.intent import Intent
 
 _encode = msgspec.json.Encoder().encode
 # Longer lists are written in pieces.
@@ -81,7 +82,8 @@ def _check_scope(call: Call) -> None:
 
 
 async def _review(call: Call) -> web.StreamResponse:
-    return answer(_encode(await reviews.review(call.api, call.served, call)), 201)
+    intent = call.intent("CreateOptions", "binding" if call.served.kind.plural == "bindings" else "")
+    return answer(_encode(await reviews.review(call.api, call.served, call, intent)), 201)
 
 
 async def _list(call: Call) -> web.StreamResponse:
@@ -117,11 +119,11 @@ async def _watch(call: Call, options: ListOptions, form: forms.Form) -> web.Stre
 
 
 async def _create(call: Call) -> web.StreamResponse:
-    dry_run = call.query.dry_run("CreateOptions")
+    intent = call.intent("CreateOptions")
     form = call.form()
     obj = await call.object()
     call.without_repeated_owners(obj)
-    written = writes.create(call.api, call.served, call.target.namespace, obj, call.intent(dry_run=dry_run))
+    written = writes.create(call.api, call.served, call.target.namespace, obj, intent)
     return _answer(call, form, written)
 
 
@@ -145,10 +147,9 @@ async def _get(call: Call) -> web.StreamResponse:
 
 
 async def _write(call: Call, subresource: str = "") -> web.StreamResponse:
-    dry_run = call.query.dry_run("UpdateOptions")
+    intent = call.intent("UpdateOptions", subresource)
     form = call.form()
     obj = await _named_body(call)
-    intent = call.intent(subresource, dry_run=dry_run)
     written = writes.update(call.api, call.served, call.key, obj, intent, subresource=subresource)
     return _answer(call, form, written)
 
@@ -169,16 +170,16 @@ def _answer(call: Call, form: forms.Form, written: writes.Written) -> web.Respon
 
 async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
     content_type = call.request.headers.get("Content-Type", "")
-    dry_run = call.query.dry_run("PatchOptions", applying=patches.type_of(content_type) == "apply")
+    applying = patches.type_of(content_type) == "apply"
+    intent = call.intent("PatchOptions", subresource, verb="patch", applying=applying)
     form = call.form()
     raw = await call.request.read()
     patch = patches.parse(raw, content_type)
     if patch.type == "apply":
-        written = applies.apply(call, patch, subresource=subresource, dry_run=dry_run)
+        written = applies.apply(call, patch, intent, subresource=subresource)
     else:
         reader = patches.Reader(call.incoming, call.query.text("fieldValidation"), call.warnings)
         change = patches.change(call.served, call.key, patch, reader)
-        intent = call.intent(subresource, verb="patch", dry_run=dry_run)
         written = writes.update(call.api, call.served, call.key, change, intent, subresource=subresource)
     return _answer(call, form, written)
 
@@ -190,7 +191,7 @@ async def _delete(call: Call) -> web.StreamResponse:
     kind = call.served.kind
     if done.gone and not call.served.strategy.returns_deleted:
         return call.answer(_encode(statuses.success(kind.plural, kind.group, call.key[1], done.record.uid)))
-    waits = not done.gone and (wanted.propagationPolicy == "Foreground" or wanted.orphanDependents is False)
+    waits = not done.gone and wanted.orphanDependents is False
     return call.answer(form.one(done.record), 202 if waits else 200)
 
 
@@ -215,41 +216,43 @@ async def _get_scale(call: Call) -> web.StreamResponse:
 
 
 async def _put_scale(call: Call) -> web.StreamResponse:
+    intent = call.intent("UpdateOptions", "scale")
     obj = await call.raw_object("Scale")
     named = obj.get("metadata")
     statuses.check_name(named.get("name") if isinstance(named, dict) else None, call.key[1])
-    return _scaled(call, obj, call.query.dry_run("UpdateOptions"))
+    return _scaled(call, obj, intent)
 
 
 async def _patch_scale(call: Call) -> web.StreamResponse:
+    intent = call.intent("PatchOptions", "scale")
     raw = await call.request.read()
     patch = patches.parse(raw, call.request.headers.get("Content-Type", ""))
     wanted = patches.plain(scales.scale(call.served, call.record()), patch)
-    return _scaled(call, wanted, call.query.dry_run("PatchOptions"))
+    return _scaled(call, wanted, intent)
 
 
-def _scaled(call: Call, wanted: statuses.Object, dry_run: bool) -> web.StreamResponse:
-    intent = call.intent("scale", dry_run=dry_run)
+def _scaled(call: Call, wanted: statuses.Object, intent: Intent) -> web.StreamResponse:
     return answer(_encode(scales.set_replicas(call.api, call.served, call.key, wanted, intent)))
 
 
 async def _bind(call: Call) -> web.StreamResponse:
+    intent = call.intent("CreateOptions", "binding")
     obj = await call.raw_object("Binding")
-    intent = call.intent("binding", dry_run=call.query.dry_run("CreateOptions"))
     podverbs.bind(call.api, call.served, call.key, obj, intent)
     return answer(_encode(podverbs.SUCCESS), 201)
 
 
 async def _evict(call: Call) -> web.StreamResponse:
+    intent = call.intent("CreateOptions", "eviction")
     obj = await call.raw_object("Eviction")
-    intent = call.intent("eviction", dry_run=call.query.dry_run("CreateOptions"))
     podverbs.evict(call.api, call.served, call.key, obj, intent)
     return answer(_encode(podverbs.SUCCESS), 201)
 
 
 async def _finalize(call: Call) -> web.StreamResponse:
+    intent = call.intent("UpdateOptions", "finalize")
     obj = await _named_body(call)
-    written = writes.finalize(call.api, call.served, call.key, obj, call.intent("finalize"))
+    written = writes.finalize(call.api, call.served, call.key, obj, intent)
     return answer(forms.Plain(call.served).one(written.record))
 
 
@@ -258,8 +261,9 @@ async def _log(call: Call) -> web.StreamResponse:
 
 
 async def _token(call: Call) -> web.StreamResponse:
+    intent = call.intent("CreateOptions", "token")
     obj = await call.raw_object("TokenRequest")
-    made = token_requests.answer(call.api, call.served, call.record(), obj, call.user)
+    made = token_requests.answer(call.api, call.served, call.record(), obj, intent)
     return answer(_encode(made), 201)
 
 

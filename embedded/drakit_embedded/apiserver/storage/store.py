@@ -309,9 +309,9 @@ class Store:
         return self._commit(collection, key, obj, "MODIFIED" if previous else "ADDED", previous)
 
     def draft(self, collection: Collection, key: Key, obj: Object) -> Record:
-        """What ``put`` would have stored, for a dry run; the version stays that of the stored object, if any."""
-        version = int(obj["metadata"].get("resourceVersion") or 0)
-        return _record(collection, key, version, obj)
+        """What ``put`` would have stored, for a dry run; the version is that of the stored object, or 0."""
+        stored = collection.records.get(key)
+        return _record(collection, key, stored.version if stored else 0, obj)
 
     def delete(self, collection: Collection, key: Key, obj: Object) -> Record:
         """Remove an object; ``obj`` is its last state, which watchers get with the version of the deletion."""

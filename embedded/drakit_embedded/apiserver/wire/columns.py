@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from drakit_embedded.apiserver.wire import selector_texts
+
 Object = dict[str, Any]
 Cells = Callable[[Object], list[Any]]
 _NONE, _UNKNOWN = "<none>", "<unknown>"
@@ -65,12 +67,7 @@ def _labels(labels: Mapping[str, str] | None) -> str:
 
 def _selector(selector: Mapping[str, Any] | None) -> str:
     """metav1.FormatLabelSelector."""
-    parts = [f"{key}={value}" for key, value in sorted(((selector or {}).get("matchLabels") or {}).items())]
-    for expression in (selector or {}).get("matchExpressions") or ():
-        key, values = expression.get("key", ""), ",".join(expression.get("values") or ())
-        form = {"In": f"{key} in ({values})", "NotIn": f"{key} notin ({values})", "Exists": key}
-        parts.append(form.get(expression.get("operator", ""), f"!{key}"))
-    return ",".join(parts) or _NONE
+    return selector_texts.printed(selector) or _NONE
 
 
 def _template_cells(obj: Object) -> tuple[str, str]:

@@ -6,13 +6,14 @@ k8s.io/apiserver/pkg/endpoints/handlers/patch.go (applyPatcher).
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from drakit_api import embedded
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.call import Call
 from drakit_embedded.apiserver.managedfields import applies
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.writing import writes
+from drakit_embedded.apiserver.writing import preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 from drakit_embedded.apiserver.writing.patches import Patch
 
@@ -21,12 +22,12 @@ _FRACTION = re.compile(r"json: cannot unmarshal number -?\d*\.\S+ into Go struct
 _SELF_READING = re.compile(r"json: cannot unmarshal (\w+) into Go struct field \S+ of type (\w+)")
 
 
-def apply(call: Call, patch: Patch, *, subresource: str, dry_run: bool) -> writes.Written:
+def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writes.Written:
     """Create or merge; 409 if another manager owns what would change."""
     api, served, key = call.api, call.served, call.key
     writer, force = call.writer(subresource), call.query.flag("force")
     # The change itself says who owns what.
-    intent = Intent(call.user, verb="patch", dry_run=dry_run)
+    intent = replace(intent, writer=None)
 
     def change(stored: Object) -> Object:
         if served.converter is not None and stored:
@@ -46,6 +47,7 @@ def apply(call: Call, patch: Patch, *, subresource: str, dry_run: bool) -> write
     if refused := statuses.unstorable(key[1]):
         raise refused
     made = change({})
+    preconditions.version_of(made)
     made["metadata"].pop("resourceVersion", None)
     return writes.create(api, served, key[0] or None, made, intent, instead=key[1])
 

@@ -1,13 +1,14 @@
 """Delete: at once, with grace, or when the last finalizer has gone.
 
-After k8s.io/apiserver/pkg/registry/rest/delete.go (BeforeDelete) and registry/generic/registry/store.go. Dependents are
-the garbage collector's business; here the propagation policy only decides which finalizer asks for it.
+After k8s.io/apiserver/pkg/registry/rest/delete.go (BeforeDelete) and registry/generic/registry/store.go (Delete).
+Dependents are the garbage collector's business; here the propagation policy only decides which finalizer asks for it.
 """
 
 from __future__ import annotations
 
 import calendar
 import time
+from enum import Enum, auto
 from typing import NamedTuple
 
 import msgspec
@@ -18,10 +19,11 @@ from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
-from drakit_embedded.apiserver.requests import Query
+from drakit_embedded.apiserver.requests import Query, dry_run_faults
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies
+from drakit_embedded.apiserver.writing import preconditions
 
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
@@ -51,7 +53,7 @@ class Deleted(NamedTuple):
 
 
 def options(raw: bytes, content_type: str, query: Query) -> Options:
-    """DeleteOptions from the body or, without one, from the query."""
+    """DeleteOptions from the body or, only without one, from the query (endpoints/handlers/delete.go)."""
     if raw:
         try:
             body = bodies.parse(raw, content_type, "DeleteOptions")
@@ -59,16 +61,20 @@ def options(raw: bytes, content_type: str, query: Query) -> Options:
         except msgspec.ValidationError as error:
             raise statuses.bad_request(f"DeleteOptions cannot be read: {error}") from None
     else:
-        orphan = query.text("orphanDependents")
-        found = Options(
-            gracePeriodSeconds=query.number("gracePeriodSeconds"),
-            orphanDependents=query.flag("orphanDependents") if orphan else None,
-            propagationPolicy=query.text("propagationPolicy") or None,
-        )
-    if query.dry_run("DeleteOptions"):
-        found.dryRun = ["All"]
+        found = _of_query(query)
     _check(found)
     return found
+
+
+def _of_query(query: Query) -> Options:
+    wanted = PreconditionsShape(query.text("uid") or None, query.text("resourceVersion") or None)
+    return Options(
+        gracePeriodSeconds=query.number("gracePeriodSeconds"),
+        preconditions=wanted if wanted != PreconditionsShape() else None,
+        orphanDependents=query.flag("orphanDependents") if query.text("orphanDependents") else None,
+        propagationPolicy=query.text("propagationPolicy") or None,
+        dryRun=query.texts("dryRun"),
+    )
 
 
 def _check(found: Options) -> None:
@@ -82,9 +88,7 @@ def _check(found: Options) -> None:
         supported = '"Foreground", "Background", "Orphan", "nil"'
         message = f"Unsupported value: {quote(policy or '')}: supported values: {supported}"
         faults.append(statuses.Cause("FieldValueNotSupported", "propagationPolicy", message))
-    if found.dryRun not in (None, [], ["All"]):
-        message = f'Unsupported value: {found.dryRun}: supported values: "All"'
-        faults.append(statuses.Cause("FieldValueNotSupported", "dryRun", message))
+    faults += dry_run_faults(found.dryRun or ())
     if faults:
         raise statuses.invalid("DeleteOptions", "meta.k8s.io", "", faults)
 
@@ -97,52 +101,82 @@ def delete(
     record = served.collection.records.get(key)
     if record is None:
         raise statuses.absent(kind.plural, kind.group, key[1])
-    _check_preconditions(served, record, wanted.preconditions)
+    _check(wanted)
     obj = record.object()
-    before = record.object()
+    asked = wanted.preconditions or PreconditionsShape()
+    check = preconditions.check_deletion
+    if served.strategy.finalizers_in_spec:
+        check = preconditions.check_namespace_deletion
+    check(kind, obj, uid=asked.uid, version=asked.resourceVersion)
+    begun = _begin(served, obj, wanted)
+    if begun is _Begun.PENDING:
+        return Deleted(record, False)
     if not admitted:
-        request = Attributes(user, "DELETE", kind, key[0], key[1], old=before, dry_run=bool(wanted.dryRun))
+        request = Attributes(user, "DELETE", kind, *key, old=record.object(), dry_run=bool(wanted.dryRun))
         api.admission.admit(request, api)
         api.admission.validate(request, api)
-    finalizers = _finalizers(obj["metadata"].get("finalizers") or [], wanted)
-    if finalizers:
-        obj["metadata"]["finalizers"] = finalizers
-    else:
-        obj["metadata"].pop("finalizers", None)
-    pending = _begin_graceful(served, obj, wanted)
-    if not pending and not finalizers and not _held(served, obj):
-        return Deleted(remove(api, served, key, obj, dry_run=bool(wanted.dryRun)), True)
-    if not pending:
+    if begun is _Begun.NOT and not obj["metadata"].get("finalizers"):
+        return Deleted(remove(api, served, record, dry_run=bool(wanted.dryRun)), True)
+    updated = _updated(api, served, record, obj, dry_run=bool(wanted.dryRun))
+    if obj["metadata"].get("finalizers") or begun is _Begun.WAITING:
+        return Deleted(updated, False)
+    # What has grace, but none is left, is marked first and then deleted, which watchers see.
+    return Deleted(updated if wanted.dryRun else remove(api, served, updated, dry_run=False), True)
+
+
+def _updated(api: Api, served: Served, record: Record, obj: Object, *, dry_run: bool) -> Record:
+    """The object with what its deletion has made of it."""
+    if obj == record.object():
+        return record
+    if dry_run:
+        return api.store.draft(served.collection, record.key, obj)
+    return api.store.put(served.collection, record.key, obj)
+
+
+class _Begun(Enum):
+    """How far a deletion has come: not at all, somebody else has to finish it (now, or already), or grace has ended."""
+
+    NOT = auto()
+    WAITING = auto()
+    PENDING = auto()
+    ENDED = auto()
+
+
+def _begin(served: Served, obj: Object, wanted: Options) -> _Begun:
+    """Mark an object for its deletion, with what the propagation policy makes of its finalizers."""
+    meta = obj["metadata"]
+    if served.strategy.finalizers_in_spec and (begun := _begin_namespace(served, obj, wanted)) is not None:
+        return begun
+    begun = _begin_graceful(served, obj, wanted)
+    if begun is _Begun.PENDING:
+        return begun
+    _set_finalizers(meta, wanted)
+    if begun is _Begun.NOT and meta.get("finalizers"):
         _mark(obj)
-        if served.strategy.finalizers_in_spec:
-            # Its registry marks it by itself (k8s.io/kubernetes/pkg/registry/core/namespace/storage).
-            del obj["metadata"]["deletionGracePeriodSeconds"]
+    return begun
+
+
+def _begin_namespace(served: Served, obj: Object, wanted: Options) -> _Begun | None:
+    """The first request only marks it; None once its own finalizers are gone, which are in its spec.
+
+    k8s.io/kubernetes/pkg/registry/core/namespace/storage/storage.go.
+    """
+    meta = obj["metadata"]
+    if meta.get("deletionTimestamp"):
+        return _Begun.PENDING if _held(served, obj) else None
+    meta["deletionTimestamp"] = metadata.timestamp()
     if served.strategy.on_deletion is not None:
         served.strategy.on_deletion(obj)
-    if obj == before:
-        return Deleted(record, False)
-    if wanted.dryRun:
-        return Deleted(api.store.draft(served.collection, key, obj), False)
-    return Deleted(api.store.put(served.collection, key, obj), False)
+    _set_finalizers(meta, wanted)
+    return _Begun.WAITING
 
 
-def _check_preconditions(served: Served, record: Record, wanted: PreconditionsShape | None) -> None:
-    if wanted is None:
-        return
-    kind, name = served.kind, record.key[1]
-    # Not the plural, as elsewhere: BeforeDelete puts the kind where the resource belongs.
-    if wanted.uid is not None and wanted.uid != record.uid:
-        why = (
-            f"the UID in the precondition ({wanted.uid}) does not match the UID in record ({record.uid}). "
-            "The object might have been deleted and then recreated"
-        )
-        raise statuses.conflict(kind.kind, kind.group, name, why)
-    if wanted.resourceVersion is not None and wanted.resourceVersion != str(record.version):
-        why = (
-            f"the ResourceVersion in the precondition ({wanted.resourceVersion}) does not match the ResourceVersion in "
-            f"record ({record.version}). The object might have been modified"
-        )
-        raise statuses.conflict(kind.kind, kind.group, name, why)
+def _set_finalizers(meta: Object, wanted: Options) -> None:
+    finalizers = _finalizers(meta.get("finalizers") or [], wanted)
+    if finalizers:
+        meta["finalizers"] = finalizers
+    else:
+        meta.pop("finalizers", None)
 
 
 def _finalizers(present: list[str], wanted: Options) -> list[str]:
@@ -157,10 +191,10 @@ def _finalizers(present: list[str], wanted: Options) -> list[str]:
     return kept + added
 
 
-def _begin_graceful(served: Served, obj: Object, wanted: Options) -> bool:
-    """Start or shorten a graceful deletion; True while someone else has to finish it."""
+def _begin_graceful(served: Served, obj: Object, wanted: Options) -> _Begun:
+    """Start or shorten a graceful deletion (BeforeDelete)."""
     if served.strategy.grace is None:
-        return False
+        return _Begun.NOT
     meta, asked = obj["metadata"], wanted.gracePeriodSeconds
     if asked is not None and asked < 0:
         asked = 1
@@ -168,22 +202,20 @@ def _begin_graceful(served: Served, obj: Object, wanted: Options) -> bool:
         return _shorten(meta, asked)
     seconds = served.strategy.grace(obj, asked)
     _mark(obj, seconds)
-    return seconds > 0
+    return _Begun.WAITING if seconds > 0 else _Begun.ENDED
 
 
-def _shorten(meta: Object, asked: int | None) -> bool:
+def _shorten(meta: Object, asked: int | None) -> _Begun:
     granted = meta.get("deletionGracePeriodSeconds") or 0
     if granted == 0:
-        return False
+        return _Begun.NOT
     if asked is None or asked >= granted:
-        return True
-    if asked == 0:
-        return False
+        return _Begun.PENDING
     started = calendar.timegm(time.strptime(meta["deletionTimestamp"], "%Y-%m-%dT%H:%M:%SZ")) - granted
     left = started + asked - int(time.time())
     meta["deletionTimestamp"] = metadata.timestamp(max(left, 0))
-    meta["deletionGracePeriodSeconds"] = asked if left > 0 else 1
-    return True
+    meta["deletionGracePeriodSeconds"] = asked if left > 0 or asked == 0 else 1
+    return _Begun.WAITING if asked > 0 else _Begun.ENDED
 
 
 def _mark(obj: Object, seconds: int = 0) -> None:
@@ -200,15 +232,13 @@ def _held(served: Served, obj: Object) -> bool:
     return served.strategy.finalizers_in_spec and bool((obj.get("spec") or {}).get("finalizers"))
 
 
-def done(served: Served, obj: Object) -> bool:
-    """Whether an update has taken away the last thing that a deletion was waiting for."""
-    meta = obj["metadata"]
-    waiting = meta.get("finalizers") or meta.get("deletionGracePeriodSeconds")
-    return bool(meta.get("deletionTimestamp")) and not waiting and not _held(served, obj)
+def done(served: Served, new: Object, old: Object) -> bool:
+    """Whether an update has taken away the last thing that a deletion was waiting for (ShouldDeleteDuringUpdate)."""
+    meta = old["metadata"]
+    waiting = new["metadata"].get("finalizers") or meta.get("deletionGracePeriodSeconds")
+    return bool(meta.get("deletionTimestamp")) and not waiting and not _held(served, new)
 
 
-def remove(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool) -> Record:
-    """Take an object out; the result is its last state."""
-    if dry_run:
-        return api.store.draft(served.collection, key, obj)
-    return api.store.delete(served.collection, key, obj)
+def remove(api: Api, served: Served, record: Record, *, dry_run: bool) -> Record:
+    """Take an object out, as it is stored; the result has the version of the deletion."""
+    return record if dry_run else api.store.delete(served.collection, record.key, record.object())

@@ -14,7 +14,7 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.registry.pods import scheduled_condition
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.storage.store import Key
-from drakit_embedded.apiserver.writing import deletes, writes
+from drakit_embedded.apiserver.writing import deletes, preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)
@@ -54,8 +54,10 @@ def bind(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Non
     binding = _read(obj, BindingShape, "Binding")
     name = key[1]
     _admit(api, served, key, "binding", obj, intent)
-    if binding.metadata.name != name:
+    if (binding.metadata.name or "") != name:
         raise statuses.bad_request("name in URL does not match name in Binding object")
+    if not name:
+        raise statuses.bad_request("Name parameter required.")
     target = binding.target or _TargetShape()
     node = target.name
     if target.kind not in (None, "", "Node"):
@@ -64,7 +66,9 @@ def bind(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Non
         raise _invalid("target.name: Required value")
 
     def assign(pod: Object) -> Object:
-        _check_bindable(pod, binding, name)
+        wanted = binding.metadata
+        preconditions.check_update(served.kind, pod, uid=wanted.uid, version=wanted.resourceVersion)
+        _check_bindable(pod, name)
         pod["spec"]["nodeName"] = node
         meta, status = pod["metadata"], pod.setdefault("status", {})
         for field, added in (("annotations", binding.metadata.annotations), ("labels", binding.metadata.labels)):
@@ -89,13 +93,8 @@ def _invalid(why: str) -> StatusError:
     return StatusError(500, "", why)
 
 
-def _check_bindable(pod: Object, binding: BindingShape, name: str) -> None:
+def _check_bindable(pod: Object, name: str) -> None:
     meta, spec = pod["metadata"], pod["spec"]
-    if binding.metadata.uid and binding.metadata.uid != meta["uid"]:
-        why = f"Precondition failed: UID in precondition: {binding.metadata.uid}, UID in object meta: {meta['uid']}"
-        raise statuses.conflict("pods", "", name, why)
-    if binding.metadata.resourceVersion and binding.metadata.resourceVersion != meta["resourceVersion"]:
-        raise statuses.conflict("pods", "", name, statuses.MODIFIED)
     why = ""
     if meta.get("deletionTimestamp"):
         why = f"pod {name} is being deleted, cannot be assigned to a host"
@@ -114,10 +113,11 @@ def evict(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> No
     _admit(api, served, key, "eviction", obj, intent)
     if eviction.metadata.name != key[1]:
         raise statuses.bad_request("name in URL does not match name in Eviction object")
-    if intent.dry_run:
-        options.dryRun = ["All"]
+    options.dryRun = _dry_run(options, intent)
+    asked = options.preconditions or deletes.PreconditionsShape()
 
     def mark(pod: Object) -> Object:
+        preconditions.check_deletion(served.kind, pod, uid=asked.uid or None, version=asked.resourceVersion or None)
         status = pod.setdefault("status", {})
         condition = {
             "type": "DisruptionTarget",
@@ -132,10 +132,20 @@ def evict(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> No
         return pod
 
     if not options.dryRun:
-        writes.update(api, served, key, mark, Intent(admitted=True), subresource="eviction")
-        if options.preconditions is not None:
-            options.preconditions.resourceVersion = None
+        marked = writes.update(api, served, key, mark, Intent(admitted=True), subresource="eviction").record
+        if asked.resourceVersion is not None:
+            # It was the right one before it was changed here.
+            asked.resourceVersion = str(marked.version)
     deletes.delete(api, served, key, options, admitted=True)
+
+
+def _dry_run(options: deletes.Options, intent: Intent) -> list[str]:
+    """What the query and the body say, which may not contradict each other (propagateDryRun)."""
+    of_query, of_body = ["All"] if intent.dry_run else [], options.dryRun or []
+    if of_query and of_body and of_query != of_body:
+        shown = f"[{' '.join(of_query)}] and [{' '.join(of_body)}]"
+        raise StatusError(500, "", f"Non-matching dry-run options in request and content: {shown}")
+    return of_body or of_query
 
 
 def _read(obj: Object, shape: type[Shape], kind: str) -> Shape:

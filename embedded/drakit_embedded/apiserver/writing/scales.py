@@ -10,7 +10,8 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.managedfields import scaling
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.storage.store import Key, Record
-from drakit_embedded.apiserver.writing import writes
+from drakit_embedded.apiserver.wire import selector_texts
+from drakit_embedded.apiserver.writing import preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
 
@@ -19,7 +20,6 @@ def scale(served: Served, record: Record) -> Object:
     obj = record.object()
     meta, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
     kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-    labels = ((spec.get("selector") or {}).get("matchLabels") or {}) if isinstance(spec.get("selector"), dict) else {}
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
@@ -27,9 +27,23 @@ def scale(served: Served, record: Record) -> Object:
         "spec": {"replicas": spec["replicas"]} if spec.get("replicas") else {},
         "status": {
             "replicas": status.get("replicas", 0),
-            "selector": ",".join(f"{key}={value}" for key, value in sorted(labels.items())),
+            "selector": selector_texts.printed(_selector(spec)),
         },
     }
+
+
+def _text(meta: Object, field: str) -> str:
+    found = meta.get(field) or ""
+    if not isinstance(found, str):
+        raise statuses.bad_request(f"Scale cannot be read: metadata.{field} must be a string")
+    return found
+
+
+def _selector(spec: Object) -> Object:
+    """The selector of pods; that of a ReplicationController, which is older, is nothing but labels."""
+    selector = spec.get("selector") or {}
+    is_plain = all(isinstance(value, str) for value in selector.values())
+    return {"matchLabels": selector} if is_plain else selector
 
 
 def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Intent) -> Object:
@@ -42,11 +56,13 @@ def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Int
     if replicas < 0:
         message = f"Invalid value: {replicas}: must be greater than or equal to 0"
         raise statuses.invalid("Scale", "autoscaling", name, [Cause("FieldValueInvalid", "spec.replicas", message)])
-    version = meta.get("resourceVersion") if isinstance(meta, dict) else None
+    given = meta if isinstance(meta, dict) else {}
+    uid, version = (_text(given, field) for field in ("uid", "resourceVersion"))
 
     def change(obj: Object) -> Object:
-        if version and version != obj["metadata"]["resourceVersion"]:
-            raise statuses.conflict(kind.plural, kind.group, name, statuses.MODIFIED)
+        preconditions.check_update(kind, obj, uid=uid)
+        # Whether it is the right one is seen where it is of all updates.
+        obj["metadata"]["resourceVersion"] = version
         meta, before = obj["metadata"], obj["spec"].get("replicas") or 0
         if intent.writer is not None:
             entries = scaling.after(intent.writer, meta.pop("managedFields", []), before=before, now=replicas)

@@ -19,11 +19,10 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.managedfields import updates
 from drakit_embedded.apiserver.managedfields.entries import same_but_times
 from drakit_embedded.apiserver.registry import reset_fields
-from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies
-from drakit_embedded.apiserver.writing import deletes
+from drakit_embedded.apiserver.writing import deletes, preconditions
 from drakit_embedded.apiserver.writing.intent import OWN, Intent
 
 # How a request turns the stored object (a private copy, or an empty one) into the one it wants.
@@ -36,8 +35,8 @@ _SYSTEM_FIELDS = (
     "generation",
     "selfLink",
 )
-# Where etcd has what is not under its plural, which a message shows.
-_STORED_AS = {"nodes": "minions", "services": "services/specs", "endpoints": "services/endpoints"}
+# maxNameGenerationCreateAttempts
+_NAMES_TRIED = 8
 _NEVER_SET = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 
 
@@ -93,10 +92,10 @@ def create(
     api.admission.validate(request, api)
     key: Key = (namespace or "", meta["name"])
     # The storage says so, which a dry run does not reach.
-    if meta.get("resourceVersion") and not intent.dry_run:
+    if not intent.dry_run and _has_version(obj):
         raise statuses.StatusError(500, "", "resourceVersion should not be set on objects to be created")
     if key in served.collection.records:
-        raise statuses.already_exists(kind.plural, kind.group, meta["name"])
+        raise _taken(served, key, obj)
     request.commit()
     record = _commit(api, served, key, _canonical(api, served, obj), intent)
     return Written(record, True, strategy.warn_of_create(obj))
@@ -114,7 +113,7 @@ def _bring_up(served: Served, obj: Object, api: Api) -> None:
     """Name it, prepare it by the rules of its kind, and refuse what is not valid (registry/rest/create.go)."""
     kind, strategy, meta = served.kind, served.strategy, obj["metadata"]
     if not meta.get("name") and meta.get("generateName"):
-        meta["name"] = metadata.generated_name(meta["generateName"])
+        meta["name"] = _free_name(served, meta)
     meta["uid"] = metadata.new_uid()
     meta["creationTimestamp"] = metadata.timestamp()
     if strategy.generation:
@@ -125,6 +124,31 @@ def _bring_up(served: Served, obj: Object, api: Api) -> None:
         faults[:0] = on_create(meta, namespaced=kind.namespaced, name_format=strategy.name_format)
     if faults:
         raise statuses.invalid(kind.kind, kind.group, meta.get("name", ""), faults)
+
+
+def _has_version(obj: Object) -> bool:
+    """Whether a new object says that it has a version; one that is no number is overlooked here."""
+    try:
+        return preconditions.version_of(obj) != 0
+    except statuses.StatusError:
+        return False
+
+
+def _free_name(served: Served, meta: Object) -> str:
+    """A generated name that nothing has, or the last of those tried (createWithGenerateNameRetry)."""
+    name = ""
+    for _ in range(_NAMES_TRIED):
+        name = metadata.generated_name(meta["generateName"])
+        if (meta.get("namespace") or "", name) not in served.collection.records:
+            break
+    return name
+
+
+def _taken(served: Served, key: Key, obj: Object) -> statuses.StatusError:
+    """What is said of a name that something has: another one might be generated, or the object soon be gone."""
+    there = served.collection.records[key].object()["metadata"]
+    generated, leaving = bool(obj["metadata"].get("generateName")), bool(there.get("deletionTimestamp"))
+    return statuses.already_exists(served.kind.plural, served.kind.group, key[1], generated=generated, leaving=leaving)
 
 
 def update(
@@ -145,7 +169,7 @@ def update(
     if not intent.admitted:
         api.admission.admit(request, api)
     if not callable(change):
-        _check_uid(served.kind, new, old)
+        preconditions.check_update(served.kind, old, uid=new["metadata"].get("uid"))
     _check_identity(served, new, old)
     if subresource == "status":
         new = _with_status(served, new, old, api)
@@ -157,11 +181,14 @@ def update(
         request.object = new
         api.admission.validate(request, api)
     warnings = () if subresource else served.strategy.warn_of_update(new)
+    if deletes.done(served, new, old):
+        request.commit()
+        deletes.remove(api, served, record, dry_run=intent.dry_run)
+        # Watchers see what was stored, and only the client what it wanted (deleteWithoutFinalizers).
+        return Written(api.store.draft(served.collection, key, new), False, warnings)
     if new == old or _only_times_differ(new, old):
         return Written(record, False, warnings)
     request.commit()
-    if deletes.done(served, new):
-        return Written(deletes.remove(api, served, key, new, dry_run=intent.dry_run), False, warnings)
     return Written(_commit(api, served, key, new, intent), False, warnings)
 
 
@@ -172,6 +199,7 @@ def _create_by_update(
     if not served.strategy.create_on_update or subresource or statuses.unstorable(key[1]):
         raise statuses.absent(served.kind.plural, served.kind.group, key[1])
     wanted = change({}) if callable(change) else change
+    preconditions.version_of(wanted)
     wanted["metadata"].pop("resourceVersion", None)
     return create(api, served, key[0] or None, wanted, intent, instead=key[1])
 
@@ -186,26 +214,14 @@ def finalize(api: Api, served: Served, key: Key, obj: Object, intent: Intent) ->
     return update(api, served, key, change, intent, subresource="finalize")
 
 
-def _check_uid(kind: Kind, new: Object, old: Object) -> None:
-    """A PUT replaces the object that it names, not another of the same name (storage.Preconditions)."""
-    was, uid = old["metadata"], new["metadata"].get("uid")
-    if uid and uid != was.get("uid"):
-        parts = ("/registry", _STORED_AS.get(kind.plural, kind.plural), was.get("namespace"), was["name"])
-        why = (
-            f"StorageError: invalid object, Code: 4, Key: {'/'.join(filter(None, parts))}, ResourceVersion: 0, "
-            f"AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {was.get('uid')}"
-        )
-        raise statuses.conflict(kind.plural, kind.group, was["name"], why)
-
-
 def _check_identity(served: Served, new: Object, old: Object) -> None:
     """Optimistic concurrency, and the fields that are the server's own."""
     kind, meta, was = served.kind, new["metadata"], old["metadata"]
     name = was["name"]
     if meta.setdefault("name", name) != name:
         raise statuses.misnamed(meta["name"], name)
-    version = meta.get("resourceVersion")
-    if version and version != was["resourceVersion"]:
+    version = preconditions.version_of(new)
+    if version and version != int(was["resourceVersion"]):
         raise statuses.conflict(kind.plural, kind.group, name, MODIFIED)
     if not version and not served.strategy.unconditional_update:
         message = "Invalid value: 0: must be specified for an update"

@@ -1,0 +1,69 @@
+"""What a request says of the object that it is meant for: its UID and its version.
+
+Upstream looks in several places, and has words of its own in each: k8s.io/apiserver/pkg/registry/rest/delete.go, and
+k8s.io/apiserver/pkg/storage/{interfaces,errors}.go.
+"""
+
+from __future__ import annotations
+
+from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.requests import unsigned
+from drakit_embedded.apiserver.statuses import Object
+
+# Where etcd has what is not under its plural, which a message shows.
+_STORED_AS = {"nodes": "minions", "services": "services/specs", "endpoints": "services/endpoints"}
+
+
+def version_of(obj: Object) -> int:
+    """The version that an object says it has, 0 if none; 500 if it is no number, as upstream has it.
+
+    ObjectResourceVersion of k8s.io/apiserver/pkg/storage/api_object_versioner.go.
+    """
+    try:
+        return unsigned(obj["metadata"].get("resourceVersion") or "0")
+    except ValueError as error:
+        raise statuses.StatusError(500, "", str(error)) from None
+
+
+def check_deletion(kind: Kind, stored: Object, *, uid: str | None, version: str | None) -> None:
+    """409 for what a deletion is not meant for (BeforeDelete)."""
+    meta = stored["metadata"]
+    # Not the plural, as elsewhere: upstream puts the kind where the resource belongs.
+    if uid is not None and uid != meta["uid"]:
+        why = (
+            f"the UID in the precondition ({uid}) does not match the UID in record ({meta['uid']}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise statuses.conflict(kind.kind, kind.group, meta["name"], why)
+    if version is not None and version != meta["resourceVersion"]:
+        why = (
+            f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in "
+            f"record ({meta['resourceVersion']}). The object might have been modified"
+        )
+        raise statuses.conflict(kind.kind, kind.group, meta["name"], why)
+
+
+def check_namespace_deletion(kind: Kind, stored: Object, *, uid: str | None, version: str | None) -> None:
+    """The same of a namespace, in words of its own (k8s.io/kubernetes/pkg/registry/core/namespace/storage)."""
+    name = stored["metadata"]["name"]
+    if why := _failed(stored, uid, version):
+        raise statuses.conflict(kind.plural, kind.group, name, why)
+
+
+def check_update(kind: Kind, stored: Object, *, uid: str | None, version: str | None = None) -> None:
+    """409 for what an update is not meant for (storage.Preconditions); an empty text asks for nothing."""
+    if why := _failed(stored, uid or None, version or None):
+        meta = stored["metadata"]
+        parts = ("/registry", _STORED_AS.get(kind.plural, kind.plural), meta.get("namespace"), meta["name"])
+        where = f"Code: 4, Key: {'/'.join(filter(None, parts))}, ResourceVersion: 0"
+        why = f"StorageError: invalid object, {where}, AdditionalErrorMsg: {why}"
+        raise statuses.conflict(kind.plural, kind.group, meta["name"], why)
+
+
+def _failed(stored: Object, uid: str | None, version: str | None) -> str:
+    meta = stored["metadata"]
+    for what, wanted, found in (("UID", uid, meta["uid"]), ("ResourceVersion", version, meta["resourceVersion"])):
+        if wanted is not None and wanted != found:
+            return f"Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+    return ""
