@@ -7,6 +7,7 @@ Sources: Go's ``strconv.Quote``, ``fmt`` and ``encoding/json``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -31,6 +32,17 @@ def quote(text: str) -> str:
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     return '"' + "".join(map(_quoted, text)) + '"'
+
+
+def quoted(values: Iterable[str]) -> str:
+    """``fmt.Sprintf("%q")`` of a list of strings."""
+    return f"[{' '.join(quote(value) for value in values)}]"
+
+
+def aggregated(errors: Iterable[str]) -> str:
+    """Several errors as one (k8s.io/apimachinery/pkg/util/errors, Aggregate): each once; nothing if there are none."""
+    distinct = list(dict.fromkeys(errors))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
 
 
 def _quoted(char: str) -> str:

@@ -92,6 +92,45 @@ async def test_users_of_the_configuration_and_of_a_file(tmp_path: Path) -> None:
         assert (await ask(server, ""))[0] == 403
 
 
+# Who says of himself what: the groups that he is in.
+GROUPS: dict[str, tuple[User, list[str]]] = {
+    "nothing": (User("carl"), ["system:authenticated"]),
+    "that he has shown who he is": (User("carl", groups=("system:authenticated", "a")), ["system:authenticated", "a"]),
+    "that he has not": (User("carl", groups=("a", "system:unauthenticated")), ["a", "system:unauthenticated"]),
+    "that he is nobody": (User("system:anonymous", groups=("a",)), ["a"]),
+}
+
+
+@pytest.mark.parametrize("what", GROUPS)
+async def test_who_has_shown_who_he_is_is_in_a_group_of_all_such(tmp_path: Path, what: str) -> None:
+    """The same by a token of the configuration, by one of a file and by a certificate."""
+    user, groups = GROUPS[what]
+    file = tmp_path / "tokens.csv"
+    file.write_text(f't2,{user.name},,"{",".join(user.groups)}"\n', encoding="utf-8")
+    ca = certificate(tmp_path, "ca", "ca")
+    certificate(tmp_path, "user", user.name, groups=user.groups, ca=ca)
+    config = ServerConfig(
+        token=ADMIN, users={"t1": user}, token_auth_file=file, tls=True, client_ca_file=tmp_path / "ca.crt"
+    )
+    async with Server(config) as server:
+        tls = ssl.create_default_context(cadata=(server.ca_certificate or b"").decode())
+        for token in ("t1", "t2"):
+            async with Connection(server.url, token=ADMIN, tls=tls) as admin:
+                review = await admin.json("POST", REVIEW, {"spec": {"token": token}})
+                assert review["status"]["user"]["groups"] == groups
+        group = "rbac.authorization.k8s.io"
+        async with Connection(server.url, token=ADMIN, tls=tls) as admin:
+            binding = {
+                "metadata": {"name": "who"},
+                "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "system:basic-user"},
+                "subjects": [{"apiGroup": group, "kind": "User", "name": user.name}],
+            }
+            await admin.json("POST", f"/apis/{group}/v1/clusterrolebindings", binding)
+        tls.load_cert_chain(tmp_path / "user.crt", tmp_path / "user.key")
+        async with Connection(server.url, tls=tls) as client:
+            assert (await client.json("POST", SELF, {}))["status"]["userInfo"]["groups"] == groups
+
+
 FILES = {
     "too few columns": ("t1,carl\n", "must have at least 3 columns (token, user name, user uid), found 2"),
     "a quote too few": ('t1,carl,7,"a\n', "cannot be read: unexpected end of data"),

@@ -29,7 +29,7 @@ from drakit_embedded.apiserver.config import ServerConfig
 from drakit_embedded.apiserver.http import BODY_BYTES, Handler
 from drakit_embedded.apiserver.identity import static_tokens
 from drakit_embedded.apiserver.identity.jwt import SigningKey
-from drakit_embedded.apiserver.identity.users import ADMIN, User
+from drakit_embedded.apiserver.identity.users import ADMIN, User, authenticated
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.registry import api_services
@@ -147,7 +147,7 @@ class Server:
         return context
 
     def _users(self) -> dict[str, User]:
-        given = {token: static_tokens.authenticated(user) for token, user in self.config.users.items()}
+        given = {token: authenticated(user) for token, user in self.config.users.items()}
         path = self.config.token_auth_file
         try:
             from_file = static_tokens.read(path) if path is not None else {}

@@ -13,6 +13,7 @@ from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.admission import node_certificates, node_pods, node_tokens
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of
+from drakit_embedded.apiserver.identity.users import node_name
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:
@@ -158,8 +159,9 @@ def _signing_request(node: str, attributes: Attributes, api: Api) -> None:
     spec: dict[str, Any] = (attributes.object or {}).get("spec") or {}
     if spec.get("signerName") not in ("kubernetes.io/kubelet-serving", "kubernetes.io/kube-apiserver-client-kubelet"):
         return
-    if _common_name(attributes, spec.get("request") or "") != f"system:node:{node}":
-        raise attributes.refused(f"can only create a node CSR with CN=system:node:{node}")
+    name = node_name(node)
+    if _common_name(attributes, spec.get("request") or "") != name:
+        raise attributes.refused(f"can only create a node CSR with CN={name}")
 
 
 def _common_name(attributes: Attributes, request: str) -> str:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from drakit_api.gostrings import quote
+from drakit_api.gostrings import aggregated, quote
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.authorization.rbac import aggregated
 from drakit_embedded.apiserver.registry import pod_references
 from drakit_embedded.apiserver.statuses import Object
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from drakit_api.equality import comparison
-from drakit_api.gostrings import quote
+from drakit_api.gostrings import quote, quoted
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing, quoted
+from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden, not_found
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from drakit_api.gostrings import aggregated
 from drakit_embedded.apiserver.authorization import bootstrap
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.node import NodeAuthorizer
-from drakit_embedded.apiserver.authorization.rbac import Rbac, aggregated
+from drakit_embedded.apiserver.authorization.rbac import Rbac
 from drakit_embedded.apiserver.authorization.rules import Rule
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.storage.store import Store

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from drakit_api.gostrings import quote
+from drakit_api.gostrings import aggregated, quote
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule
 from drakit_embedded.apiserver.identity.users import User, account_name
@@ -151,9 +151,3 @@ def _describer(binding: Object, namespace: str) -> Callable[[Object], str]:
         return f"{start} {kind} {quote(who)}"
 
     return describe
-
-
-def aggregated(errors: list[str]) -> str:
-    """Several errors in the words of k8s.io/apimachinery/pkg/util/errors."""
-    distinct = list(dict.fromkeys(errors))
-    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""

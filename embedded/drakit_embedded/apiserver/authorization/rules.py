@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from drakit_api.gostrings import quote
+from drakit_api.gostrings import quoted
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.statuses import Object
 
@@ -93,11 +93,6 @@ class Rule:
             ("Verbs", self.verbs),
         )
         return "{" + ", ".join(f"{name}:{quoted(values)}" for name, values in fields if values) + "}"
-
-
-def quoted(values: Iterable[str]) -> str:
-    """``%q`` of Go for a list of strings."""
-    return f"[{' '.join(quote(value) for value in values)}]"
 
 
 def _has_all(held: Sequence[str], wanted: Iterable[str]) -> bool:

@@ -12,10 +12,10 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from drakit_api.gostrings import quoted
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.authorization.rules import quoted
 from drakit_embedded.apiserver.identity.jwt import Claims, SigningKey
-from drakit_embedded.apiserver.identity.users import AUTHENTICATED, User, account_groups, account_name
+from drakit_embedded.apiserver.identity.users import User, account_groups, account_name, authenticated
 from drakit_embedded.apiserver.storage.store import Record, Store
 
 ISSUER = "https://kubernetes.default.svc"
@@ -147,5 +147,5 @@ def _user(claims: Claims) -> User:
         for field in ("name", "uid"):
             if reference.get(field):
                 extra[f"{_EXTRA}{kind}-{field}"] = (reference[field],)
-    groups = (*account_groups(private["namespace"]), AUTHENTICATED)
-    return User(account_name(private["namespace"], account["name"]), account["uid"], groups, extra)
+    name, groups = account_name(private["namespace"], account["name"]), account_groups(private["namespace"])
+    return authenticated(User(name, account["uid"], groups, extra))

@@ -16,7 +16,7 @@ from aiohttp import web
 
 from drakit_embedded.apiserver.identity.account_tokens import ISSUER, AccountTokens, InvalidToken
 from drakit_embedded.apiserver.identity.jwt import SigningKey
-from drakit_embedded.apiserver.identity.users import ANONYMOUS, AUTHENTICATED, User
+from drakit_embedded.apiserver.identity.users import ANONYMOUS, User, authenticated
 from drakit_embedded.apiserver.statuses import unauthorized
 from drakit_embedded.apiserver.storage.store import Store
 
@@ -103,4 +103,4 @@ def _of_certificate(shown: ssl.SSLObject) -> User | None:
         return None
     groups = tuple(value for key, value in names if key == "organizationName")
     extra = {_CREDENTIAL: (f"X509SHA256={hashlib.sha256(raw).hexdigest()}",)}
-    return User(name, groups=(*groups, AUTHENTICATED), extra=extra)
+    return authenticated(User(name, groups=groups, extra=extra))

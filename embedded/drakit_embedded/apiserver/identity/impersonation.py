@@ -11,30 +11,32 @@ After k8s.io/apiserver/pkg/endpoints/filters/impersonation/{constrained_imperson
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
-from drakit_api.gostrings import quote
+from drakit_api.gostrings import aggregated, quote
 from drakit_api.validation import formats
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import (
     ANONYMOUS,
-    AUTHENTICATED,
     MASTERS,
     NODES,
     UNAUTHENTICATED,
     User,
     account_groups,
     account_of,
+    authenticated,
+    bound_node,
+    node_of,
 )
 from drakit_embedded.apiserver.statuses import StatusError, bad_request
 
 _PREFIX = "impersonate-"
 _EXTRA_PREFIX = "impersonate-extra-"
-_NODE_PREFIX = "system:node:"
-_NODE_NAME = "authentication.kubernetes.io/node-name"
 _GROUP = "authentication.k8s.io"
+_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 # From so many on, one question about all is asked before one about each.
 _MANY = 4
 Check = Callable[[Access], None]
@@ -107,20 +109,14 @@ def impersonated(requester: User, wanted: Wanted, access: Access, check: Check, 
 
 
 def _modes(requester: User, wanted: Wanted) -> list[str]:
-    node, account = _node(wanted.name), account_of(wanted.name)
+    node, account = node_of(wanted.name), account_of(wanted.name)
     if node is not None:
         if not wanted.name_only:
             return []
-        own = account_of(requester.name) and tuple(requester.extra.get(_NODE_NAME, ())) == (node,)
-        return ["associated-node", "arbitrary-node"] if own else ["arbitrary-node"]
+        return ["associated-node", "arbitrary-node"] if bound_node(requester) == node else ["arbitrary-node"]
     if account is not None:
         return ["serviceaccount"] if wanted.name_only else []
     return ["user-info"]
-
-
-def _node(name: str) -> str | None:
-    node = name.removeprefix(_NODE_PREFIX)
-    return node if node != name and not formats.dns_subdomain(node) else None
 
 
 class _Broad:
@@ -141,10 +137,10 @@ class _Broad:
             self._check(self._on("uids", wanted.uid, group=_GROUP))
         self._check_groups()
         self._check_extra()
-        added = UNAUTHENTICATED if wanted.name == ANONYMOUS.name else AUTHENTICATED
-        if added not in groups and not (added == AUTHENTICATED and UNAUTHENTICATED in groups):
-            groups = (*groups, added)
-        return User(wanted.name, wanted.uid, groups, {key: tuple(values) for key, values in wanted.extra.items()})
+        if wanted.name == ANONYMOUS.name and UNAUTHENTICATED not in groups:
+            groups = (*groups, UNAUTHENTICATED)
+        extra = {key: tuple(values) for key, values in wanted.extra.items()}
+        return authenticated(User(wanted.name, wanted.uid, groups, extra))
 
     def _on(self, resource: str, name: str, *, group: str, namespace: str = "", subresource: str = "") -> Access:
         return Access(self._requester, self._verb, group, resource, subresource, namespace, name)
@@ -180,7 +176,7 @@ class _Narrow(_Broad):
         return super().user(access)
 
     def _check_name(self) -> tuple[str, ...]:
-        node = _node(self._wanted.name)
+        node = node_of(self._wanted.name)
         if node is None:
             return super()._check_name()
         # Of one's own node the name does not matter: it is the one that the token is bound to.
@@ -220,11 +216,26 @@ class _Narrow(_Broad):
 
 
 def _fault(extra: Mapping[str, list[str]]) -> str:
+    """What is wrong with extra fields, or nothing (validateExtra)."""
     for key, values in extra.items():
         if not key:
             return "impersonating the empty string key in extra is not allowed"
+        if why := aggregated(f"extra.key: Invalid value: {fault}" for fault in _key_faults(key)):
+            return f"impersonating an invalid key in extra is not allowed: {why}"
         if key != key.lower():
             return f"impersonating a non-lowercase key in extra is not allowed: {quote(key)}"
         if "" in values:
             return "impersonating the empty string value in extra is not allowed"
     return ""
+
+
+def _key_faults(key: str) -> Iterator[str]:
+    """Parts of a key that is no domain and path, and why (IsDomainPrefixedPath, k8s.io/apimachinery/pkg/util)."""
+    host, _, path = key.partition("/")
+    if not host or not path:
+        yield f'{quote(key)}: must be a domain-prefixed path (such as "acme.io/foo")'
+        return
+    for why in formats.dns_subdomain(host, "characters"):
+        yield f"{quote(host)}: {why}"
+    if not re.fullmatch(_PATH, path):
+        yield f"{quote(path)}: Invalid path (regex used for validation is '{_PATH}')"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-from drakit_embedded.apiserver.identity.users import AUTHENTICATED, User
+from drakit_embedded.apiserver.identity.users import User, authenticated
 
 _LEAST_COLUMNS = 3
 
@@ -37,10 +37,3 @@ def read(path: Path) -> dict[str, User]:
         if token:
             found[token] = authenticated(User(name, uid, groups))
     return found
-
-
-def authenticated(user: User) -> User:
-    """The user as it is once it has shown who it is: in the group of all that have."""
-    if AUTHENTICATED in user.groups:
-        return user
-    return User(user.name, user.uid, (*user.groups, AUTHENTICATED), user.extra)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from drakit_api.validation import formats
 
 MASTERS = "system:masters"
 AUTHENTICATED = "system:authenticated"
@@ -13,6 +15,9 @@ NODES = "system:nodes"
 _NODE_PREFIX = "system:node:"
 _ACCOUNT_PREFIX = "system:serviceaccount:"
 _ACCOUNTS = "system:serviceaccounts"
+# Where a service account's user says to which node its token is bound (k8s.io/apiserver/pkg/authentication/
+# serviceaccount/util.go).
+_BOUND_NODE = "authentication.kubernetes.io/node-name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +61,40 @@ def account_groups(namespace: str) -> tuple[str, ...]:
 
 
 def account_of(user_name: str) -> tuple[str, str] | None:
-    """Namespace and name of the service account that a user name stands for, or None."""
+    """Namespace and name of the service account that a user name stands for, or None (SplitUsername)."""
     if not user_name.startswith(_ACCOUNT_PREFIX):
         return None
-    namespace, found, name = user_name.removeprefix(_ACCOUNT_PREFIX).partition(":")
-    return (namespace, name) if found and namespace and name and ":" not in name else None
+    namespace, _, name = user_name.removeprefix(_ACCOUNT_PREFIX).partition(":")
+    return None if formats.dns_label(namespace) or formats.dns_subdomain(name) else (namespace, name)
+
+
+def node_name(node: str) -> str:
+    """The user name of a node's kubelet."""
+    return _NODE_PREFIX + node
+
+
+def node_of(user_name: str) -> str | None:
+    """The node that a user name stands for, or None."""
+    node = user_name.removeprefix(_NODE_PREFIX)
+    return node if node != user_name and not formats.dns_subdomain(node) else None
+
+
+def bound_node(user: User) -> str:
+    """The node that a service account's token is bound to, or nothing."""
+    names = tuple(user.extra.get(_BOUND_NODE, ()))
+    if account_of(user.name) is None or len(names) != 1 or formats.dns_subdomain(names[0]):
+        return ""
+    return names[0]
+
+
+def authenticated(user: User) -> User:
+    """The user as it is once it has shown who it is: in the group of all that have.
+
+    One that says of itself that it has not stays as it is (k8s.io/apiserver/pkg/authentication/group).
+    """
+    if user.name == ANONYMOUS.name or AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
+        return user
+    return replace(user, groups=(*user.groups, AUTHENTICATED))
 
 
 # The server's own requests (k8s.io/apiserver/pkg/server: the privileged loopback client).

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from drakit_api import schema
 from drakit_api.equality import comparison, same_field
-from drakit_api.validation import formats
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.identity.users import User, account_of
+from drakit_embedded.apiserver.identity.users import bound_node
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, Object
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 _GROUP, _PLURAL = "resource.k8s.io", "resourceclaims"
 _GATE = "DRAResourceClaimGranularStatusAuthorization"
-_NODE_NAME = "authentication.kubernetes.io/node-name"
 DeviceKey = tuple[str, str, str, str]
 
 
@@ -56,7 +54,7 @@ def _of_binding(request: Attributes, new: Object, old: Object, api: Api) -> list
 def _of_devices(request: Attributes, new: Object, old: Object, api: Api) -> list[FieldFault]:
     verbs = [f"arbitrary-node:{request.verb}"]
     node = _allocated_node(new["allocation"])
-    if node and _node_of(request.user) == node:
+    if node and bound_node(request.user) == node:
         verbs.insert(0, f"associated-node:{request.verb}")
     found: list[FieldFault] = []
     for driver in sorted(_changed_drivers(new, old)):
@@ -104,11 +102,3 @@ def _allocated_node(allocation: Object) -> str:
         return ""
     values = fields[0].get("values") or []
     return str(values[0]) if len(values) == 1 else ""
-
-
-def _node_of(user: User) -> str:
-    """The node that a service account's token is bound to, or nothing."""
-    names = tuple(user.extra.get(_NODE_NAME, ()))
-    if account_of(user.name) is None or len(names) != 1 or formats.dns_subdomain(names[0]):
-        return ""
-    return names[0]
