@@ -34,7 +34,7 @@ Answer = tuple[int, Any]
 
 
 def vectors(op: str, resource: str) -> Iterator[Vector]:
-    asked = (vector for file in ("create", "ops", "equality") for vector in recorded(file))
+    asked = (vector for file in ("create", "ops", "equality", "long-numbers") for vector in recorded(file))
     served = (vector for vector in asked if vector["response"]["code"] != 404)
     return (vector for vector in served if vector["op"] == op and vector.get("resource") == resource)
 

@@ -16,7 +16,7 @@ from tests.vectors.exchanges import GATES, Vector, recorded, without_times
 from tests.vectors.replay import RUNTIME_CONFIG, Replay, comparable
 
 TOKEN = "of-the-tests"
-FILES = ("create", "ops", "equality")
+FILES = ("create", "ops", "equality", "long-numbers")
 # Answers that are known to differ, by name, and why; nothing but the text of a message may.
 KNOWN: dict[str, str] = {}
 LEAST_MESSAGES = 0.98

@@ -2,7 +2,7 @@
 
 ``api/create.jsonl.gz`` and ``api/ops.jsonl.gz`` hold one JSON object a line: ``name``, ``server`` (a key of ``GATES``),
 ``op``, ``resource``, ``object`` and ``response``. Tests of the rules and of the server replay the same lines.
-``api/equality.jsonl.gz`` holds more of them: what counts as a change.
+``api/equality.jsonl.gz`` holds more of them, of what counts as a change, and ``api/long-numbers.jsonl.gz``.
 ``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong.
 """
 
