@@ -25,6 +25,7 @@ _STRING = re.compile(rb'[^"\\\x00-\x1f]*')
 _HEXADECIMAL = frozenset(b"0123456789abcdefABCDEF")
 _ESCAPES = frozenset(b'bfnrt\\/"')
 _DIGITS = re.compile(rb"[0-9]*")
+_COLON = re.compile(rb"\\u003[aA]")
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -78,8 +79,11 @@ def read(raw: bytes, *, long_numbers: bool = True) -> Any:
 
 
 def _may_repeat(raw: bytes, value: Any) -> bool:
-    """Whether keys may stand twice in a text: whatever is in strings and between tokens, each key has a colon."""
-    return raw.count(b":") != _encode(value).count(b":")
+    """Whether keys may stand twice in a text: whatever is in strings and between tokens, each key has a colon.
+
+    Only one that is written as a number would stand for a key's that got lost.
+    """
+    return raw.count(b":") != _encode(value).count(b":") or (b"\\u003" in raw and _COLON.search(raw) is not None)
 
 
 def _read_slowly(raw: bytes) -> Any:
