@@ -82,6 +82,16 @@ class Quantity:
     def __str__(self) -> str:
         return self._text if self._text is not None else _canonical(self.nanos, self.format)
 
+    def as_decimal(self) -> str:
+        """Without a suffix, and with as many decimals as upstream keeps for the text: ``500m`` is "0.500".
+
+        ``AsDec().String()`` (``gopkg.in/inf.v0``). Upstream goes by the text that was sent, this by the canonical one.
+        """
+        scale = _decimals(str(self))
+        digits = long_numbers.write(abs(self.nanos) * 10**scale // NANOS).rjust(scale + 1, "0")
+        sign = "-" if self.nanos < 0 else ""
+        return f"{sign}{digits[:-scale]}.{digits[-scale:]}" if scale else f"{sign}{digits}"
+
     def is_identical(self, other: Quantity) -> bool:
         """Whether Go takes the structs for equal: ``1Ki`` is not ``1024``, and ``4`` that was computed not ``4``."""
         return (self.nanos, self.format, self._text) == (other.nanos, other.format, other._text)
@@ -153,6 +163,17 @@ def _parse_binary(text: str, amount: int, digits: int, decimals: int, exponent: 
     nanos = _shift(amount << exponent, 9 - decimals)
     nanos = max(-INT64_MAX * NANOS, min(INT64_MAX * NANOS, nanos))
     return Quantity(nanos, "DecimalSI" if 0 < abs(nanos) < NANOS else "BinarySI")
+
+
+def _decimals(text: str) -> int:
+    """How many decimals upstream keeps of a canonical text: those that it shows, or all nine if it is a long one."""
+    match = _PATTERN.fullmatch(text)
+    assert match is not None
+    whole, fraction, suffix = match.group(2) or "0", match.group(3) or "", match.group(4)
+    base, exponent, _ = _interpret(suffix)
+    if base == 2:
+        return 0
+    return max(0, len(fraction) - exponent) if len(whole + fraction) <= _FAST_DIGITS else 9
 
 
 def _interpret(suffix: str) -> tuple[int, int, Format]:
