@@ -15,9 +15,9 @@ from drakit_allocator.errors import AllocationError
 from drakit_allocator.readings import derived
 from drakit_allocator.views import PoolView
 from drakit_api.cel import CelCompileError, CelError
+from drakit_api.device_attributes import LIST_VALUES
 
 _SCALARS = ("string", "int", "bool", "version")
-_LISTS = ("ints", "bools", "strings", "versions")
 _ELEMENT = {"ints": "int", "bools": "bool", "strings": "string", "versions": "version"}
 
 
@@ -112,7 +112,7 @@ def _as_scalar(published: Mapping[str, Any]) -> Value | None:
 
 
 def _as_set(published: Mapping[str, Any]) -> Value | None:
-    for kind in _LISTS:
+    for kind in LIST_VALUES:
         if published.get(kind):
             return Value(_ELEMENT[kind], frozenset(published[kind]))
     scalar = _as_scalar(published)

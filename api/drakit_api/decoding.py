@@ -21,8 +21,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from drakit_api import gotime, quantity, schema, structs
-from drakit_api.gojson import Repeated
+from drakit_api.gojson import LongNumber, Repeated, holds_long_number
 from drakit_api.gostrings import quote
+from drakit_api.long_numbers import FEW_DIGITS
 from drakit_api.quantity import INT64_MAX
 from drakit_api.schema import Schema, Type
 
@@ -253,11 +254,16 @@ def _wrong_type(kind: Type, owner: str, stack: tuple[str, ...]) -> Callable[[Any
         if notes.wrong_type is None:
             found = _JSON_NAMES.get(type(value), "number")
             if found == "number" and kind.shape == "int":
-                found = f"number {value!r}"
+                found = f"number {_literal(value)}"
             notes.wrong_type = f"json: cannot unmarshal {found} {where}"
         return zero
 
     return note
+
+
+def _literal(value: Any) -> str:
+    """A number as it was written; but one with a point or an exponent as Python writes it, which is not always so."""
+    return value.text if isinstance(value, LongNumber) else repr(value)
 
 
 def _zero(kind: Type) -> Any:
@@ -267,7 +273,7 @@ def _zero(kind: Type) -> Any:
 
 def _quantity(value: Any, notes: _Notes) -> str:
     try:
-        return quantity.canonical(value if type(value) is str else repr(value))
+        return quantity.canonical(value if type(value) is str else _literal(value))
     except quantity.QuantityError as error:
         raise _Abort(str(error)) from None
 
@@ -329,4 +335,7 @@ def _first_illegal(text: str) -> int:
 
 
 def _raw(value: Any, notes: _Notes) -> Any:
+    """Whatever it is; only that no client here could read it again is a reason to refuse what upstream would keep."""
+    if holds_long_number(value):
+        raise _Abort(f"a number of more than {FEW_DIGITS} digits in an embedded object is not supported")
     return value

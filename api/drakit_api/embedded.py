@@ -98,9 +98,9 @@ def attach(obj: Object, raw: bytes) -> None:
         return
     try:
         texts = [bytes(text).decode() or None for text in _texts(_decode(raw))]
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return  # a wrong type: nothing will become of this object
-    restore(obj, tuple(texts))
+        restore(obj, tuple(texts))
+    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        return  # a wrong type, or a number that is too long: nothing will become of this object
 
 
 def restore(obj: Object, texts: Texts) -> None:

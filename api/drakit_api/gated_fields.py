@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from drakit_api.device_attributes import LIST_VALUES
 from drakit_api.features import FeatureGates
 
 Object = dict[str, Any]
 
-_LIST_VALUES = ("bools", "ints", "strings", "versions")
 _DEVICE_NODES = ("nodeName", "nodeSelector", "allNodes")
 _BINDING = ("bindingConditions", "bindingFailureConditions")
 
@@ -238,7 +238,7 @@ _SLICE = (
         _any_filled(_slice_devices, "nodeAllocatableResources"),
         _drop_each(_slice_devices, "nodeAllocatableResources"),
     ),
-    _Feature(("DRAListTypeAttributes",), _any_has(_attributes, *_LIST_VALUES), _drop_each(_attributes, *_LIST_VALUES)),
+    _Feature(("DRAListTypeAttributes",), _any_has(_attributes, *LIST_VALUES), _drop_each(_attributes, *LIST_VALUES)),
     _Feature(
         ("DRAPartitionableDevicesType",),
         _any_has(_one_spec, "partitionTypeAttribute"),

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from drakit_api.gostrings import quote
+from drakit_api.long_numbers import FEW_DIGITS
 
 _MOST_LEVELS = 10_000
 _END = "unexpected end of JSON input"
@@ -24,12 +25,26 @@ _STRING = re.compile(rb'[^"\\\x00-\x1f]*')
 _HEXADECIMAL = frozenset(b"0123456789abcdefABCDEF")
 _ESCAPES = frozenset(b'bfnrt\\/"')
 _DIGITS = re.compile(rb"[0-9]*")
+_COLON = re.compile(rb"\\u003[aA]")
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
 
 class JsonError(ValueError):
     """Text that is no JSON; the message is Go's."""
+
+
+class LongNumber(float):
+    """A whole number of more digits than Python reads by itself; its value is near, and its text is all of it."""
+
+    __slots__ = ("text",)
+
+    def __new__(cls, text: str) -> LongNumber:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    text: str
 
 
 class Repeated(dict[str, Any]):
@@ -48,18 +63,27 @@ class Repeated(dict[str, Any]):
             self[key] = _together(self.get(key), value)
 
 
-def read(raw: bytes) -> Any:
-    """The value in a text; an object with repeated keys anywhere is ``Repeated``. Raises ``JsonError``."""
+def read(raw: bytes, *, long_numbers: bool = True) -> Any:
+    """The value in a text; an object with repeated keys anywhere is ``Repeated``. Raises ``JsonError``.
+
+    Without ``long_numbers`` one that would be a ``LongNumber`` is an error.
+    """
     try:
         value = _decode(raw)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return _read_slowly(raw)
+        value = _read_slowly(raw)
+        if not long_numbers and holds_long_number(value):
+            raise JsonError(f"a number of more than {FEW_DIGITS} digits is not supported here") from None
+        return value
     return _read_slowly(raw) if _may_repeat(raw, value) else value
 
 
 def _may_repeat(raw: bytes, value: Any) -> bool:
-    """Whether keys may stand twice in a text: whatever is in strings and between tokens, each key has a colon."""
-    return raw.count(b":") != _encode(value).count(b":")
+    """Whether keys may stand twice in a text: whatever is in strings and between tokens, each key has a colon.
+
+    Only one that is written as a number would stand for a key's that got lost.
+    """
+    return raw.count(b":") != _encode(value).count(b":") or (b"\\u003" in raw and _COLON.search(raw) is not None)
 
 
 def _read_slowly(raw: bytes) -> Any:
@@ -77,12 +101,30 @@ def _read_slowly(raw: bytes) -> Any:
 
     try:
         # Go replaces what is not UTF-8.
-        value = _valid(json.loads(raw.decode(errors="replace"), object_pairs_hook=made))
+        value = _valid(json.loads(raw.decode(errors="replace"), object_pairs_hook=made, parse_int=_whole))
     except RecursionError:
         raise JsonError("exceeded max depth") from None
     if any_repeated and type(value) is dict:
         return Repeated(list(value.items()))
     return value
+
+
+def _whole(digits: str) -> int | LongNumber:
+    return int(digits) if len(digits) <= FEW_DIGITS else LongNumber(digits)
+
+
+def holds_long_number(value: Any) -> bool:
+    """Whether there is a ``LongNumber`` in a value, which no other decoder would read again."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, LongNumber):
+            return True
+    return False
 
 
 def _valid(value: Any) -> Any:
@@ -132,7 +174,7 @@ def name_of(value: object) -> str:
         return "bool"
     if isinstance(value, dict):
         return "object"
-    return {list: "array", str: "string", int: "number", float: "number"}.get(type(value), "null")
+    return {list: "array", str: "string", int: "number", float: "number", LongNumber: "number"}.get(type(value), "null")
 
 
 def fault(raw: bytes) -> str | None:

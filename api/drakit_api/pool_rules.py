@@ -16,10 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from drakit_api import limits
+from drakit_api.device_attributes import value_count
 from drakit_api.pools import Pool
 from drakit_api.quantity import Quantity
-
-LIST_TYPES = ("ints", "bools", "strings", "versions")
 
 _SELECTIONS = {
     "nodeName": "node_name",
@@ -69,8 +68,7 @@ def too_many_properties(what: str, each: Mapping[str, Any]) -> Iterator[str]:
 
 def attribute_values(device: Mapping[str, Any]) -> int:
     """Values of all attributes, each item of a list counted."""
-    attributes = device.get("attributes", {}).values()
-    return sum(sum(len(each[kind]) for kind in LIST_TYPES if each.get(kind)) or 1 for each in attributes)
+    return sum(map(value_count, device.get("attributes", {}).values()))
 
 
 def _node_selection(pool: Pool) -> Iterator[str]:

@@ -15,19 +15,24 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from drakit_api import long_numbers
+
 Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
 
 NANOS = 1_000_000_000
 INT64_MAX = 2**63 - 1
 
 _PATTERN = re.compile(r"([+-]?)0*([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
-_EXPONENT = re.compile(r"[eE]([-+]?[0-9]+)")
+_EXPONENT = re.compile(r"[eE]([-+]?)([0-9]+)")
 _DECIMAL: dict[str, int] = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY: dict[str, int] = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY_SUFFIX = {0: "", **{exponent // 10: suffix for suffix, exponent in _BINARY.items()}}
 # Up to this many digits upstream keeps the text as it was written; beyond them it computes the canonical form.
 _FAST_DIGITS = 18
+# Longer texts are not remembered, and those with so many digits are refused: upstream takes them all.
+_REMEMBERED = 128
+_MOST_DIGITS = 20_000
 # Upstream accepts any 32-bit exponent and then takes for ever to compare such a quantity.
 _MAX_EXPONENT = 1000
 
@@ -55,10 +60,10 @@ class Quantity:
     def parse(text: str | int | float) -> Quantity:
         """Read a quantity as JSON gives it, a string or a number. Raises ``QuantityError``."""
         if isinstance(text, str):
-            return _parse(text)
+            return _parse(text) if len(text) <= _REMEMBERED else _parse.__wrapped__(text)
         if isinstance(text, bool):
             raise QuantityError(_WRONG_FORMAT)
-        return _parse(repr(text))
+        return Quantity.parse(long_numbers.write(text) if isinstance(text, int) else repr(text))
 
     @staticmethod
     def of(value: int) -> Quantity:
@@ -76,6 +81,16 @@ class Quantity:
 
     def __str__(self) -> str:
         return self._text if self._text is not None else _canonical(self.nanos, self.format)
+
+    def as_decimal(self) -> str:
+        """Without a suffix, and with as many decimals as upstream keeps for the text: ``500m`` is "0.500".
+
+        ``AsDec().String()`` (``gopkg.in/inf.v0``). Upstream goes by the text that was sent, this by the canonical one.
+        """
+        scale = _decimals(str(self))
+        digits = long_numbers.write(abs(self.nanos) * 10**scale // NANOS).rjust(scale + 1, "0")
+        sign = "-" if self.nanos < 0 else ""
+        return f"{sign}{digits[:-scale]}.{digits[-scale:]}" if scale else f"{sign}{digits}"
 
     def is_identical(self, other: Quantity) -> bool:
         """Whether Go takes the structs for equal: ``1Ki`` is not ``1024``, and ``4`` that was computed not ``4``."""
@@ -109,9 +124,13 @@ class Quantity:
 ZERO = Quantity(0)
 
 
-@functools.lru_cache(maxsize=8192)
 def canonical(text: str) -> str:
     """A quantity in a request as the server writes it back. Raises ``QuantityError``."""
+    return _canonical_text(text) if len(text) <= _REMEMBERED else str(Quantity.parse(text.strip()))
+
+
+@functools.lru_cache(maxsize=8192)
+def _canonical_text(text: str) -> str:
     return str(Quantity.parse(text.strip()))
 
 
@@ -123,11 +142,12 @@ def _parse(text: str) -> Quantity:
     sign, whole, fraction, suffix = match.group(1), match.group(2) or "0", match.group(3) or "", match.group(4)
     base, exponent, notation = _interpret(suffix)
     digits = whole + fraction
-    factor = -1 if sign == "-" else 1
+    if len(digits) > _MOST_DIGITS:
+        raise QuantityError(f"{_WRONG_NUMBER}: it has more than {_MOST_DIGITS} digits")
+    amount = long_numbers.read(digits) * (-1 if sign == "-" else 1)
     if base == 2:
-        return _parse_binary(text, factor * int(digits), len(digits), len(fraction), exponent)
+        return _parse_binary(text, amount, len(digits), len(fraction), exponent)
     scale = exponent - len(fraction)
-    amount = factor * int(digits)
     if len(digits) > _FAST_DIGITS or scale < -9:
         _require_digit(text[: len(text) - len(suffix)])
         return Quantity(_shift(amount, scale + 9), notation)
@@ -145,6 +165,17 @@ def _parse_binary(text: str, amount: int, digits: int, decimals: int, exponent: 
     return Quantity(nanos, "DecimalSI" if 0 < abs(nanos) < NANOS else "BinarySI")
 
 
+def _decimals(text: str) -> int:
+    """How many decimals upstream keeps of a canonical text: those that it shows, or all nine if it is a long one."""
+    match = _PATTERN.fullmatch(text)
+    assert match is not None
+    whole, fraction, suffix = match.group(2) or "0", match.group(3) or "", match.group(4)
+    base, exponent, _ = _interpret(suffix)
+    if base == 2:
+        return 0
+    return max(0, len(fraction) - exponent) if len(whole + fraction) <= _FAST_DIGITS else 9
+
+
 def _interpret(suffix: str) -> tuple[int, int, Format]:
     """Base, exponent and notation of a suffix."""
     if (decimal := _DECIMAL.get(suffix)) is not None:
@@ -152,9 +183,9 @@ def _interpret(suffix: str) -> tuple[int, int, Format]:
     if (binary := _BINARY.get(suffix)) is not None:
         return 2, binary, "BinarySI"
     match = _EXPONENT.fullmatch(suffix)
-    if match is None or abs(int(match.group(1))) > _MAX_EXPONENT:
+    if match is None or (size := long_numbers.bounded(match.group(2), _MAX_EXPONENT)) > _MAX_EXPONENT:
         raise QuantityError(_WRONG_SUFFIX)
-    return 10, int(match.group(1)), "DecimalExponent"
+    return 10, -size if match.group(1) == "-" else size, "DecimalExponent"
 
 
 def _require_digit(number: str) -> None:
@@ -178,14 +209,15 @@ def _canonical(nanos: int, notation: Format) -> str:
         return "0"
     if notation == "BinarySI" and abs(nanos) >= 1024 * NANOS and nanos % NANOS == 0:
         amount, times = _without_factor(nanos // NANOS, 1024)
-        return f"{amount}{_BINARY_SUFFIX.get(times, '')}"
+        return f"{long_numbers.write(amount)}{_BINARY_SUFFIX.get(times, '')}"
     amount, tens = _without_factor(nanos, 10)
     exponent = tens - 9
     amount *= 10 ** (exponent % 3)
     exponent -= exponent % 3
+    shown = long_numbers.write(amount)
     if notation == "DecimalExponent":
-        return f"{amount}e{exponent}" if exponent else str(amount)
-    return f"{amount}{_DECIMAL_SUFFIX.get(exponent, '')}"
+        return f"{shown}e{exponent}" if exponent else shown
+    return f"{shown}{_DECIMAL_SUFFIX.get(exponent, '')}"
 
 
 def _without_factor(amount: int, factor: int) -> tuple[int, int]:

@@ -9,10 +9,11 @@ Sources: ``k8s.io/kubernetes`` 1.37.1 (and 1.34.3) ``pkg/apis/resource/validatio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from drakit_api import limits, mixins, pool_rules
+from drakit_api.device_attributes import is_advanced
 from drakit_api.features import FeatureGates
 from drakit_api.pools import Object, Pool, PoolError
 from drakit_api.slice_names import generate_name
@@ -39,8 +40,8 @@ def split(pool: Pool, *, generation: int, gates: FeatureGates, combined: bool = 
     broken = list(pool_rules.violations(flat))
     if broken:
         raise PoolError(broken)
-    contents = list(_combined(flat)) if combined else [*_counter_slices(native), *_device_slices(native)]
-    contents = contents or [{"devices": []}]
+    separate = [*_counter_slices(native), *_device_slices(native, _advanced(flat))]
+    contents = (list(_combined(flat)) if combined else separate) or [{"devices": []}]
     return [_slice(pool, index, content, len(contents), generation) for index, content in enumerate(contents)]
 
 
@@ -69,39 +70,34 @@ def _counter_slices(pool: Pool) -> Iterator[Object]:
         yield {**_used_mixins(pool, "sharedCounters", chosen), "sharedCounters": chosen}
 
 
-def _device_slices(pool: Pool) -> Iterator[Object]:
+def _device_slices(pool: Pool, advanced: Set[str]) -> Iterator[Object]:
     groups = _groups(pool.devices) if pool.slice_per_group else [pool.devices]
     for group in groups:
-        for chosen in _filled(group):
+        for chosen in _filled(group, advanced):
             yield {**_used_mixins(pool, "devices", chosen), "devices": chosen}
 
 
-def _filled(devices: Sequence[Object]) -> Iterator[list[Object]]:
+def _advanced(flat: Pool) -> Set[str]:
+    """The names of the devices that lower the limit of a slice, by what their mixins make of them."""
+    return {device["name"] for device in flat.devices if is_advanced(device)}
+
+
+def _filled(devices: Sequence[Object], advanced: Set[str]) -> Iterator[list[Object]]:
     """Runs of devices, each as long as one slice can be."""
     chosen: list[Object] = []
     used: set[tuple[str, str]] = set()
-    advanced = False
+    lowered = False
     for device in devices:
         referenced = used | set(_device_mixins(device))
-        limited = advanced or _is_advanced(device)
+        limited = lowered or device["name"] in advanced
         limit = limits.SLICE_DEVICES_WITH_ADVANCED_FEATURES if limited else limits.SLICE_DEVICES
         if chosen and (len(chosen) >= limit or len(chosen) + 1 + len(referenced) > mixins.ENTRIES_PER_SLICE):
             yield chosen
-            chosen, referenced, limited = [], set(_device_mixins(device)), _is_advanced(device)
+            chosen, referenced, limited = [], set(_device_mixins(device)), device["name"] in advanced
         chosen.append(device)
-        used, advanced = referenced, limited
+        used, lowered = referenced, limited
     if chosen:
         yield chosen
-
-
-def _is_advanced(device: Mapping[str, Any]) -> bool:
-    return bool(
-        device.get("consumesCounters")
-        or device.get("taints")
-        or any(
-            kind in attribute for attribute in device.get("attributes", {}).values() for kind in pool_rules.LIST_TYPES
-        )
-    )
 
 
 def _groups(devices: Sequence[Object]) -> list[list[Object]]:
@@ -150,7 +146,7 @@ def _combined(pool: Pool) -> Iterator[Object]:
         names = {each["counterSet"] for device in group for each in device.get("consumesCounters", [])}
         chosen = [each for each in pool.shared_counters if each["name"] in names]
         if not chosen:
-            yield from ({"devices": devices} for devices in _filled(group))
+            yield from ({"devices": devices} for devices in _filled(group, _advanced(pool)))
             continue
         errors += _combined_violations(chosen, group)
         yield {"sharedCounters": chosen, "devices": group}

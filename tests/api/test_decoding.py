@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from drakit_api import encoding, gotime, schema
+from drakit_api import encoding, gojson, gotime, schema
 from drakit_api.decoding import DecodeError, decode
 from drakit_api.gostrings import quote, to_json
 
@@ -163,3 +163,40 @@ def test_quotes_as_go_does(text: str, quoted: str) -> None:
 
 def test_json_in_messages_is_safe_in_html() -> None:
     assert to_json({"a": "<b> & c"}) == r'{"a":"\u003cb\u003e \u0026 c"}'
+
+
+def test_a_number_that_nobody_could_read_again_is_not_kept_in_an_embedded_object() -> None:
+    opaque = {"driver": "d.example", "parameters": {"list": [{"a": 1}, {"a": gojson.LongNumber("1" * 5000)}]}}
+    claim = {"metadata": {"name": "c"}, "spec": {"devices": {"config": [{"opaque": opaque}]}}}
+    with pytest.raises(DecodeError, match="more than 4300 digits in an embedded object"):
+        decode("ResourceClaim", claim)
+    opaque["parameters"] = {"list": [{"a": int("1" * 4300)}]}
+    assert decode("ResourceClaim", claim)["spec"]["devices"]["config"] == [{"opaque": opaque}]
+
+
+def test_an_amount_has_an_end() -> None:
+    """Upstream takes any, and needs minutes for some."""
+    with pytest.raises(DecodeError, match="unable to parse numeric part of quantity: it has more than 20000 digits"):
+        decode("ResourceSlice", slice_with(devices=[{"name": "a", "capacity": {"m": {"value": "1" * 20_001}}}]))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b'{"a":%s}' % (b"1" * 4300), int("1" * 4300)),
+        (b'{"a":%s}' % (b"1" * 4301), gojson.LongNumber("1" * 4301)),
+        (b'{"a":-%s}' % (b"1" * 5000), gojson.LongNumber("-" + "1" * 5000)),
+    ],
+    ids=["as long as Python reads", "longer", "and negative"],
+)
+def test_numbers_of_any_length_are_read(text: bytes, found: int | gojson.LongNumber) -> None:
+    value = gojson.read(text)["a"]
+    assert type(value) is type(found)
+    assert value == found
+    assert getattr(value, "text", None) == getattr(found, "text", None)
+
+
+def test_a_reader_that_has_no_use_for_such_numbers_is_told() -> None:
+    assert gojson.read(b'{"a":1}', long_numbers=False) == {"a": 1}
+    with pytest.raises(gojson.JsonError, match="more than 4300 digits"):
+        gojson.read(b'{"a":[%s]}' % (b"1" * 5000), long_numbers=False)

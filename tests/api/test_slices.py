@@ -243,6 +243,16 @@ def test_with_the_gate_devices_and_mixins_of_a_slice_are_128_together() -> None:
         assert len(slice_["spec"]["devices"]) + len(slice_["spec"]["mixins"]["device"]) <= 128
 
 
+@pytest.mark.parametrize(
+    ("attribute", "lengths"), [({"ints": [1]}, [64, 36]), ({"int": 1}, [100])], ids=["a list", "a single value"]
+)
+def test_with_the_gate_devices_count_by_what_mixins_make_of_them(attribute: dict[str, Any], lengths: list[int]) -> None:
+    devices = [{"name": f"d{i}", "includes": ["m"]} for i in range(100)]
+    pool = _pool(mixins={"device": [{"name": "m", "attributes": {"a": attribute}}]}, devices=devices)
+    slices = split(pool, generation=1, gates=_MIXINS)
+    assert [len(each["spec"]["devices"]) for each in slices] == lengths
+
+
 def test_limits_hold_for_what_mixins_add_up_to() -> None:
     mixins = {
         "device": [{"name": f"m{i}", "attributes": {f"a{i}n{j}": {"int": j} for j in range(20)}} for i in range(2)]

@@ -12,11 +12,10 @@ from typing import Any
 import aiohttp
 
 from drakit_embedded.apiserver import Server, ServerConfig
-from tests.vectors.exchanges import GATES, Vector, recorded, without_times
+from tests.vectors.exchanges import FILES, GATES, Vector, recorded, without_times
 from tests.vectors.replay import RUNTIME_CONFIG, Replay, comparable
 
 TOKEN = "of-the-tests"
-FILES = ("create", "ops", "equality")
 # Answers that are known to differ, by name, and why; nothing but the text of a message may.
 KNOWN: dict[str, str] = {}
 LEAST_MESSAGES = 0.98

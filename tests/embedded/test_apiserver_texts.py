@@ -73,6 +73,8 @@ def test_what_other_readers_refuse(raw: bytes, value: Any) -> None:
             ['duplicate field "spec.devices"', 'unknown field "spec.devices.zz"', 'unknown field "bogus"'],
             id="in the order of the text",
         ),
+        pytest.param('{"kind":"X","kind":"\\u003a"}', ['duplicate field "kind"'], id="beside a colon written so"),
+        pytest.param('{"kind":"X","kind":"\\u003A"}', ['duplicate field "kind"'], id="or so"),
         pytest.param('{"metadata":{"labels":{"a":"b","a":"c"}}}', ['duplicate field "metadata.labels.a"'], id="keys"),
         pytest.param(
             '{"spec":{"devices":{"requests":[{},{"name":"a","name":"b"}]}}}',

@@ -1,8 +1,7 @@
 """The recorded exchanges with a real kube-apiserver 1.37.1, and how they are to be compared.
 
-``api/create.jsonl.gz`` and ``api/ops.jsonl.gz`` hold one JSON object a line: ``name``, ``server`` (a key of ``GATES``),
-``op``, ``resource``, ``object`` and ``response``. Tests of the rules and of the server replay the same lines.
-``api/equality.jsonl.gz`` holds more of them: what counts as a change.
+Each of ``FILES`` in ``api``, ``create.jsonl.gz`` and so on, holds one JSON object a line: ``name``, ``server`` (a key
+of ``GATES``), ``op``, ``resource``, ``object`` and ``response``. Tests of rules and server replay the same lines.
 ``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong.
 """
 
@@ -20,7 +19,8 @@ from drakit_api.features import FeatureGates
 
 Vector = dict[str, Any]
 
-_FILES = Path(__file__).parent / "api"
+FILES = ("create", "ops", "equality", "long-numbers", "fractional-capacity")
+_DIRECTORY = Path(__file__).parent / "api"
 _ALPHA = [
     "DRADerivedAttributes",
     "DRADeviceCompatibilityGroups",
@@ -46,6 +46,7 @@ GATES = {
     "default": FeatureGates(),
     "alpha": FeatureGates("1.37", dict.fromkeys(_ALPHA, True)),
     "off136": FeatureGates("1.36", dict.fromkeys(_OFF, False)),
+    "fractional": FeatureGates("1.37", {"DRAFractionalCapacityRange": True}),
 }
 UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
@@ -70,7 +71,7 @@ def line(vector: Vector) -> str:
 
 
 def _path(file: str) -> Path:
-    return _FILES / f"{file}.jsonl.gz"
+    return _DIRECTORY / f"{file}.jsonl.gz"
 
 
 def conversions() -> list[Vector]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from drakit_api import long_numbers
+
 from .values import INT_MAX, INT_MIN, UINT_MAX, Uint
 
 _SIMPLE = {
@@ -16,7 +18,9 @@ _NEWLINES = re.compile(r"\r\n|\r")
 
 def integer(text: str) -> int:
     """A 64-bit literal, decimal or hexadecimal, with a sign that may stand apart. Raises ``ValueError``."""
-    value = int("".join(text.split()), 16 if "0x" in text else 10)
+    unsigned = "".join(text.split()).removeprefix("-")
+    value = int(unsigned, 16) if "0x" in unsigned else long_numbers.bounded(unsigned, UINT_MAX)
+    value = -value if text[0] == "-" else value
     if not INT_MIN <= value <= INT_MAX:
         raise ValueError("invalid int literal")
     return value
@@ -24,7 +28,7 @@ def integer(text: str) -> int:
 
 def unsigned(text: str) -> Uint:
     """An unsigned literal such as ``7u``. Raises ``ValueError``."""
-    value = int(text[:-1], 16 if "0x" in text else 10)
+    value = int(text[:-1], 16) if "0x" in text else long_numbers.bounded(text[:-1], UINT_MAX)
     if value > UINT_MAX:
         raise ValueError("invalid uint literal")
     return Uint(value)

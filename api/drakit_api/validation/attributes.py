@@ -11,12 +11,12 @@ import re
 from typing import Any
 
 from drakit_api import encoding, limits
+from drakit_api.device_attributes import LIST_VALUES
 from drakit_api.validation import formats
 from drakit_api.validation.errors import Errors, invalid, too_long
 from drakit_api.validation.items import each
 
 _SCALARS = ("int", "bool", "string", "version")
-_LISTS = ("ints", "bools", "strings", "versions")
 _NUMBER = r"(0|[1-9][0-9]*)"
 _PRERELEASE = r"(0|[1-9][0-9]*|[0-9]*[a-zA-Z-][0-9a-zA-Z-]*)"
 _BUILD = r"[0-9a-zA-Z-]+"
@@ -35,26 +35,19 @@ def is_plain(value: dict[str, Any]) -> bool:
     return False
 
 
-def value_count(value: dict[str, Any]) -> int:
-    """How many values an attribute counts for: each element of a list is one, and so is anything else."""
-    if value.keys().isdisjoint(_LISTS):
-        return 1
-    return sum(len(value.get(name) or ()) for name in _LISTS) or 1
-
-
 def attribute(value: dict[str, Any], path: str) -> Errors:
     """The handwritten rules of an attribute."""
     if "string" in value:
         yield from _string(value["string"], f"{path}.string")
     if "version" in value:
         yield from _version(value["version"], f"{path}.version")
-    for name in ("bools", "ints", "strings", "versions"):
+    for name in sorted(LIST_VALUES):
         if name in value and not value[name]:
             yield invalid(f"{path}.{name}", [], "must not be empty if specified")
     yield from each(value.get("strings"), f"{path}.strings", _string)
     yield from each(value.get("versions"), f"{path}.versions", _version)
     # An empty list counts as a value here, but not in the declared union below, which otherwise speaks for both.
-    given = [name for name in (*_SCALARS, *_LISTS) if name in value]
+    given = [name for name in (*_SCALARS, *LIST_VALUES) if name in value]
     if len(given) > 1 and len(_union(value)) == 1:
         shown = encoding.internal_encoder("resource/v1.DeviceAttribute")(value)
         yield invalid(path, shown, "exactly one value must be specified")
@@ -62,7 +55,7 @@ def attribute(value: dict[str, Any], path: str) -> Errors:
 
 def declared_attribute(value: dict[str, Any], path: str) -> Errors:
     """Exactly one member of the union."""
-    given, members = _union(value), ", ".join(f"`{name}`" for name in (*_SCALARS, *_LISTS))
+    given, members = _union(value), ", ".join(f"`{name}`" for name in (*_SCALARS, *LIST_VALUES))
     if not given:
         yield invalid(path, "", f"must specify one of: {members}")
     elif len(given) > 1:
@@ -70,7 +63,7 @@ def declared_attribute(value: dict[str, Any], path: str) -> Errors:
 
 
 def _union(value: dict[str, Any]) -> list[str]:
-    return [name for name in _SCALARS if name in value] + [name for name in _LISTS if value.get(name)]
+    return [name for name in _SCALARS if name in value] + [name for name in LIST_VALUES if value.get(name)]
 
 
 def _string(value: str, path: str) -> Errors:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from drakit_api import limits
+from drakit_api import limits, long_numbers
 from drakit_api.features import FeatureGates
 from drakit_api.quantity import INT64_MAX, NANOS, ZERO, Quantity
 from drakit_api.validation.errors import Errors, forbidden, invalid, required, too_many
@@ -71,10 +71,11 @@ def _valid_values(
 
 
 def _option_key(option: Quantity, fractional: bool) -> str:
-    """Without the gate upstream compares whole numbers, with it decimals."""
-    if not fractional or option.is_integer:
-        return str(option.as_integer())
-    return f"{option.nanos / NANOS:.9f}".rstrip("0")
+    """Without the gate upstream compares whole numbers, with it decimals as they were written.
+
+    There 1 is not 1000m, nor is 0.5 500m; here quantities are canonical by now, and both pairs are one text.
+    """
+    return option.as_decimal() if fractional else long_numbers.write(option.as_integer())
 
 
 def _valid_range(found: dict[str, Quantity | None], capacity: Quantity, path: str, fractional: bool) -> Errors:

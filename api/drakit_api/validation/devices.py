@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api import limits
+from drakit_api.device_attributes import value_count
 from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
 from drakit_api.validation import names
-from drakit_api.validation.attributes import attribute, declared_attribute, is_plain, value_count
+from drakit_api.validation.attributes import attribute, declared_attribute, is_plain
 from drakit_api.validation.binding import binding_conditions, declared_binding_conditions
 from drakit_api.validation.capacity import exclusive_capacity, shared_capacity
 from drakit_api.validation.counters import consumption, declared_consumption

@@ -12,12 +12,14 @@ from typing import Any
 
 from drakit_api import limits
 from drakit_api.gostrings import quote
+from drakit_api.long_numbers import bounded
 from drakit_api.validation import formats, names
 from drakit_api.validation.conditions import conditions
 from drakit_api.validation.configuration import json_object
 from drakit_api.validation.errors import Errors, invalid, too_long, too_many
 from drakit_api.validation.items import declared_set, each
 
+_MOST_BITS = 128  # of an address
 DeviceID = tuple[str, str, str, str]
 
 
@@ -69,16 +71,16 @@ def _interface_address(value: str, path: str) -> Errors:
 
 def _canonical_address(value: str) -> str | None:
     address, slash, length = value.partition("/")
-    if not slash or not (length.isascii() and length.isdigit()) or (len(length) > 1 and length[0] == "0"):
+    if not slash or not (length.isascii() and length.isdigit()):
         return None
-    # Go's "sloppy" parser takes leading zeros in IPv4 addresses for decimal.
+    # Go's "sloppy" parser takes leading zeros, also in IPv4 addresses, for decimal.
     if ":" not in address:
         address = ".".join(part.lstrip("0") or part[:1] for part in address.split("."))
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
         return None
-    prefix = int(length)
+    prefix = bounded(length, _MOST_BITS)
     if prefix > parsed.max_prefixlen or "%" in address:
         return None
     mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from drakit_api import encoding, limits
+from drakit_api.device_attributes import is_advanced
 from drakit_api.features import FeatureGates
 from drakit_api.validation import metadata, names
 from drakit_api.validation.counters import counter_set, declared_counter_set
@@ -21,7 +22,6 @@ from drakit_api.validation.operations import declared_skipped_operations, skippe
 from drakit_api.validation.ordinary import is_ordinary
 
 _WAYS = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
-_LIST_VALUES = ("bools", "ints", "strings", "versions")
 
 
 # Devices by their index: those that the rules have to look at.
@@ -144,7 +144,9 @@ def _devices(
     spec: dict[str, Any], old: dict[str, Any], questionable: Devices, path: str, gates: FeatureGates
 ) -> Errors:
     devices = spec.get("devices") or []
-    maximum = limits.SLICE_DEVICES_WITH_ADVANCED_FEATURES if _advanced(devices) else limits.SLICE_DEVICES
+    maximum = limits.SLICE_DEVICES
+    if any(map(is_advanced, devices)):
+        maximum = limits.SLICE_DEVICES_WITH_ADVANCED_FEATURES
     if len(devices) > maximum:
         yield too_many(path, len(devices), maximum)
         return
@@ -156,16 +158,6 @@ def _devices(
         known = previous.get(_name(value))
         yield from device(value, known, f"{path}[{index}]", per_device_nodes=per_device_nodes, gates=gates)
     yield from unique([_name(value) for value in devices], path, str)
-
-
-def _advanced(devices: list[dict[str, Any]]) -> bool:
-    """Whether the lower limit holds: taints, consumed counters or list attributes in any device."""
-    return any(
-        value.get("taints")
-        or value.get("consumesCounters")
-        or not all(item.keys().isdisjoint(_LIST_VALUES) for item in (value.get("attributes") or {}).values())
-        for value in devices
-    )
 
 
 def _partition_type(spec: dict[str, Any], path: str) -> Errors:

@@ -12,10 +12,12 @@ from drakit_api.cel.declarations import Overload, overload
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import operators
 from drakit_api.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, Uint
+from drakit_api.long_numbers import bounded
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DOUBLE = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
 _UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_DECIMALS = 40  # more than count for an hour's nanoseconds
 _PART = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
 _RFC3339 = re.compile(
     r"(\d{4}-\d{2}-\d{2})T(\d{1,2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))", re.ASCII
@@ -28,15 +30,19 @@ def _refuse(target: str) -> CelRuntimeError:
 
 
 def _string_to_int(text: str) -> int:
-    if not _INTEGER.fullmatch(text) or not INT_MIN <= int(text) <= INT_MAX:
+    if not _INTEGER.fullmatch(text):
         raise _refuse("int")
-    return int(text)
+    value = bounded(text.lstrip("+-"), UINT_MAX)
+    value = -value if text[0] == "-" else value
+    if not INT_MIN <= value <= INT_MAX:
+        raise _refuse("int")
+    return value
 
 
 def _string_to_uint(text: str) -> Uint:
-    if not text.isascii() or not text.isdigit() or int(text) > UINT_MAX:
+    if not text.isascii() or not text.isdigit() or (value := bounded(text, UINT_MAX)) > UINT_MAX:
         raise _refuse("uint")
-    return Uint(int(text))
+    return Uint(value)
 
 
 def _string_to_double(text: str) -> float:
@@ -67,7 +73,8 @@ def string_to_duration(text: str) -> Duration:
         if match.start() != end or not (whole or fraction):
             raise _refuse("google.protobuf.Duration")
         scale = _UNITS[unit]
-        total += int(whole or "0") * scale + int(fraction or "0") * scale // 10 ** len(fraction)
+        fraction = fraction[:_DECIMALS]
+        total += bounded(whole, UINT_MAX) * scale + int(fraction or "0") * scale // 10 ** len(fraction)
         end = match.end()
     if end != len(unsigned) or not end:
         raise _refuse("google.protobuf.Duration")

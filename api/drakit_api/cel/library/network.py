@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from drakit_api.cel.declarations import overload, register
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.values import no_such_overload
+from drakit_api.cel.values import INT_MAX, no_such_overload
 from drakit_api.gostrings import quote
+from drakit_api.long_numbers import bounded
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -77,7 +78,7 @@ def _v4_complaint(text: str) -> str:
             return f"unexpected character (at {quote('.'.join([field[bad:], *fields[index + 1 :]]))})"
         if len(field) > 1 and field[0] == "0":
             return "IPv4 field has octet with leading zero"
-        if int(field) > 255:
+        if bounded(field, 255) > 255:
             return "IPv4 field has value >255"
         if index == 3 and len(fields) > 4:
             return "IPv4 address too long"
@@ -120,11 +121,11 @@ def _prefix(text: str) -> tuple[_Address, int]:
         raise ValueError("IPv6 zones cannot be present in a prefix")
     if len(after) > 1 and not "1" <= after[0] <= "9":
         raise ValueError(f"bad bits after slash: {quote(after)}")
-    if not after.isascii() or not after.isdigit():
+    if not after.isascii() or not after.isdigit() or (bits := bounded(after, INT_MAX)) > INT_MAX:
         raise ValueError(f"bad bits after slash: {quote(after)}")
-    if int(after) > address.max_prefixlen:
+    if bits > address.max_prefixlen:
         raise ValueError("prefix length out of range")
-    return address, int(after)
+    return address, bits
 
 
 def _is_valid(parse: object, text: str) -> bool:

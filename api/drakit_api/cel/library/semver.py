@@ -10,6 +10,7 @@ from drakit_api.cel.declarations import overload
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.values import UINT_MAX, Semver
 from drakit_api.gostrings import quote
+from drakit_api.long_numbers import bounded
 
 _IDENTIFIER = re.compile(r"[0-9A-Za-z-]+")
 
@@ -68,7 +69,7 @@ def _complaint(text: str) -> str:
             return f"Invalid character(s) found in {name} number {quote(digits)}"
         if len(digits) > 1 and digits[0] == "0":
             return f"{name.capitalize()} number must not contain leading zeroes {quote(digits)}"
-        if int(digits) > UINT_MAX:
+        if bounded(digits, UINT_MAX) > UINT_MAX:
             return f"strconv.ParseUint: parsing {quote(digits)}: value out of range"
     problems = [_prerelease_complaint(part) for part in prerelease.split(".") if dash]
     problems += [_build_complaint(part) for part in build.split(".") if plus]
@@ -86,7 +87,7 @@ def _prerelease_complaint(part: str) -> str:
         return "" if _IDENTIFIER.fullmatch(part) else f"Invalid character(s) found in prerelease {quote(part)}"
     if len(part) > 1 and part[0] == "0":
         return f"Numeric PreRelease version must not contain leading zeroes {quote(part)}"
-    return f"strconv.ParseUint: parsing {quote(part)}: value out of range" if int(part) > UINT_MAX else ""
+    return f"strconv.ParseUint: parsing {quote(part)}: value out of range" if bounded(part, UINT_MAX) > UINT_MAX else ""
 
 
 def _build_complaint(part: str) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.keys import map_keys
 from drakit_api.cel.library import conversions
-from drakit_api.cel.values import LISTS, MAPS, Duration, Timestamp, TypeValue, Uint, type_name
+from drakit_api.cel.values import INT_MAX, LISTS, MAPS, Duration, Timestamp, TypeValue, Uint, type_name
 from drakit_api.gostrings import quote
+from drakit_api.long_numbers import bounded
 
 _DEFAULT_PRECISION = 6
 _CLAUSE = re.compile(r"%(?:(?P<percent>%)|(?P<precision>\.[0-9]*)?(?P<verb>[\s\S])?)")
@@ -51,12 +52,15 @@ def _verb(precision: str | None, verb: str | None) -> tuple[str, int]:
         if precision is None:
             raise CelRuntimeError("unexpected end of string")
         raise CelRuntimeError(f"{problem}error while parsing precision: could not find end of precision specifier")
-    if precision == ".":
-        reason = 'error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax'
+    places = _DEFAULT_PRECISION if precision is None else bounded(precision[1:], INT_MAX)
+    if precision == "." or places > INT_MAX:
+        why = "value out of range" if places > INT_MAX else "invalid syntax"
+        digits = quote((precision or "")[1:])
+        reason = f"error while converting precision to integer: strconv.Atoi: parsing {digits}: {why}"
         raise CelRuntimeError(f"{problem}error while parsing precision: {reason}")
     if verb not in _VERBS:
         raise CelRuntimeError(f'{problem}unrecognized formatting clause "{verb}"')
-    return verb, int(precision[1:]) if precision else _DEFAULT_PRECISION
+    return verb, places
 
 
 def refusal(verb: str, kind: str) -> str:

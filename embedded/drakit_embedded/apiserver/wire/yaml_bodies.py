@@ -18,6 +18,7 @@ from typing import Any
 import yaml
 
 from drakit_api.gostrings import quote
+from drakit_api.long_numbers import bounded
 from drakit_embedded.apiserver.wire import yaml_nodes
 from drakit_embedded.apiserver.wire.yaml_nodes import PLAIN, Alias, Mapping, Node, Scalar, Sequence, YamlError
 
@@ -209,4 +210,6 @@ def _integer(digits: str) -> int:
     base = {"0x": 16, "0o": 8, "0b": 2}.get(digits[:2])
     if base is not None:
         return sign * int(digits[2:], base)
-    return sign * int(digits, 8 if len(digits) > 1 and digits[0] == "0" else 10)
+    if len(digits) > 1 and digits[0] == "0":
+        return sign * int(digits, 8)
+    return sign * bounded(digits, _LARGEST_INTEGER)

@@ -63,7 +63,7 @@ def parse(raw: bytes, content_type: str) -> Patch:
     if kind == "apply":
         return _configuration(raw)
     try:
-        content = gojson.read(raw)
+        content = gojson.read(raw, long_numbers=False)
     except gojson.JsonError:
         raise statuses.bad_request("invalid JSON patch") from None
     complaints: list[str] = []

@@ -24,7 +24,7 @@ from drakit_kind.cluster import KUBERNETES_VERSION
 from tests.vectors import conventions as held
 from tests.vectors import managed_fields
 from tests.vectors import writes as seldom
-from tests.vectors.exchanges import Vector, keep, line, recorded
+from tests.vectors.exchanges import FILES, Vector, keep, line, recorded
 from tests.vectors.record.apiserver import (
     answers,
     exchanges,
@@ -57,7 +57,7 @@ def check(version: str) -> None:
 @_version
 def again(version: str) -> None:
     """Ask all that is recorded, and record what is answered now."""
-    for file in answers.FILES:
+    for file in FILES:
         keep(file, asyncio.run(_all(recorded(file), version)))
     _record_conventions(version)
 

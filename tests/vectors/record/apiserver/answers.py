@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 
-from tests.vectors.exchanges import GATES, Vector, recorded, without_times
+from tests.vectors.exchanges import FILES, GATES, Vector, recorded, without_times
 from tests.vectors.record.apiserver.servers import answering
 from tests.vectors.replay import NotStoredError, comparable
 
-FILES = ("create", "ops", "equality")
 _ANSWERED = ("response", "reads")
 
 

@@ -1,0 +1,30 @@
+"""What an attribute of a device may hold besides a single value, and what that means for the slice it is in.
+
+Source: ``DeviceAttribute`` in ``k8s.io/api`` v0.37.1 ``resource/v1/types.go``; ``haveListAttributes`` and its siblings
+in ``pkg/apis/resource/validation/validation.go`` of ``k8s.io/kubernetes`` 1.37.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+# The fields with lists of values (gate DRAListTypeAttributes), in the order of the type.
+LIST_VALUES = ("ints", "bools", "strings", "versions")
+_is_single = frozenset(LIST_VALUES).isdisjoint
+
+
+def value_count(attribute: Mapping[str, Any]) -> int:
+    """How many values an attribute counts for: each element of a list is one, and so is anything else."""
+    if _is_single(attribute):
+        return 1
+    return sum(len(attribute.get(name) or ()) for name in LIST_VALUES) or 1
+
+
+def is_advanced(device: Mapping[str, Any]) -> bool:
+    """Whether the lower limit of devices holds for a slice with this one: taints, consumed counters or a list."""
+    return bool(
+        device.get("taints")
+        or device.get("consumesCounters")
+        or not all(map(_is_single, (device.get("attributes") or {}).values()))
+    )
