@@ -2,7 +2,8 @@
 
 ``api/create.jsonl.gz`` and ``api/ops.jsonl.gz`` hold one JSON object a line: ``name``, ``server`` (a key of ``GATES``),
 ``op``, ``resource``, ``object`` and ``response``. Tests of the rules and of the server replay the same lines.
-``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong.
+``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong. So
+has ``api/pods.jsonl.gz``: what people write into pods, of which ``shows`` names the parts that are recorded.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ python -m tests.vectors.record.apiserver ask < exchanges > vectors    # answers 
 python -m tests.vectors.record.apiserver changes > exchanges          # changes of all that was accepted, to ask
 python -m tests.vectors.record.apiserver fields                       # records the stories of managed fields
 python -m tests.vectors.record.apiserver conventions                  # records what holds for every kind
+python -m tests.vectors.record.apiserver pods                         # asks about pods, and records what is answered
 python -m tests.vectors.record.apiserver differences 500 7            # tells others to ours as well, from a seed
 """
 
@@ -24,6 +25,7 @@ from tests.vectors import conventions as held
 from tests.vectors import managed_fields
 from tests.vectors.exchanges import Vector, keep, line, recorded
 from tests.vectors.record.apiserver import answers, exchanges, fields_answers, fields_stories
+from tests.vectors.record.apiserver import pods as pod_exchanges
 from tests.vectors.record.apiserver.conventions import answers as conventions_answers
 
 _version = click.option(
@@ -80,6 +82,13 @@ def fields(version: str, count: int) -> None:
 def conventions(version: str) -> None:
     """Ask what holds for every kind, and record what is answered."""
     _record_conventions(version)
+
+
+@main.command()
+@_version
+def pods(version: str) -> None:
+    """Ask about right and wrong pods, and record what is answered."""
+    keep("pods", asyncio.run(_all(pod_exchanges.made(), version)))
 
 
 @main.command()

@@ -9,7 +9,7 @@ from tests.vectors.exchanges import GATES, Vector, recorded, without_times
 from tests.vectors.record.apiserver.servers import answering
 from tests.vectors.replay import NotStoredError, comparable
 
-FILES = ("create", "ops")
+FILES = ("create", "ops", "pods")
 _ANSWERED = ("response", "reads")
 
 
