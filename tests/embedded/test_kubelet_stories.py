@@ -297,13 +297,13 @@ async def test_a_ready_pod_no_longer_says_why_it_was_not(story: Story, plugin: F
     await until(not_ready)
     plugin.prepare_gate.set()
     pod = await until(story.reaches("Running"))
-    assert ready(pod).keys() == {"type", "status", "lastTransitionTime", "observedGeneration"}
+    assert ready(pod).keys() == {"type", "status", "lastProbeTime", "lastTransitionTime", "observedGeneration"}
 
 
 def _of_sandbox(pod: Object) -> Object:
     conditions = pod["status"].get("conditions", ())
     found: Object = next((c for c in conditions if c["type"] == "PodReadyToStartContainers"), {})
-    return {key: value for key, value in found.items() if key != "lastTransitionTime"}
+    return {key: value for key, value in found.items() if key not in ("lastProbeTime", "lastTransitionTime")}
 
 
 async def test_status_before_between_and_after_is_as_a_real_kubelet_was_seen_to_report_it(

@@ -2,7 +2,8 @@
 
 Each of ``FILES`` in ``api``, ``create.jsonl.gz`` and so on, holds one JSON object a line: ``name``, ``server`` (a key
 of ``GATES``), ``op``, ``resource``, ``object`` and ``response``. Tests of rules and server replay the same lines.
-``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong.
+``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong. ``pods`` is what people
+write into pods; there ``shows`` names the parts of the answer that are recorded.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from drakit_api.features import FeatureGates
 Vector = dict[str, Any]
 
 FILES = ("create", "ops", "equality", "long-numbers", "fractional-capacity")
+# Pods are more than their claims, which is all that the rules of ``drakit_api`` know of them.
+OF_SERVER = (*FILES, "pods")
 _DIRECTORY = Path(__file__).parent / "api"
 _ALPHA = [
     "DRADerivedAttributes",

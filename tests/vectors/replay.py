@@ -20,6 +20,10 @@ Vector = dict[str, Any]
 RUNTIME_CONFIG = {f"resource.k8s.io/{version}": "true" for version in ("v1beta1", "v1beta2", "v1alpha3")}
 ADMIN_NAMESPACE = {"metadata": {"name": "admin", "labels": {"resource.kubernetes.io/admin-access": "true"}}}
 CLUSTER_WIDE = {"resourceslices", "deviceclasses", "devicetaintrules"}
+_ROOTS = {
+    "pods": "/api/v1",
+    **dict.fromkeys(("daemonsets", "deployments", "replicasets", "statefulsets"), "/apis/apps/v1"),
+}
 _DRY = "dryRun=All&fieldValidation=Strict"
 # What the body of an answer to ``http`` is recorded without.
 _VOLATILE = {"metadata", "spec", "items"}
@@ -65,7 +69,7 @@ class Replay:
 
     async def _create(self, vector: Vector) -> Vector:
         answer = await self._send("POST", f"{_collection(vector)}?{_DRY}", vector["object"])
-        return _recorded(answer, vector["resource"])
+        return _recorded(answer, vector)
 
     async def _replace(self, vector: Vector) -> Vector:
         old = vector["old"]
@@ -78,11 +82,13 @@ class Replay:
         if isinstance(meta := obj.get("metadata", {}), dict):
             obj = {**obj, "metadata": {**meta, "resourceVersion": version}}
         answer = await self._send("PUT", f"{path}{status}?{_DRY}", obj)
-        return _recorded(answer, vector["resource"])
+        return _recorded(answer, vector)
 
     async def _store(self, path: str, collection: str, obj: Vector) -> str:
         """Put an object in the place of what is there; its resourceVersion."""
-        await self._send("DELETE", path)
+        self._stored.pop(path, None)
+        # At once, also what a node runs.
+        await self._send("DELETE", f"{path}?gracePeriodSeconds=0")
         made = await self._expect("POST", collection, obj)
         if obj.get("status"):
             made = await self._expect("PUT", f"{path}/status", obj)
@@ -102,7 +108,7 @@ class Replay:
                 if answer.code == 200:
                     reads[wanted] = bare(answer.body)
             await self._send("DELETE", f"{collection}/{name}")
-        return {"response": _recorded(made, vector["resource"]), "reads": reads}
+        return {"response": _recorded(made, vector), "reads": reads}
 
     async def _http(self, vector: Vector) -> Vector:
         token = None if vector.get("anonymous") else self._token
@@ -150,7 +156,7 @@ def _version(obj: Vector) -> str:
 
 def _collection(vector: Vector, obj: Vector | None = None) -> str:
     obj, resource = obj or vector["object"], vector["resource"]
-    root = "/api/v1" if resource == "pods" else f"/apis/resource.k8s.io/{_version(obj)}"
+    root = _ROOTS.get(resource) or f"/apis/resource.k8s.io/{_version(obj)}"
     if resource in CLUSTER_WIDE:
         return f"{root}/{resource}"
     given = obj.get("metadata")
@@ -158,13 +164,15 @@ def _collection(vector: Vector, obj: Vector | None = None) -> str:
     return f"{root}/namespaces/{namespace if isinstance(namespace, str) and namespace else 'default'}/{resource}"
 
 
-def _recorded(answer: Answer, resource: str) -> Vector:
+def _recorded(answer: Answer, vector: Vector) -> Vector:
     body = answer.body
     found: Vector = {"code": answer.code}
     if answer.warning:
         found["warning"] = answer.warning
     if answer.code < 300:
-        return {**found, "object": _of_pod(body) if resource == "pods" else bare(body)}
+        if "shows" in vector:
+            return {**found, "object": {path: _at(body, path) for path in vector["shows"]}}
+        return {**found, "object": _of_pod(body) if vector["resource"] == "pods" else bare(body)}
     found |= {"reason": body.get("reason"), "message": body.get("message")}
     if causes := (body.get("details") or {}).get("causes"):
         found["causes"] = causes
@@ -174,6 +182,14 @@ def _recorded(answer: Answer, resource: str) -> Vector:
 def _of_pod(pod: Vector) -> Vector:
     """Of pods only their claims are recorded."""
     return {"spec": {"resourceClaims": pod["spec"]["resourceClaims"]}}
+
+
+def _at(obj: Any, path: str) -> Any:
+    """What stands at a dotted path; numbers count items of lists."""
+    for step in path.split("."):
+        if obj is not None:
+            obj = obj[int(step)] if isinstance(obj, list) else obj.get(step)
+    return obj
 
 
 def comparable(response: Vector) -> Vector:

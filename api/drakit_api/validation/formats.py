@@ -79,13 +79,14 @@ def dns_subdomain_caseless(text: str) -> list[str]:
     return found if _IS_CASELESS.fullmatch(text) else [*found, _regex(complaint, _SUBDOMAIN, "Example.com")]
 
 
-def label_key(text: str) -> list[str]:
+@functools.lru_cache(maxsize=8192)
+def label_key(text: str) -> Sequence[str]:
     """A name of at most 63 bytes, optionally behind a DNS subdomain and a slash: keys of labels, taints, conditions."""
     parts = text.split("/")
     complaint = _regex(f"must consist of {_ALPHANUMERIC}", _KEY, "MyName", "my.name", "123-abc")
     if len(parts) > 2:
         prefix = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-        return [f"a valid label key {complaint} {prefix}"]
+        return (f"a valid label key {complaint} {prefix}",)
     found = []
     if len(parts) == 2 and not parts[0]:
         found.append("prefix part must be non-empty")
@@ -95,7 +96,7 @@ def label_key(text: str) -> list[str]:
     if not name:
         found.append("name part must be non-empty")
     found += [f"name part {problem}" for problem in _length(name, limits.DNS_LABEL_LENGTH)]
-    return found if _IS_KEY.fullmatch(name) else [*found, f"name part {complaint}"]
+    return tuple(found) if _IS_KEY.fullmatch(name) else (*found, f"name part {complaint}")
 
 
 def label_value(text: str) -> list[str]:

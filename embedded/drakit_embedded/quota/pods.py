@@ -66,7 +66,16 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 
 
 def total(spec: Object, side: str, *, overhead: bool = True) -> Amounts:
-    """``requests`` or ``limits`` of a pod: of all that run together, or what the start needs, whichever is more."""
+    """``requests`` or ``limits`` of a pod: its own, of its containers what it does not say itself, and its overhead."""
+    found = of_containers(spec, side)
+    found |= {
+        name: amount for name, amount in _of(spec, side).items() if name in _POD_LEVEL or name.startswith(HUGE_PAGES[0])
+    }
+    return added(found, _overhead(spec, side, found)) if overhead else found
+
+
+def of_containers(spec: Object, side: str) -> Amounts:
+    """``requests`` or ``limits`` of all that run together, or what the start needs, whichever is more."""
     together: Amounts = {}
     for container in spec.get("containers") or ():
         together = added(together, _of(container, side))
@@ -80,11 +89,7 @@ def total(spec: Object, side: str, *, overhead: bool = True) -> Amounts:
         else:
             own = added(own, sidecars)
         start = highest(start, own)
-    found = highest(together, start)
-    found |= {
-        name: amount for name, amount in _of(spec, side).items() if name in _POD_LEVEL or name.startswith(HUGE_PAGES[0])
-    }
-    return added(found, _overhead(spec, side, found)) if overhead else found
+    return highest(together, start)
 
 
 def _overhead(spec: Object, side: str, found: Amounts) -> Amounts:

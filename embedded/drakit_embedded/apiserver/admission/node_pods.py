@@ -12,6 +12,7 @@ from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.registry import pod_references
+from drakit_embedded.apiserver.registry.pod_status_rules import CLAIM_FIELDS
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:
@@ -119,12 +120,6 @@ _REFERRING_SOURCES = {
     "clusterTrustBundle": "clustertrustbundles",
     "podCertificate": "podcertificates",
 }
-# Fields of a pod's status that are the scheduler's and the controllers' (spelled as the refusals do).
-_FOREIGN_STATUS = {
-    "resourceClaimStatuses": "resource claim statues",
-    "extendedResourceClaimStatus": "extended resource claim status",
-    "nodeAllocatableResourceClaimStatuses": "node allocatable resource claim statuses",
-}
 
 
 def _pod_status(node: str, attributes: Attributes) -> None:
@@ -135,6 +130,6 @@ def _pod_status(node: str, attributes: Attributes) -> None:
     if (new["metadata"].get("labels") or {}) != (old["metadata"].get("labels") or {}):
         raise attributes.refused(f"{who} cannot update labels through pod status")
     status, before = new.get("status") or {}, old.get("status") or {}
-    for field, shown in _FOREIGN_STATUS.items():
+    for field, shown in CLAIM_FIELDS.items():
         if (status.get(field) or None) != (before.get(field) or None):
             raise attributes.refused(f"{who} cannot update {shown}")

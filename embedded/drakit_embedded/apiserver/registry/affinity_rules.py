@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from drakit_api.validation import names
-from drakit_api.validation.errors import FieldError, invalid, required
+from drakit_api.validation.errors import FieldError, forbidden, invalid, required
 from drakit_api.validation.items import each
 from drakit_api.validation.nodeselector import node_selector, preference
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
@@ -20,8 +20,9 @@ _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _HEAVIEST = 100
 
 
-def affinity(rules: Object, path: str) -> Errors:
+def affinity(spec: Object, path: str) -> Errors:
     """``spec.affinity``."""
+    rules, path = spec["affinity"], f"{path}.affinity"
     nodes = rules.get("nodeAffinity") or {}
     if nodes.get(_REQUIRED) is not None:
         yield from node_selector(nodes[_REQUIRED], f"{path}.nodeAffinity.{_REQUIRED}")
@@ -49,7 +50,7 @@ def _weight(term: Object, path: str) -> Errors:
 
 
 def _pods(term: Object, path: str) -> Errors:
-    """validatePodAffinityTerm, without what matchLabelKeys may name."""
+    """validatePodAffinityTerm."""
     for selector in ("labelSelector", "namespaceSelector"):
         if term.get(selector) is not None:
             yield from label_selector(term[selector], f"{path}.{selector}")
@@ -59,3 +60,32 @@ def _pods(term: Object, path: str) -> Errors:
     if not key:
         yield required(f"{path}.topologyKey", "can not be empty")
     yield from names.label_key(key, f"{path}.topologyKey")
+    yield from label_keys(term, path)
+
+
+def label_keys(term: Object, path: str) -> Errors:
+    """ValidateMatchLabelKeysAndMismatchLabelKeys, of what has its selector already from these keys."""
+    matched, mismatched = term.get("matchLabelKeys") or [], term.get("mismatchLabelKeys") or []
+    if not matched and not mismatched:
+        return
+    selector = term.get("labelSelector")
+    for field, keys in (("matchLabelKeys", matched), ("mismatchLabelKeys", mismatched)):
+        if keys and selector is None:
+            yield forbidden(f"{path}.{field}", "must not be specified when labelSelector is not set")
+        elif keys:
+            yield from each(keys, f"{path}.{field}", names.label_key)
+    yield from _selected_twice(matched, selector or {}, path)
+    for index, key in enumerate(matched):
+        if key in mismatched:
+            yield invalid(f"{path}.matchLabelKeys[{index}]", key, "exists in both matchLabelKeys and mismatchLabelKeys")
+
+
+def _selected_twice(keys: list[str], selector: Object, path: str) -> Errors:
+    known = {*(selector.get("matchLabels") or ())}
+    for requirement in selector.get("matchExpressions") or ():
+        key = requirement.get("key") or ""
+        if key in keys and key in known:
+            # Upstream leaves out the field that has the keys.
+            at = f"{path}[{len(keys) - 1 - keys[::-1].index(key)}]"
+            yield invalid(at, key, "exists in both matchLabelKeys and labelSelector")
+        known.add(key)

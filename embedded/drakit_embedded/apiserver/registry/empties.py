@@ -12,8 +12,8 @@ from typing import Any
 from drakit_api.schema import Schema, Type
 
 Object = dict[str, Any]
-# An empty list of them is a request to forget them.
-_TOLD = "managedFields"
+# An empty list of one of them is a request to forget them.
+_TOLD = frozenset({"managedFields", "resourceClaimStatuses", "nodeAllocatableResourceClaimStatuses"})
 # Types whose zero value is shown, or does not look like one.
 _SHOWN = ("struct", "quantity", "raw", "intorstring")
 
@@ -47,7 +47,7 @@ def _fields(types: Schema, struct: str) -> dict[str, tuple[bool, Type | None]]:
     """Of each field, whether it is left out when empty, and its type if there may be something below it."""
     return {
         field.name: (
-            field.omit and not field.type.pointer and field.type.shape not in _SHOWN and field.name != _TOLD,
+            field.omit and not field.type.pointer and field.type.shape not in _SHOWN and field.name not in _TOLD,
             field.type if _has_structs(field.type) else None,
         )
         for field in types.flat_fields(struct)

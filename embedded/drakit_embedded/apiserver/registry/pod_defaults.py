@@ -6,6 +6,7 @@ SetDefaults_Probe and their neighbours in k8s.io/kubernetes/pkg/apis/core/v1/def
 
 from __future__ import annotations
 
+from drakit_embedded.apiserver.registry.image_names import pull_policy
 from drakit_embedded.apiserver.registry.strategies import Object
 
 _READABLE = 0o644
@@ -24,10 +25,19 @@ def default_volumes(spec: Object) -> None:
                 volume[source].setdefault("defaultMode", _READABLE)
         if volume.get("hostPath") is not None:
             volume["hostPath"].setdefault("type", "")
+        if volume.get("image") is not None:
+            volume["image"]["pullPolicy"] = volume["image"].get("pullPolicy") or pull_policy(
+                volume["image"].get("reference") or ""
+            )
+        if template := (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
+            template.setdefault("metadata", {})
+            template.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
         _default_projections(volume)
 
 
 def _default_projections(volume: Object) -> None:
+    if volume.get("projected") is not None:
+        volume["projected"].setdefault("sources", None)
     projections = (volume.get("projected") or {}).get("sources") or ()
     for projection in projections:
         if projection.get("serviceAccountToken") is not None:

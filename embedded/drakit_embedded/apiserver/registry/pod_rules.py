@@ -1,69 +1,111 @@
-"""What makes a pod's spec valid: the parts of ValidatePodSpec that matter to a scheduler and to claims.
+"""What makes a pod valid, and the spec of a pod in a template.
 
-After ValidatePodSpec and below in k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
+After ValidatePodCreate and ValidatePodSpec in k8s.io/kubernetes/pkg/apis/core/validation/validation.go; each subject
+has a module of its own, as ``container_rules``. Gates are taken for what they are by default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+import re
+from collections.abc import Callable, Iterable
 
-from drakit_api.quantity import Quantity
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
     FieldError,
     duplicate,
     forbidden,
     invalid,
-    not_found,
     not_supported,
     required,
 )
 from drakit_api.validation.metadata import label_map
+from drakit_embedded.apiserver.registry import (
+    container_rules,
+    env_rules,
+    network_rules,
+    placement_rules,
+    resource_rules,
+    security_rules,
+    volume_rules,
+)
 from drakit_embedded.apiserver.registry.affinity_rules import affinity
+from drakit_embedded.apiserver.registry.internal_form import internal
 from drakit_embedded.apiserver.registry.strategies import Object
 
-Errors = Iterator[FieldError]
+Errors = Iterable[FieldError]
+# Of one part of a spec that is there; the path is that of the spec.
+Rule = Callable[[Object, str], Errors]
+
+MIRROR = "kubernetes.io/config.mirror"
+_DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
+_COST = re.compile(r"-[0-9]+|0|[1-9][0-9]*")
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
-_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
-_PROTOCOLS = ("SCTP", "TCP", "UDP")
-_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_SOURCES = {"resourceClaimName": "ResourceClaimName", "resourceClaimTemplateName": "ResourceClaimTemplateName"}
-# ValidatePodUpdate: all that may change in the spec of a pod.
-_MUTABLE = ("activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "schedulingGates")
-_IMMUTABLE_SPEC = (
-    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
-    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
-    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
-)
+_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
+_SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
+_LONGEST_DEADLINE = 2**31 - 1
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
-def spec_errors(spec: Object, path: str, claimed_volumes: Iterable[str] = ()) -> Errors:
-    """A pod's spec, or that of a template; ``claimed_volumes`` are those that a stateful set adds to it."""
-    yield from _claims(spec.get("resourceClaims") or [], f"{path}.resourceClaims")
-    claims = sorted({claim["name"] for claim in spec.get("resourceClaims") or () if claim.get("name")})
-    if not spec.get("containers"):
-        yield required(f"{path}.containers")
-    volumes = {volume.get("name") or "" for volume in spec.get("volumes") or ()} | {*claimed_volumes}
-    seen: set[str] = set()
-    for key in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(key) or []):
-            at = f"{path}.{key}[{index}]"
-            yield from _container(container, at, seen)
-            yield from _ports(container.get("ports") or [], f"{at}.ports")
-            yield from _mounts(container.get("volumeMounts") or [], f"{at}.volumeMounts", volumes)
-            yield from _pull_policy(container.get("imagePullPolicy") or "", f"{at}.imagePullPolicy")
-            yield from _resources(container.get("resources") or {}, f"{at}.resources", claims)
-    policy = spec.get("restartPolicy") or ""
-    if policy not in _RESTART_POLICIES:
-        yield not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)
-    if spec.get("nodeName"):
-        yield from names.dns_subdomain(spec["nodeName"], f"{path}.nodeName")
-    yield from label_map(spec.get("nodeSelector") or {}, f"{path}.nodeSelector")
-    yield from _tolerations(spec.get("tolerations") or [], f"{path}.tolerations")
-    yield from affinity(spec.get("affinity") or {}, f"{path}.affinity")
-    yield from _spread(spec.get("topologySpreadConstraints") or [], f"{path}.topologySpreadConstraints")
+def create_errors(pod: Object) -> Errors:
+    """Of a new pod, but for its metadata."""
+    spec = pod.get("spec") or {}
+    yield from pod_errors(pod)
+    if spec.get("ephemeralContainers"):
+        yield forbidden("spec.ephemeralContainers", "cannot be set on create")
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        yield forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared")
+
+
+def pod_errors(pod: Object) -> Errors:
+    """validatePodMetadataAndSpec: of a pod that is new or changed, but for the metadata that all kinds have."""
+    spec = pod.get("spec") or {}
+    yield from annotation_errors(pod, "metadata.annotations")
+    yield from spec_errors(spec, "spec", pod=pod)
+    if not spec.get("serviceAccountName"):
+        yield from _tokens(spec)
+    for sort in ("containers", "initContainers"):
+        for index, container in enumerate(spec.get(sort) or ()):
+            if (image := container.get("image") or "") != image.strip():
+                yield from container_rules.blank_image(image, f"spec.{sort}[{index}].image")
+
+
+def annotation_errors(pod: Object, path: str) -> Errors:
+    """ValidatePodSpecificAnnotations, without those that fields have come in the place of; also of templates."""
+    if not (annotations := (pod.get("metadata") or {}).get("annotations")):
+        return
+    if MIRROR in annotations and not (pod.get("spec") or {}).get("nodeName"):
+        detail = "must set spec.nodeName if mirror pod annotation is set"
+        yield invalid(f"{path}[{MIRROR}]", annotations[MIRROR], detail)
+    cost = annotations.get(_DELETION_COST)
+    if cost is not None and not (_COST.fullmatch(cost) and -(2**31) <= int(cost) < 2**31):
+        yield invalid(f"{path}[{_DELETION_COST}]", cost, "must be a 32bit integer")
+
+
+def spec_errors(spec: Object, path: str, claimed_volumes: Iterable[str] = (), *, pod: Object | None = None) -> Errors:
+    """A pod's spec, or that of a template, which is of no ``pod``.
+
+    ``claimed_volumes`` are those that a stateful set adds, or puts in the place of the template's.
+    """
+    meta = (pod or {}).get("metadata") or {}
+    volumes: dict[str, Object] = {name: {"persistentVolumeClaim": {}} for name in claimed_volumes}
+    listed = [volume for volume in spec.get("volumes") or () if volume.get("name") not in volumes]
+    if listed:
+        yield from volume_rules.volumes(listed, f"{path}.volumes", meta.get("name") or "", volumes)
+    claims = spec.get("resourceClaims") or []
+    static = MIRROR in (meta.get("annotations") or ())
+    yield from _claims(claims, f"{path}.resourceClaims") if not static else map(_not_static, claims)
+    known = sorted({claim["name"] for claim in claims if claim.get("name")})
+    yield from container_rules.containers(container_rules.Surroundings(spec, volumes, known), path)
+    if spec.get("hostNetwork"):
+        yield from network_rules.host_ports(spec, path, of_pod=pod is not None)
+    for field, rule in _RULES:
+        if spec.get(field) is not None:
+            yield from rule(spec, path)
+
+
+def _not_static(claim: Object) -> FieldError:
+    # Upstream makes a path of no name.
+    return forbidden("[]", "static pods do not support resource claims")
 
 
 def _claims(claims: list[Object], path: str) -> Errors:
@@ -84,143 +126,105 @@ def _claims(claims: list[Object], path: str) -> Errors:
 def _claim_source(claim: Object, path: str) -> Errors:
     """A claim or a template, exactly one."""
     given = [field for field in _SOURCES if claim.get(field) is not None]
-    shown = {"Name": claim.get("name") or "", **{go: claim.get(field) for field, go in _SOURCES.items()}}
     if len(given) > 1:
         detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-        yield invalid(path, shown, detail)
+        yield invalid(path, internal("PodResourceClaim", claim), detail)
     elif not given:
-        yield invalid(path, shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+        detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+        yield invalid(path, internal("PodResourceClaim", claim), detail)
     for field in given:
         yield from names.dns_subdomain(claim[field], f"{path}.{field}")
 
 
-def _container(container: Object, path: str, seen: set[str]) -> Errors:
-    name = container.get("name") or ""
-    if not name:
-        yield required(f"{path}.name")
-    elif name in seen:
-        yield duplicate(f"{path}.name", name)
-    else:
-        yield from names.dns_label(name, f"{path}.name")
-    seen.add(name)
-    if not container.get("image"):
-        yield required(f"{path}.image")
+def _restart_policy(spec: Object, path: str) -> Errors:
+    if (policy := spec["restartPolicy"]) not in _RESTART_POLICIES:
+        yield not_supported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)
 
 
-def _ports(ports: list[Object], path: str) -> Errors:
-    """validateContainerPorts, without what a name may look like."""
-    seen: set[str] = set()
-    for index, port in enumerate(ports):
-        at, name = f"{path}[{index}]", port.get("name") or ""
-        if name and name in seen:
-            yield duplicate(f"{at}.name", name)
-        seen.add(name)
-        if not port.get("containerPort"):
-            yield required(f"{at}.containerPort")
-        for field in ("containerPort", "hostPort"):
-            if (number := port.get(field)) and not 1 <= number <= 65535:
-                yield invalid(f"{at}.{field}", number, "must be between 1 and 65535, inclusive")
-        if port.get("protocol") not in _PROTOCOLS:
-            yield not_supported(f"{at}.protocol", port.get("protocol") or "", _PROTOCOLS)
+def _preemption_policy(spec: Object, path: str) -> Errors:
+    if (policy := spec["preemptionPolicy"]) not in _PREEMPTION_POLICIES:
+        yield not_supported(f"{path}.preemptionPolicy", policy, _PREEMPTION_POLICIES)
 
 
-def _mounts(mounts: list[Object], path: str, volumes: set[str]) -> Errors:
-    """ValidateVolumeMounts, without sub-paths and devices."""
-    seen: set[str] = set()
-    for index, mount in enumerate(mounts):
-        at, name, target = f"{path}[{index}]", mount.get("name") or "", mount.get("mountPath") or ""
-        if not name:
-            yield required(f"{at}.name")
-        if name not in volumes:
-            yield not_found(f"{at}.name", name)
-        if not target:
-            yield required(f"{at}.mountPath")
-        if target in seen:
-            yield invalid(f"{at}.mountPath", target, "must be unique")
-        seen.add(target)
+def _node_selector(spec: Object, path: str) -> Errors:
+    return label_map(spec["nodeSelector"], f"{path}.nodeSelector")
 
 
-def _pull_policy(policy: str, path: str) -> Errors:
-    if policy not in _PULL_POLICIES:
-        yield not_supported(path, policy, _PULL_POLICIES)
+def _shared_processes(spec: Object, path: str) -> Errors:
+    if spec["shareProcessNamespace"] and spec.get("hostPID"):
+        detail = "ShareProcessNamespace and HostPID cannot both be enabled"
+        yield invalid(f"{path}.shareProcessNamespace", True, detail)
 
 
-def _resources(resources: Object, path: str, claims: list[str]) -> Errors:
-    """ValidateResourceRequirements: no request is above its limit."""
-    limits = resources.get("limits") or {}
-    for name, quantity in (resources.get("requests") or {}).items():
-        if name in limits and Quantity.parse(limits[name]) < Quantity.parse(quantity):
-            detail = f"must be less than or equal to {name} limit of {limits[name]}"
-            yield invalid(f"{path}.requests", quantity, detail)
-    yield from _references(resources.get("claims") or [], f"{path}.claims", claims)
+def _users_of_its_own(spec: Object, path: str) -> Errors:
+    """validateHostUsers."""
+    if spec["hostUsers"]:
+        return
+    for field, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+        if spec.get(field):
+            yield forbidden(f"{path}.{shown}", "when `hostUsers` is false")
+    for sort in _CONTAINERS:
+        for index, container in enumerate(spec.get(sort) or ()):
+            if container.get("volumeDevices"):
+                yield forbidden(f"{path}.{sort}[{index}].volumeDevices", "when `hostUsers` is false")
 
 
-def _tolerations(tolerations: list[Object], path: str) -> Errors:
-    """ValidateTolerations, without the operators of alpha gates."""
-    for index, toleration in enumerate(tolerations):
-        at, operator = f"{path}[{index}]", toleration.get("operator") or ""
-        value, effect = toleration.get("value") or "", toleration.get("effect") or ""
-        if not toleration.get("key") and operator != "Exists":
-            detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
-            yield invalid(f"{at}.operator", operator, detail)
-        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
-            yield invalid(f"{at}.effect", effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
-        if operator == "Exists" and value:
-            yield invalid(f"{at}.operator", value, "value must be empty when `operator` is 'Exists'")
-        elif operator not in ("", "Equal", "Exists"):
-            yield not_supported(f"{at}.operator", operator, ("Equal", "Exists"))
-        if effect not in ("", *_EFFECTS):
-            yield not_supported(f"{at}.effect", effect, _EFFECTS)
+def _name_in(field: str) -> Rule:
+    """The name of another object."""
+
+    def rule(spec: Object, path: str) -> Errors:
+        yield from names.dns_subdomain(spec[field], f"{path}.{field}")
+
+    return rule
 
 
-def _spread(constraints: list[Object], path: str) -> Errors:
-    """ValidateTopologySpreadConstraints, for what a scheduler cannot do without."""
-    for index, constraint in enumerate(constraints):
-        skew, when = constraint.get("maxSkew") or 0, constraint.get("whenUnsatisfiable") or ""
-        if skew <= 0:
-            yield invalid(f"{path}[{index}].maxSkew", skew, "must be greater than zero")
-        if not constraint.get("topologyKey"):
-            yield required(f"{path}[{index}].topologyKey", "can not be empty")
-        if when not in _ACTIONS:
-            yield not_supported(f"{path}[{index}].whenUnsatisfiable", when, _ACTIONS)
+def _deadline(spec: Object, path: str) -> Errors:
+    if not 1 <= (seconds := spec["activeDeadlineSeconds"]) <= _LONGEST_DEADLINE:
+        yield invalid(f"{path}.activeDeadlineSeconds", seconds, f"must be between 1 and {_LONGEST_DEADLINE}, inclusive")
 
 
-def _references(references: list[Object], path: str, claims: list[str]) -> Errors:
-    """validateResourceClaimNames: a container uses a claim once as a whole, or single requests of it."""
-    used: set[tuple[str, str]] = set()
-    known = f": {', '.join(claims)}" if claims else " which is empty"
-    for index, reference in enumerate(references):
-        at, name, request = f"{path}[{index}]", reference.get("name") or "", reference.get("request") or ""
-        if not name:
-            yield required(at)
-            continue
-        if (name, "") in used:
-            yield duplicate(at, name)
-        else:
-            if request:
-                yield from names.dns_label(request, f"{at}.request")
-            if (name, request) in used:
-                yield duplicate(at, f"{name}/{request}")
-            elif not request:
-                yield from (duplicate(at, name) for other, _ in used if other == name)
-            used.add((name, request))
-        if name not in claims:
-            yield not_found(at, name, f"must be one of the names in pod.spec.resourceClaims{known}")
+def _files(spec: Object, path: str) -> Errors:
+    for sort in _CONTAINERS:
+        for index, container in enumerate(spec.get(sort) or ()):
+            if variables := container.get("env"):
+                volumes = {volume.get("name") or "": volume for volume in spec.get("volumes") or ()}
+                yield from env_rules.files(variables, f"{path}.{sort}[{index}].env", volumes)
 
 
-def update_errors(new: Object, old: Object) -> Errors:
-    """What may not change in the spec of a pod that exists."""
-    for key in ("containers", "initContainers"):
-        if len(new.get(key) or ()) != len(old.get(key) or ()):
-            yield forbidden(f"spec.{key}", "pod updates may not add or remove containers")
-            return
-    if _frozen(new) != _frozen(old):
-        yield forbidden("spec", _IMMUTABLE_SPEC)
+# What each part has to be like, in the order of ValidatePodSpec.
+_RULES: tuple[tuple[str, Rule], ...] = (
+    ("resources", resource_rules.of_pod),
+    ("restartPolicy", _restart_policy),
+    ("dnsPolicy", network_rules.dns_policy),
+    ("nodeSelector", _node_selector),
+    ("securityContext", security_rules.of_pod),
+    ("shareProcessNamespace", _shared_processes),
+    ("affinity", affinity),
+    ("dnsPolicy", network_rules.dns),
+    ("readinessGates", placement_rules.readiness_gates),
+    ("schedulingGates", placement_rules.scheduling_gates),
+    ("topologySpreadConstraints", placement_rules.spread),
+    ("hostUsers", _users_of_its_own),
+    ("hostnameOverride", network_rules.host_name),
+    ("serviceAccountName", _name_in("serviceAccountName")),
+    ("nodeName", _name_in("nodeName")),
+    ("activeDeadlineSeconds", _deadline),
+    ("hostname", network_rules.label_in("hostname")),
+    ("subdomain", network_rules.label_in("subdomain")),
+    ("tolerations", placement_rules.tolerations),
+    ("hostAliases", network_rules.aliases),
+    ("priorityClassName", _name_in("priorityClassName")),
+    ("runtimeClassName", _name_in("runtimeClassName")),
+    ("preemptionPolicy", _preemption_policy),
+    ("overhead", resource_rules.of_overhead),
+    ("os", security_rules.of_system),
+    ("containers", _files),
+)
 
 
-def _frozen(spec: Object) -> dict[str, Any]:
-    kept = {key: value for key, value in spec.items() if key not in _MUTABLE}
-    for key in ("containers", "initContainers"):
-        if key in kept:
-            kept[key] = [{**container, "image": None} for container in kept[key] or []]
-    return kept
+def _tokens(spec: Object) -> Errors:
+    for index, volume in enumerate(spec.get("volumes") or ()):
+        for number, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+            if source.get("serviceAccountToken") is not None:
+                at = f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken"
+                yield forbidden(at, "must not be specified when serviceAccountName is not set")

@@ -1,4 +1,6 @@
-"""Pods: the defaults that clients rely on, and which status is whose. Validation: ``pod_rules``.
+"""Pods: the defaults that clients rely on, and which status is whose.
+
+Validation: ``pod_rules``, ``pod_update_rules`` and ``pod_status_rules``.
 
 After k8s.io/kubernetes/pkg/apis/core/v1/defaults.go and pkg/registry/core/pod/strategy.go.
 """
@@ -8,8 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from drakit_api.validation.errors import FieldError, in_order
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry import pod_defaults, pod_rules, pod_warnings
+from drakit_embedded.apiserver.registry import (
+    pod_defaults,
+    pod_quality,
+    pod_rules,
+    pod_status_rules,
+    pod_update_rules,
+    pod_warnings,
+)
+from drakit_embedded.apiserver.registry.image_names import pull_policy
+from drakit_embedded.apiserver.registry.pod_status_rules import CLAIM_FIELDS, CONTAINER_STATUSES
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
@@ -18,7 +30,10 @@ if TYPE_CHECKING:
 
 _GRACE_SECONDS = 30
 _CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
-_PROTECTED_STATUS = ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus")
+# Always shown, like all times of the types of Go.
+_CONDITION_TIMES = ("lastProbeTime", "lastTransitionTime")
+# What a write of the status cannot take away by leaving it out.
+_KEPT_STATUS = ("qosClass", "observedGeneration", *CLAIM_FIELDS)
 
 
 def default_spec(spec: Object) -> None:
@@ -28,9 +43,9 @@ def default_spec(spec: Object) -> None:
     spec.setdefault("dnsPolicy", "ClusterFirst")
     spec.setdefault("securityContext", {})
     spec.setdefault("schedulerName", "default-scheduler")
-    if spec.get("serviceAccountName"):
+    if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
         # The name's former spelling, which is kept the same.
-        spec["serviceAccount"] = spec["serviceAccountName"]
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
     pod_defaults.default_volumes(spec)
     for container in containers(spec):
         _default_container(container)
@@ -45,8 +60,7 @@ def containers(spec: Object) -> Iterable[Object]:
 
 def _default_container(container: Object) -> None:
     if not container.get("imagePullPolicy"):
-        tag = (container.get("image") or "").rpartition("/")[2].partition(":")[2]
-        container["imagePullPolicy"] = "Always" if tag in ("", "latest") and "@" not in tag else "IfNotPresent"
+        container["imagePullPolicy"] = pull_policy(container.get("image") or "")
     container.setdefault("resources", {})
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
@@ -54,18 +68,24 @@ def _default_container(container: Object) -> None:
         port.setdefault("protocol", "TCP")
     for variable in container.get("env") or ():
         reference = (variable.get("valueFrom") or {}).get("fieldRef")
-        if reference:
+        if reference is not None:
             reference.setdefault("apiVersion", "v1")
 
 
 def _default(pod: Object, cluster: Cluster) -> None:
-    _keep_addresses_alike(pod.get("status") or {})
+    status = pod.get("status") or {}
+    _keep_addresses_alike(status)
+    for condition in status.get("conditions") or ():
+        for time in _CONDITION_TIMES:
+            condition.setdefault(time, None)
     spec = pod.setdefault("spec", {})
     if spec is not None:
         default_spec(spec)
         for container in containers(spec):
             _request_limits(container["resources"] or {})
         spec.setdefault("enableServiceLinks", True)
+        if spec.get("hostNetwork"):
+            _open_host_ports(spec)
         if spec["terminationGracePeriodSeconds"] < 0:
             spec["terminationGracePeriodSeconds"] = 1
 
@@ -74,6 +94,14 @@ def _request_limits(resources: Object) -> None:
     """SetDefaults_Pod: what is limited is requested; the templates of workloads stay as they are."""
     if limits := resources.get("limits"):
         resources["requests"] = {**limits, **(resources.get("requests") or {})}
+
+
+def _open_host_ports(spec: Object) -> None:
+    """defaultHostNetworkPorts: on the host's network, a port is one of the host."""
+    for key in ("containers", "initContainers"):
+        for container in spec.get(key) or ():
+            for port in container.get("ports") or ():
+                port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
 
 
 def _keep_addresses_alike(status: Object) -> None:
@@ -89,7 +117,8 @@ def _keep_addresses_alike(status: Object) -> None:
 def _prepare_create(pod: Object, cluster: Cluster) -> None:
     spec = pod["spec"]
     _merge_label_keys(spec, pod["metadata"].get("labels") or {})
-    status: Object = {"phase": "Pending", "qosClass": qos_class(spec)}
+    pod_quality.complete(spec)
+    status: Object = {"phase": "Pending", "qosClass": pod_quality.qos_class(spec)}
     if spec.get("schedulingGates"):
         status["conditions"] = [
             _condition("False", "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
@@ -131,33 +160,32 @@ def _merge_label_keys(spec: Object, labels: Object) -> None:
             selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), *extra]
 
 
-def qos_class(spec: Object) -> str:
-    """Guaranteed, Burstable or BestEffort (pkg/apis/core/helper/qos/qos.go)."""
-    guaranteed = True
-    anything = False
-    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
-        resources = container.get("resources") or {}
-        requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
-        compute = ("cpu", "memory")
-        anything = anything or any(name in requests or name in limits for name in compute)
-        if any(name not in limits or limits[name] != requests.get(name, limits[name]) for name in compute):
-            guaranteed = False
-    if not anything:
-        return "BestEffort"
-    return "Guaranteed" if guaranteed else "Burstable"
-
-
 def _validate(pod: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    return list(pod_rules.spec_errors(pod.get("spec") or {}, "spec"))
+    return _once(pod_rules.create_errors(pod))
 
 
 def _validate_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    wanted = new.get("spec") or {}
-    return [*pod_rules.spec_errors(wanted, "spec"), *pod_rules.update_errors(wanted, old.get("spec") or {})]
+    return _once(pod_update_rules.update_errors(new, old))
+
+
+def _validate_status(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    return _once(pod_status_rules.status_errors(new, old))
+
+
+def _once(errors: Iterable[FieldError]) -> Sequence[FieldFault]:
+    """What several rules find is listed once, as of all kinds some of whose rules are declared."""
+    return in_order(errors, ())
+
+
+def _prepare_update(new: Object, old: Object, cluster: Cluster) -> None:
+    """Clients that do not know resources of pods do not take them away."""
+    wanted, resources = new.get("spec") or {}, (old.get("spec") or {}).get("resources")
+    if resources is not None and wanted.get("resources") is None:
+        wanted["resources"] = resources
 
 
 def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:
-    """The kubelet's writes keep owners, QoS class and the claims that were generated for the pod."""
+    """podStatusStrategy.PrepareForUpdate: the kubelet's writes keep owners, and what only others know."""
     meta, was = new["metadata"], old["metadata"]
     for field in ("ownerReferences", "deletionTimestamp"):
         if field in was:
@@ -165,14 +193,38 @@ def _prepare_status(new: Object, old: Object, cluster: Cluster) -> None:
         else:
             meta.pop(field, None)
     status, before = new.setdefault("status", {}), old.get("status") or {}
-    for field in _PROTECTED_STATUS:
+    for field in _KEPT_STATUS:
         if field in before and status.get(field) is None:
             status[field] = before[field]
-    _drop_health(status, before, cluster.gates)
+        elif status.get(field) == []:
+            # An empty list is a wish to forget them.
+            del status[field]
+    _keep_generations(status.get("conditions") or [], before.get("conditions") or [])
+    _drop_disabled(status, before, cluster.gates)
+
+
+def _keep_generations(conditions: Sequence[Object], before: Sequence[Object]) -> None:
+    """preserveOldObservedGeneration: there may be several conditions of one type."""
+    known: dict[str, list[int]] = {}
+    for condition in before:
+        known.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration", 0))
+    for condition in conditions:
+        generations = known.get(condition.get("type", ""))
+        generation = generations.pop(0) if generations else 0
+        if generation and not condition.get("observedGeneration"):
+            condition["observedGeneration"] = generation
+
+
+def _drop_disabled(status: Object, before: Object, gates: FeatureGates) -> None:
+    """What gates that are off bring, unless the pod has it already (pkg/api/pod/util.go)."""
+    field = "nodeAllocatableResourceClaimStatuses"
+    if not gates.enabled("DRANodeAllocatableResources") and not before.get(field):
+        status.pop(field, None)
+    _drop_health(status, before, gates)
 
 
 def _drop_health(status: Object, before: Object, gates: FeatureGates) -> None:
-    """Of devices, where the gates are off and the pod does not have it yet (pkg/api/pod/util.go)."""
+    """Of devices."""
     if not gates.enabled("ResourceHealthStatus") and not any(_allocated(before)):
         for container in _container_statuses(status):
             container.pop("allocatedResourcesStatus", None)
@@ -182,8 +234,8 @@ def _drop_health(status: Object, before: Object, gates: FeatureGates) -> None:
 
 
 def _container_statuses(status: Object) -> Iterable[Object]:
-    for key in _CONTAINER_LISTS:
-        yield from status.get(f"{key.removesuffix('s')}Statuses") or ()
+    for field in CONTAINER_STATUSES.values():
+        yield from status.get(field) or ()
 
 
 def _allocated(status: Object) -> Iterable[Object]:
@@ -232,8 +284,10 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         default=_default,
         prepare_create=_prepare_create,
         validate_create=_validate,
+        prepare_update=_prepare_update,
         validate_update=_validate_update,
         prepare_status=_prepare_status,
+        validate_status=_validate_status,
         warn_of_create=pod_warnings.on_create,
         generation=True,
         grace=_grace,

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from drakit_api.validation.errors import FieldError, forbidden, invalid, not_supported, required
-from drakit_embedded.apiserver.registry.pod_rules import spec_errors
+from drakit_api.validation.metadata import annotation_rules, label_rules
+from drakit_embedded.apiserver.registry.pod_rules import annotation_errors, spec_errors
 from drakit_embedded.apiserver.registry.selector_rules import in_order, label_selector
 from drakit_embedded.apiserver.registry.strategies import Object
 from drakit_embedded.label_selectors import matches
@@ -26,16 +28,36 @@ _NEGATIVE = "must be greater than or equal to 0"
 _TYPES = ("Recreate", "RollingUpdate")
 
 
-def workload(spec: Object, path: str) -> Errors:
-    """Counts, selector and template, which all of them have."""
+class _Words(NamedTuple):
+    """How messages call a kind, in which they are not consistent; ``strict``: a selector must be given."""
+
+    selecting: str
+    ending: str
+    strict: bool = True
+
+
+def replica_set(spec: Object, path: str) -> Errors:
+    """Counts, selector and template."""
     yield from _not_negative(spec, path, "replicas", "minReadySeconds")
-    yield from _selector_and_template(spec, path)
+    yield from _selector_and_template(spec, path, _Words("deployment", "ReplicaSet"))
+
+
+def stateful_set(spec: Object, path: str) -> Errors:
+    """The same, and claims for volumes."""
+    yield from _not_negative(spec, path, "replicas", "minReadySeconds")
+    yield from _selector_and_template(spec, path, _Words("statefulset", "StatefulSet"))
+
+
+def daemon_set(spec: Object, path: str) -> Errors:
+    """The same without counts; one that selects nothing lacks no selector, only pods."""
+    yield from _selector_and_template(spec, path, _Words("daemonset", "DaemonSet", strict=False))
+    yield from _not_negative(spec, path, "minReadySeconds", "revisionHistoryLimit")
 
 
 def deployment(spec: Object, path: str) -> Errors:
     """A deployment's, with its defaults."""
     yield from _not_negative(spec, path, "replicas")
-    yield from _selector_and_template(spec, path)
+    yield from _selector_and_template(spec, path, _Words("deployment", "ReplicaSet"))
     yield from _strategy(spec.get("strategy") or {}, f"{path}.strategy")
     yield from _not_negative(spec, path, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     deadline = spec.get("progressDeadlineSeconds")
@@ -49,25 +71,39 @@ def _not_negative(spec: Object, path: str, *fields: str) -> Errors:
             yield invalid(f"{path}.{field}", spec[field], _NEGATIVE)
 
 
-def _selector_and_template(spec: Object, path: str) -> Errors:
+def _selector_and_template(spec: Object, path: str, words: _Words) -> Errors:
     selector, template = spec.get("selector"), spec.get("template") or {}
     if selector is None:
-        yield required(f"{path}.selector")
+        if words.strict:
+            yield required(f"{path}.selector")
     elif wrong := list(label_selector(selector, f"{path}.selector")):
         yield from wrong
         yield invalid(f"{path}.selector", in_order(selector), "invalid label selector")
         return
     elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
-        yield invalid(f"{path}.selector", selector, "empty selector is invalid for deployment")
+        yield invalid(f"{path}.selector", selector, f"empty selector is invalid for {words.selecting}")
     labels = (template.get("metadata") or {}).get("labels")
     if not matches(selector, labels or {}):
         shown = labels and dict(sorted(labels.items()))
         yield invalid(f"{path}.template.metadata.labels", shown, "`selector` does not match template `labels`")
     claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]
-    pod = template.get("spec") or {}
-    yield from spec_errors(pod, f"{path}.template.spec", claimed)
+    yield from _template(template, f"{path}.template", claimed, words)
+
+
+def _template(template: Object, path: str, claimed: list[str], words: _Words) -> Errors:
+    """ValidatePodTemplateSpec, and what its controllers cannot do."""
+    meta, pod = template.get("metadata") or {}, template.get("spec") or {}
+    yield from label_rules(meta, path)
+    yield from annotation_rules(meta, path)
+    yield from annotation_errors(template, f"{path}.annotations")
+    yield from spec_errors(pod, f"{path}.spec", claimed)
+    if pod.get("ephemeralContainers"):
+        yield forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
     if (policy := pod.get("restartPolicy")) in ("OnFailure", "Never"):
-        yield not_supported(f"{path}.template.spec.restartPolicy", policy, ("Always",))
+        yield not_supported(f"{path}.spec.restartPolicy", policy, ("Always",))
+    if pod.get("activeDeadlineSeconds") is not None:
+        detail = f"activeDeadlineSeconds in {words.ending} is not Supported"
+        yield forbidden(f"{path}.spec.activeDeadlineSeconds", detail)
 
 
 def _strategy(strategy: Object, path: str) -> Errors:

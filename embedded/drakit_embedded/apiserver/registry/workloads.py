@@ -98,7 +98,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("apps", "deployments"): _strategy(
         _default_deployment, _start_status, workload_rules.deployment, annotations_count=True
     ),
-    ("apps", "replicasets"): _strategy(_default_replica_set, _start_replica_set, workload_rules.workload),
-    ("apps", "statefulsets"): _strategy(_default_replica_set, _start_replica_set, workload_rules.workload),
-    ("apps", "daemonsets"): _strategy(_default_daemon_set, _start_daemon_set, workload_rules.workload),
+    ("apps", "replicasets"): _strategy(_default_replica_set, _start_replica_set, workload_rules.replica_set),
+    ("apps", "statefulsets"): _strategy(_default_replica_set, _start_replica_set, workload_rules.stateful_set),
+    ("apps", "daemonsets"): _strategy(_default_daemon_set, _start_daemon_set, workload_rules.daemon_set),
 }

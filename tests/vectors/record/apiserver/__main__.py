@@ -7,6 +7,7 @@ python -m tests.vectors.record.apiserver changes > exchanges          # changes 
 python -m tests.vectors.record.apiserver fields                       # records the stories of managed fields
 python -m tests.vectors.record.apiserver writes                       # records the stories of seldom writes
 python -m tests.vectors.record.apiserver conventions                  # records what holds for every kind
+python -m tests.vectors.record.apiserver pods                         # asks about pods, and records what is answered
 python -m tests.vectors.record.apiserver differences 500 7            # tells others to ours as well, from a seed
 """
 
@@ -24,7 +25,7 @@ from drakit_kind.cluster import KUBERNETES_VERSION
 from tests.vectors import conventions as held
 from tests.vectors import managed_fields
 from tests.vectors import writes as seldom
-from tests.vectors.exchanges import FILES, Vector, keep, line, recorded
+from tests.vectors.exchanges import OF_SERVER, Vector, keep, line, recorded
 from tests.vectors.record.apiserver import (
     answers,
     exchanges,
@@ -33,6 +34,7 @@ from tests.vectors.record.apiserver import (
     writes_answers,
     writes_stories,
 )
+from tests.vectors.record.apiserver import pods as pod_exchanges
 from tests.vectors.record.apiserver.conventions import answers as conventions_answers
 
 _version = click.option(
@@ -57,7 +59,7 @@ def check(version: str) -> None:
 @_version
 def again(version: str) -> None:
     """Ask all that is recorded, and record what is answered now."""
-    for file in FILES:
+    for file in OF_SERVER:
         keep(file, asyncio.run(_all(recorded(file), version)))
     _record_conventions(version)
 
@@ -96,6 +98,13 @@ def writes(version: str) -> None:
 def conventions(version: str) -> None:
     """Ask what holds for every kind, and record what is answered."""
     _record_conventions(version)
+
+
+@main.command()
+@_version
+def pods(version: str) -> None:
+    """Ask about right and wrong pods, and record what is answered."""
+    keep("pods", asyncio.run(_all(pod_exchanges.made(), version)))
 
 
 @main.command()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 
-from tests.vectors.exchanges import FILES, GATES, Vector, recorded, without_times
+from tests.vectors.exchanges import GATES, OF_SERVER, Vector, recorded, without_times
 from tests.vectors.record.apiserver.servers import answering
 from tests.vectors.replay import NotStoredError, comparable
 
@@ -29,7 +29,7 @@ async def answers(exchanges: Iterable[Vector], version: str) -> AsyncIterator[Ve
 async def check(version: str) -> int:
     """Ask all that is recorded again, and print what is answered differently; how many."""
     total = 0
-    for file in FILES:
+    for file in OF_SERVER:
         vectors = [vector for server in GATES for vector in recorded(file) if vector["server"] == server]
         found = [answer async for answer in answers(vectors, version)]
         different = [vector for vector, answer in zip(vectors, found, strict=True) if not same(vector, answer)]

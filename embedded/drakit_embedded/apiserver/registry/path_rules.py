@@ -1,0 +1,35 @@
+"""Paths inside of volumes, and of profiles: none may lead out of where it starts.
+
+After validateLocalDescendingPath and its neighbours in k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from drakit_api.validation.errors import FieldError, invalid
+
+Errors = Iterable[FieldError]
+
+
+def no_backsteps(target: str, path: str) -> Errors:
+    """No part of it is ``..``."""
+    if ".." in target and ".." in target.split("/"):
+        yield invalid(path, target, "must not contain '..'")
+
+
+def descending(target: str, path: str) -> Errors:
+    """It is relative, too."""
+    if target.startswith("/"):
+        yield invalid(path, target, "must be a relative path")
+    yield from no_backsteps(target, path)
+
+
+def not_reserved(target: str, path: str) -> Errors:
+    """And it does not begin with two dots, as what kubelets write beside the files does."""
+    if not target.startswith(("/", "..")) and "/.." not in target:
+        return ()
+    found = list(descending(target, path))
+    if target.startswith("..") and not target.startswith("../"):
+        found.append(invalid(path, target, "must not start with '..'"))
+    return found

@@ -1,0 +1,75 @@
+"""The quality of service that a pod is promised, and the resources of the pod as a whole that it may follow from.
+
+After pkg/apis/core/helper/qos/qos.go and DefaultPodLevelResources in pkg/api/pod/util.go of k8s.io/kubernetes, with the
+gates of 1.37.
+"""
+
+from __future__ import annotations
+
+from drakit_api.quantity import ZERO, Quantity
+from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.quota.amounts import texts
+from drakit_embedded.quota.names import HUGE_PAGES
+from drakit_embedded.quota.pods import of_containers
+
+_COMPUTE = ("cpu", "memory")
+_PAGES = HUGE_PAGES[0]
+_GUARANTEED, _BURSTABLE, _BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
+
+
+def qos_class(spec: Object) -> str:
+    """Guaranteed, Burstable or BestEffort."""
+    if _of_pods(own := spec.get("resources") or {}):
+        return _quality(own)
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    qualities = {_quality(container.get("resources") or {}) for container in containers}
+    return qualities.pop() if len(qualities) == 1 else _BURSTABLE if qualities else _BEST_EFFORT
+
+
+def _of_pods(resources: Object) -> bool:
+    """Whether anything in the resources of a pod is such that a pod as a whole can have it."""
+    return any(_is_of_pods(name) for side in ("requests", "limits") for name in resources.get(side) or ())
+
+
+def _is_of_pods(name: str) -> bool:
+    return name in _COMPUTE or name.startswith(_PAGES)
+
+
+def _quality(resources: Object) -> str:
+    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    if not requests and not limits:
+        return _BEST_EFFORT
+    qualities = {_quality_of(requests.get(name, "0"), limits.get(name, "0")) for name in _COMPUTE}
+    return qualities.pop() if len(qualities) == 1 else _BURSTABLE
+
+
+def _quality_of(request: str, limit: str) -> str:
+    amount = Quantity.parse(request)
+    if amount != Quantity.parse(limit):
+        return _BURSTABLE
+    return _GUARANTEED if amount != ZERO else _BEST_EFFORT
+
+
+def complete(spec: Object) -> None:
+    """What a pod as a whole does not say of its resources, where it says something: from its containers."""
+    resources: Object = spec.get("resources") or {}
+    if not resources.get("requests") and not resources.get("limits"):
+        return
+    requests, limits = dict(resources.get("requests") or {}), dict(resources.get("limits") or {})
+    needed, limited = (texts(of_containers(spec, side)) for side in ("requests", "limits"))
+    pages = {name: amount for name, amount in limited.items() if name.startswith(_PAGES) and name not in requests}
+    limits = {**pages, **limits}
+    shared = {name: amount for name, amount in needed.items() if name in _COMPUTE}
+    requests = {**{name: amount for name, amount in limits.items() if _is_of_pods(name)}, **shared, **requests}
+    for name in requests:
+        if _is_of_pods(name) and name not in limits and _is_limited(spec, name):
+            limits[name] = max(requests[name], limited[name], key=Quantity.parse)
+    for side, amounts in (("requests", requests), ("limits", limits)):
+        if amounts:
+            resources[side] = dict(sorted(amounts.items()))
+
+
+def _is_limited(spec: Object, name: str) -> bool:
+    """Whether all containers have a limit of it."""
+    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    return all(name in ((container.get("resources") or {}).get("limits") or ()) for container in containers)

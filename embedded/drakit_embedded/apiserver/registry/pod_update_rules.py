@@ -1,0 +1,187 @@
+"""What may change in a pod that exists.
+
+After ValidatePodUpdate and ValidatePodSpecificAnnotationUpdates in
+k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterator
+
+from drakit_api.equality import semantically_equal
+from drakit_api.validation.errors import FieldError, forbidden, invalid, required
+from drakit_embedded.apiserver.registry.internal_form import internal
+from drakit_embedded.apiserver.registry.pod_rules import MIRROR, annotation_errors, pod_errors
+from drakit_embedded.apiserver.registry.strategies import Object
+
+Errors = Iterator[FieldError]
+
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_NODE_TERMS = f"spec.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
+_LONGEST_DEADLINE = 2**31 - 1
+_IMMUTABLE_SPEC = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def update_errors(new: Object, old: Object) -> Errors:
+    """Of a changed pod, but for the metadata that all kinds have; both with their defaults."""
+    yield from pod_errors(new)
+    yield from annotation_changes(new, old)
+    spec, was = new.get("spec") or {}, old.get("spec") or {}
+    for sort in ("containers", "initContainers"):
+        listed, before = spec.get(sort) or [], was.get(sort) or []
+        if len(listed) != len(before):
+            yield forbidden(f"spec.{sort}", "pod updates may not add or remove containers")
+            return
+        yield from _images(listed, f"spec.{sort}")
+    deadline = list(_deadline(spec.get("activeDeadlineSeconds"), was.get("activeDeadlineSeconds")))
+    yield from deadline
+    if deadline and spec.get("activeDeadlineSeconds") is not None:
+        return
+    yield from _tolerations(spec.get("tolerations") or [], was.get("tolerations") or [])
+    yield from _gates(spec.get("schedulingGates") or [], was.get("schedulingGates") or [])
+    if spec != was:
+        yield from _rest(spec, was)
+
+
+def annotation_changes(new: Object, old: Object) -> Errors:
+    """Also of writes of the status."""
+    path = "metadata.annotations"
+    wanted, was = (pod["metadata"].get("annotations") or {} for pod in (new, old))
+    if wanted != was:
+        for key in was:
+            if wanted.get(key) != was[key]:
+                yield from _protected(key, path, "remove or update")
+        for key in wanted.keys() - was.keys():
+            yield from _protected(key, path, "add")
+    yield from annotation_errors(new, path)
+
+
+def _protected(key: str, path: str, what: str) -> Errors:
+    if key.startswith(_APP_ARMOR):
+        yield forbidden(f"{path}[{key}]", f"may not {what} AppArmor annotations")
+    if key == MIRROR:
+        yield forbidden(f"{path}[{key}]", f"may not {what} mirror pod annotation")
+
+
+def _images(containers: list[Object], path: str) -> Errors:
+    for index, container in enumerate(containers):
+        image = container.get("image") or ""
+        if not image:
+            yield required(f"{path}[{index}].image")
+        if image != image.strip():
+            yield invalid(f"{path}[{index}].image", image, "must not have leading or trailing whitespace")
+
+
+def _deadline(seconds: int | None, was: int | None) -> Errors:
+    """It may come, and come nearer."""
+    path = "spec.activeDeadlineSeconds"
+    if seconds is None:
+        if was is not None:
+            yield invalid(path, None, "must not update from a positive integer to nil value")
+    elif not 0 <= seconds <= _LONGEST_DEADLINE:
+        yield invalid(path, seconds, f"must be between 0 and {_LONGEST_DEADLINE}, inclusive")
+    elif was is not None and was < seconds:
+        yield invalid(path, seconds, "must be less than or equal to previous value")
+
+
+def _tolerations(tolerations: list[Object], was: list[Object]) -> Errors:
+    """validateOnlyAddedTolerations: those that were there may tolerate for another time only."""
+    if tolerations == was:
+        return
+    path = "spec.tolerations"
+    known = [_without_seconds(toleration) for toleration in tolerations]
+    if any(_without_seconds(toleration) not in known for toleration in was):
+        yield forbidden(path, "existing toleration can not be modified except its tolerationSeconds")
+
+
+def _without_seconds(toleration: Object) -> Object:
+    return {key: value for key, value in toleration.items() if key != "tolerationSeconds" and value}
+
+
+def _gates(gates: list[Object], was: list[Object]) -> Errors:
+    known = {gate.get("name") for gate in was}
+    for index, gate in enumerate(gates):
+        if gate.get("name") not in known:
+            detail = f"only deletion is allowed, but found new scheduling gate '{gate.get('name') or ''}'"
+            yield forbidden(f"spec.schedulingGates[{index}].name", detail)
+
+
+def _rest(new: Object, old: Object) -> Errors:
+    """All that is left is as it was."""
+    munged = {**new}
+    for sort in ("containers", "initContainers"):
+        if munged.get(sort):
+            pairs = zip(munged[sort], old[sort], strict=True)
+            munged[sort] = [{**container, "image": was.get("image")} for container, was in pairs]
+    kept = ["activeDeadlineSeconds", "schedulingGates", "tolerations"]
+    if (old.get("terminationGracePeriodSeconds") or 0) < 0 and new.get("terminationGracePeriodSeconds") == 1:
+        kept.append("terminationGracePeriodSeconds")
+    if old.get("schedulingGates"):
+        yield from _node_selector(new.get("nodeSelector") or {}, old.get("nodeSelector") or {})
+        yield from _node_affinity(new, old)
+        kept.append("nodeSelector")
+        munged["affinity"] = _with_old_nodes(new.get("affinity"), old.get("affinity"))
+    for field in kept:
+        munged[field] = old.get(field)
+    if not semantically_equal(munged, old):
+        yield forbidden("spec", f"{_IMMUTABLE_SPEC}\n{_difference(old, munged)}")
+
+
+def _node_selector(selector: Object, was: Object) -> Errors:
+    if any(selector.get(key) != value for key, value in was.items()):
+        detail = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
+        yield invalid("spec.nodeSelector", dict(sorted(selector.items())) or None, detail)
+
+
+def _node_affinity(new: Object, old: Object) -> Errors:
+    """validateNodeAffinityMutation: what was required is required still, and maybe more."""
+    terms, was = _node_terms(new), _node_terms(old)
+    if was and len(was) != len(terms):
+        shown = [internal("NodeSelectorTerm", term) for term in terms] or None
+        yield invalid(_NODE_TERMS, shown, "no additions/deletions to non-empty NodeSelectorTerms list are allowed")
+        return
+    for index, before in enumerate(was):
+        if not _only_adds(terms[index], before):
+            shown = internal("NodeSelectorTerm", terms[index])
+            yield invalid(f"{_NODE_TERMS}[{index}]", shown, "only additions are allowed (no mutations or deletions)")
+
+
+def _node_terms(spec: Object) -> list[Object]:
+    nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    return (nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
+
+
+def _only_adds(term: Object, was: Object) -> bool:
+    """What has no requirement matches nothing, so that it cannot become narrower."""
+    parts = [(term.get(part) or [], was.get(part) or []) for part in ("matchExpressions", "matchFields")]
+    if not any(before for _, before in parts):
+        return not any(now for now, _ in parts)
+    return all(semantically_equal(now[: len(before)], before) for now, before in parts)
+
+
+def _with_old_nodes(affinity: Object | None, was: Object | None) -> Object | None:
+    """An affinity with what another says of nodes; None where that says nothing else."""
+    nodes = (was or {}).get("nodeAffinity")
+    if affinity is None:
+        return None if nodes is None else {"nodeAffinity": nodes}
+    if was is None and not affinity.get("podAffinity") and not affinity.get("podAntiAffinity"):
+        return None
+    return {**affinity, "nodeAffinity": nodes}
+
+
+def _difference(old: Object, new: Object) -> str:
+    """k8s.io/apimachinery/pkg/util/diff: a unified diff of the internal types."""
+    before, after = (_lines(internal("PodSpec", spec)) for spec in (old, new))
+    # Without the lines that name files.
+    return "".join(list(difflib.unified_diff(before, after))[2:])
+
+
+def _lines(value: Object) -> list[str]:
+    return [f"{line}\n" for line in json.dumps(value, indent=1, ensure_ascii=False).split("\n")]

@@ -1,0 +1,202 @@
+"""What may be requested and limited, of a container and of a pod.
+
+After validateResourceRequirements and below in k8s.io/kubernetes/pkg/apis/core/validation/validation.go, and
+pkg/apis/core/helper/helpers.go for names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from drakit_api.quantity import ZERO, Quantity, QuantityError
+from drakit_api.validation import formats, names
+from drakit_api.validation.errors import (
+    FieldError,
+    duplicate,
+    forbidden,
+    invalid,
+    invalid_constant,
+    not_found,
+    not_supported,
+    required,
+)
+from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.quota.names import HUGE_PAGES
+from drakit_embedded.quota.pods import of_containers
+
+Errors = Iterator[FieldError]
+NameRule = Callable[[str, str], Errors]
+
+_COMPUTE = ("cpu", "memory")
+_OF_CONTAINERS = (*_COMPUTE, "ephemeral-storage")
+_PAGES = HUGE_PAGES[0]
+# The names without a domain that mean something somewhere.
+_STANDARD = frozenset(
+    {
+        *_OF_CONTAINERS,
+        *(f"{side}.{name}" for side in ("requests", "limits") for name in _OF_CONTAINERS),
+        "configmaps",
+        "persistentvolumeclaims",
+        "pods",
+        "replicationcontrollers",
+        "requests.storage",
+        "resourcequotas",
+        "secrets",
+        "services",
+        "services.loadbalancers",
+        "services.nodeports",
+        "storage",
+    }
+)
+_NATIVE = "kubernetes.io/"
+_OF_QUOTAS = "requests."
+# Supported by PodLevelResources, as its message lists them.
+_OF_PODS = ("cpu", _PAGES, "memory")
+
+
+def of_container(resources: Object, path: str, claims: Sequence[str]) -> Errors:
+    """``resources`` of a container; ``claims`` are the names of the pod's claims, in order."""
+    yield from _requirements(resources, path, _container_name)
+    yield from _references(resources.get("claims") or [], f"{path}.claims", claims)
+
+
+def of_overhead(spec: Object, path: str) -> Errors:
+    """``spec.overhead``, which is taken for limits."""
+    yield from _requirements({"limits": spec["overhead"]}, f"{path}.overhead", _container_name)
+
+
+def of_pod(spec: Object, path: str) -> Errors:
+    """``spec.resources``, and how that goes with what the containers have."""
+    resources, path = spec["resources"], f"{path}.resources"
+    if (spec.get("os") or {}).get("name") == "windows":
+        yield forbidden(path, "may not be set for a windows pod")
+        return
+    if resources.get("claims"):
+        yield forbidden(f"{path}.claims", "claims may not be set for Resources at pod-level")
+    yield from _requirements(resources, path, _pod_name)
+    yield from _consistent(spec, resources, path)
+
+
+def _requirements(resources: Object, path: str, name_rule: NameRule) -> Errors:
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    for name, amount in limits.items():
+        yield from _amount(name, amount, f"{path}.limits[{name}]", name_rule)
+    for name, amount in requests.items():
+        yield from _amount(name, amount, f"{path}.requests[{name}]", name_rule)
+        yield from _within_limit(name, amount, limits, path)
+    named = {*limits, *requests}
+    if any(name.startswith(_PAGES) for name in named) and not named.intersection(_COMPUTE):
+        yield forbidden(path, "HugePages require cpu or memory")
+
+
+def _amount(name: str, text: str, path: str, name_rule: NameRule) -> Errors:
+    yield from name_rule(name, path)
+    amount = Quantity.parse(text)
+    if amount < ZERO:
+        yield invalid(path, text, "must be greater than or equal to 0")
+    if name not in _OF_CONTAINERS and (is_extended(name) or name == "pods") and not amount.is_integer:
+        yield invalid(path, text, "must be an integer")
+    if name.startswith(_PAGES) and not _is_divisible(name, amount):
+        yield invalid(path, text, f"{text} is not positive integer multiple of {name}")
+
+
+def _within_limit(name: str, text: str, limits: Object, path: str) -> Errors:
+    limit, shared = limits.get(name), _can_be_overcommitted(name)
+    if limit is None:
+        if not shared:
+            yield required(f"{path}.limits", "Limit must be set for non overcommitable resources")
+    elif text != limit:
+        amount, most = Quantity.parse(text), Quantity.parse(limit)
+        if amount != most and not shared:
+            yield invalid(f"{path}.requests", text, f"must be equal to {name} limit of {limit}")
+        elif amount > most:
+            yield invalid(f"{path}.requests", text, f"must be less than or equal to {name} limit of {limit}")
+
+
+def _is_native(name: str) -> bool:
+    return "/" not in name or _NATIVE in name
+
+
+def _can_be_overcommitted(name: str) -> bool:
+    return _is_native(name) and not name.startswith(_PAGES)
+
+
+def is_extended(name: str) -> bool:
+    """Whether it is a resource that somebody else has named, in a form that quotas can use."""
+    if _is_native(name) or name.startswith(_OF_QUOTAS):
+        return False
+    return not formats.label_key(_OF_QUOTAS + name)
+
+
+def _is_divisible(name: str, amount: Quantity) -> bool:
+    try:
+        size = Quantity.parse(name.removeprefix(_PAGES))
+    except QuantityError:
+        return False
+    return size > ZERO and amount.as_integer() % size.as_integer() == 0
+
+
+def _name(name: str, path: str) -> Errors:
+    if problems := formats.label_key(name):
+        yield from (invalid_constant(path, name, problem) for problem in problems)
+    elif "/" not in name and name not in _STANDARD and not name.removeprefix(_OF_QUOTAS).startswith(_PAGES):
+        yield invalid_constant(path, name, "must be a standard resource type or fully qualified")
+
+
+def _container_name(name: str, path: str) -> Errors:
+    if name in _OF_CONTAINERS:
+        return
+    yield from _name(name, path)
+    if "/" not in name:
+        if not name.startswith(_PAGES):
+            yield invalid_constant(path, name, "must be a standard resource for containers")
+    elif not _is_native(name) and not is_extended(name):
+        yield invalid_constant(path, name, "doesn't follow extended resource name standard")
+
+
+def _pod_name(name: str, path: str) -> Errors:
+    if problems := list(_name(name, path)):
+        yield from problems
+    elif name not in _COMPUTE and not name.startswith(_PAGES):
+        yield not_supported(path, name, _OF_PODS)
+
+
+def _consistent(spec: Object, resources: Object, path: str) -> Errors:
+    """validatePodResourceConsistency: a pod has at least what its containers have together."""
+    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    for name, needed in of_containers(spec, "requests").items():
+        if name in requests and needed > Quantity.parse(requests[name]):
+            detail = f"must be greater than or equal to aggregate container requests of {needed}"
+            yield invalid(f"{path}.requests[{name}]", requests[name], detail)
+    for name, needed in of_containers(spec, "limits").items():
+        if name.startswith(_PAGES) and name in limits and needed > Quantity.parse(limits[name]):
+            detail = f"must be greater than or equal to aggregate container limits of {needed}"
+            yield invalid(f"{path}.limits[{name}]", limits[name], detail)
+    for index, container in enumerate(spec.get("containers") or ()):
+        for name, limit in ((container.get("resources") or {}).get("limits") or {}).items():
+            if name in limits and Quantity.parse(limit) > Quantity.parse(limits[name]):
+                at = f"{path}.containers[{index}][{name}].limits"
+                yield invalid(at, limit, f"must be less than or equal to pod limits of {limits[name]}")
+
+
+def _references(references: list[Object], path: str, claims: Sequence[str]) -> Errors:
+    """validateResourceClaimNames: a container uses a claim once as a whole, or single requests of it."""
+    used: set[tuple[str, str]] = set()
+    known = f": {', '.join(claims)}" if claims else " which is empty"
+    for index, reference in enumerate(references):
+        at, name, request = f"{path}[{index}]", reference.get("name") or "", reference.get("request") or ""
+        if not name:
+            yield required(at)
+            continue
+        if (name, "") in used:
+            yield duplicate(at, name)
+        else:
+            if request:
+                yield from names.dns_label(request, f"{at}.request")
+            if (name, request) in used:
+                yield duplicate(at, f"{name}/{request}")
+            elif not request:
+                yield from (duplicate(at, name) for other, _ in used if other == name)
+            used.add((name, request))
+        if name not in claims:
+            yield not_found(at, name, f"must be one of the names in pod.spec.resourceClaims{known}")
