@@ -2,8 +2,8 @@
 
 Each of ``FILES`` in ``api``, ``create.jsonl.gz`` and so on, holds one JSON object a line: ``name``, ``server`` (a key
 of ``GATES``), ``op``, ``resource``, ``object`` and ``response``. Tests of rules and server replay the same lines.
-``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong. ``pods`` is what people
-write into pods; there ``shows`` names the parts of the answer that are recorded.
+``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong. So
+has ``api/pods.jsonl.gz``: what people write into pods; there ``shows`` names the parts of the answer that are recorded.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ import difflib
 import json
 from collections.abc import Iterator
 
-from drakit_api.equality import semantically_equal
+from drakit_api.equality import comparison
 from drakit_api.validation.errors import FieldError, forbidden, invalid, required
+from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.internal_form import internal
 from drakit_embedded.apiserver.registry.pod_rules import MIRROR, annotation_errors, pod_errors
 from drakit_embedded.apiserver.registry.strategies import Object
@@ -130,7 +131,7 @@ def _rest(new: Object, old: Object) -> Errors:
         munged["affinity"] = _with_old_nodes(new.get("affinity"), old.get("affinity"))
     for field in kept:
         munged[field] = old.get(field)
-    if not semantically_equal(munged, old):
+    if not comparison(structures.others(), "core/v1.PodSpec")(munged, old):
         yield forbidden("spec", f"{_IMMUTABLE_SPEC}\n{_difference(old, munged)}")
 
 
@@ -160,10 +161,11 @@ def _node_terms(spec: Object) -> list[Object]:
 
 def _only_adds(term: Object, was: Object) -> bool:
     """What has no requirement matches nothing, so that it cannot become narrower."""
-    parts = [(term.get(part) or [], was.get(part) or []) for part in ("matchExpressions", "matchFields")]
-    if not any(before for _, before in parts):
-        return not any(now for now, _ in parts)
-    return all(semantically_equal(now[: len(before)], before) for now, before in parts)
+    parts = ("matchExpressions", "matchFields")
+    if not any(was.get(part) for part in parts):
+        return not any(term.get(part) for part in parts)
+    before = {part: (term.get(part) or [])[: len(was.get(part) or [])] for part in parts}
+    return comparison(structures.others(), "core/v1.NodeSelectorTerm")(before, was)
 
 
 def _with_old_nodes(affinity: Object | None, was: Object | None) -> Object | None:
