@@ -13,17 +13,18 @@ _COMPONENT = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
 _HOST = rf"(?:{_COMPONENT}(?:\.{_COMPONENT})*|\[[a-fA-F0-9:]+\])(?::[0-9]+)?"
 _PART = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _IMAGE = re.compile(
-    rf"(?:{_HOST}/)?{_PART}(?:/{_PART})*(?::(?P<tag>\w[\w.-]{{0,127}}))?"
+    rf"(?P<name>(?:{_HOST}/)?{_PART}(?:/{_PART})*)(?::(?P<tag>\w[\w.-]{{0,127}}))?"
     r"(?P<digest>@(?:sha256:[a-f0-9]{64}|sha384:[a-f0-9]{96}|sha512:[a-f0-9]{128}))?",
     re.ASCII,
 )
+_LONGEST_NAME = 255
 _IDENTIFIER = re.compile("[a-f0-9]{64}")
 
 
 def pull_policy(image: str) -> str:
     """SetDefaults_Container: what may have changed since is pulled always. What is no name at all has no tag."""
     match = None if _IDENTIFIER.fullmatch(image) else _IMAGE.fullmatch(image)
-    if match is None:
+    if match is None or len(match["name"]) > _LONGEST_NAME:
         return "IfNotPresent"
     tag = match["tag"] or ("" if match["digest"] else _LATEST)
     return "Always" if tag == _LATEST else "IfNotPresent"

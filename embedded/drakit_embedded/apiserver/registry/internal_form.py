@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from drakit_api.schema import Field, Type
+from drakit_api.schema import Type
 from drakit_embedded.apiserver.registry.structures import others
 
 Printer = Callable[[Any], Any]
@@ -28,17 +28,19 @@ def _struct(struct: str) -> Printer:
     fields = [(field, _printer(field.type)) for field in others().flat_fields(struct)]
 
     def printed(value: dict[str, Any]) -> dict[str, Any]:
-        return {
-            field.name if tagged else field.go: show(value.get(field.name))
-            for field, show in fields
-            if not (tagged and _is_left_out(field, value))
-        }
+        shown: dict[str, Any] = {}
+        for field, show in fields:
+            item = value.get(field.name)
+            if tagged and field.omit and not item:
+                continue
+            if field.go == "ObjectMeta":
+                # It is embedded, so that JSON has its fields in the place of it.
+                shown |= show(item)
+            else:
+                shown[field.name if tagged else field.go] = show(item)
+        return shown
 
     return printed
-
-
-def _is_left_out(field: Field, value: dict[str, Any]) -> bool:
-    return field.omit and not value.get(field.name)
 
 
 def _printer(kind: Type) -> Printer:

@@ -29,7 +29,7 @@ def default_volumes(spec: Object) -> None:
             volume["image"]["pullPolicy"] = volume["image"].get("pullPolicy") or pull_policy(
                 volume["image"].get("reference") or ""
             )
-        if template := (volume.get("ephemeral") or {}).get("volumeClaimTemplate"):
+        if (template := (volume.get("ephemeral") or {}).get("volumeClaimTemplate")) is not None:
             template.setdefault("metadata", {})
             template.setdefault("spec", {}).setdefault("volumeMode", "Filesystem")
         _default_projections(volume)
@@ -44,7 +44,7 @@ def _default_projections(volume: Object) -> None:
             projection["serviceAccountToken"].setdefault("expirationSeconds", _TOKEN_SECONDS)
     for source in (volume, *projections):
         for item in (source.get("downwardAPI") or {}).get("items") or ():
-            if item.get("fieldRef"):
+            if item.get("fieldRef") is not None:
                 item["fieldRef"].setdefault("apiVersion", "v1")
 
 

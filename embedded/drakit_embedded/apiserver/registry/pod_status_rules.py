@@ -10,11 +10,12 @@ import ipaddress
 from collections.abc import Iterator
 
 from drakit_api.quantity import ZERO, Quantity
-from drakit_api.validation import names
+from drakit_api.validation import formats, names
 from drakit_api.validation.errors import (
     FieldError,
     duplicate,
     forbidden,
+    internal,
     invalid,
     invalid_constant,
     not_supported,
@@ -149,7 +150,8 @@ def _claims(statuses: list[Object], spec: Object) -> Errors:
             yield duplicate(f"{at}.name", name)
         seen.add(name)
         if (claim := status.get("resourceClaimName")) is not None:
-            yield from names.dns_subdomain(claim, f"{at}.resourceClaimName")
+            for problem in formats.dns_subdomain(claim, "characters"):
+                yield invalid_constant(f"{at}.resourceClaimName", claim, problem)
 
 
 def _extended(status: Object, spec: Object) -> Errors:
@@ -253,17 +255,24 @@ def _addresses(status: Object, was: Object) -> Errors:
         for index, text in enumerate(listed):
             if text not in before:
                 yield from address(text, f"status.{several}[{index}]")
-        if len(listed) > 1 and not _of_both_families(listed):
-            shown = [{"IP": text} for text in listed]
-            yield invalid(f"status.{several}", shown, "may specify no more than one IP for each IP family")
+        if len(listed) > 1:
+            yield from _of_both_families(listed, f"status.{several}")
 
 
-def _of_both_families(listed: list[str]) -> bool:
+def _of_both_families(listed: list[str], path: str) -> Errors:
+    families = [_family(text) for text in listed]
+    if None in families:
+        wrong = families.index(None)
+        yield internal(path, f"failed to check for dual stack with error:invalid IP[{wrong}]: {listed[wrong]}")
+    if None in families or len(set(families)) < len(families):
+        yield invalid(path, [{"IP": text} for text in listed], "may specify no more than one IP for each IP family")
+
+
+def _family(text: str) -> int | None:
     try:
-        families = {ipaddress.ip_address(text).version for text in listed}
+        return ipaddress.ip_address(text).version
     except ValueError:
-        return False
-    return len(families) == len(listed)
+        return None
 
 
 def _user(user: Object, path: str, spec: Object) -> Errors:

@@ -7,10 +7,12 @@ k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
 from __future__ import annotations
 
 import difflib
-import json
 from collections.abc import Iterator
 
+import msgspec
+
 from drakit_api.equality import comparison
+from drakit_api.gostrings import to_json
 from drakit_api.validation.errors import FieldError, forbidden, invalid, required
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.internal_form import internal
@@ -186,4 +188,4 @@ def _difference(old: Object, new: Object) -> str:
 
 
 def _lines(value: Object) -> list[str]:
-    return [f"{line}\n" for line in json.dumps(value, indent=1, ensure_ascii=False).split("\n")]
+    return [f"{line}\n" for line in msgspec.json.format(to_json(value), indent=1).split("\n")]

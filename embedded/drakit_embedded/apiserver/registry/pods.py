@@ -67,9 +67,11 @@ def _default_container(container: Object) -> None:
     for port in container.get("ports") or ():
         port.setdefault("protocol", "TCP")
     for variable in container.get("env") or ():
-        reference = (variable.get("valueFrom") or {}).get("fieldRef")
-        if reference is not None:
-            reference.setdefault("apiVersion", "v1")
+        source = variable.get("valueFrom") or {}
+        if source.get("fieldRef") is not None:
+            source["fieldRef"].setdefault("apiVersion", "v1")
+        if source.get("fileKeyRef") is not None:
+            source["fileKeyRef"].setdefault("optional", False)
 
 
 def _default(pod: Object, cluster: Cluster) -> None:

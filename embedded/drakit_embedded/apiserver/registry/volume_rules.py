@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
+from drakit_api.gostrings import quote
 from drakit_api.quantity import ZERO, Quantity
-from drakit_api.validation import names
+from drakit_api.validation import formats, names
 from drakit_api.validation.errors import (
     FieldError,
     duplicate,
@@ -80,9 +81,8 @@ def _source(volume: Object, path: str, pod: str) -> Errors:
     name = volume.get("name") or ""
     if given[:1] == ["ephemeral"] and pod and name:
         claim = f"{pod}-{name}"
-        for error in names.dns_subdomain(claim, ""):
-            problem = error.message.partition(f'"{claim}": ')[2]
-            yield invalid(f"{path}.name", name, f'PVC name "{claim}": {problem}')
+        for problem in formats.dns_subdomain(claim, "characters"):
+            yield invalid(f"{path}.name", name, f"PVC name {quote(claim)}: {problem}")
 
 
 def _empty_dir(source: Object, path: str) -> Errors:

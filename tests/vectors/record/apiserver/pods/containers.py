@@ -254,7 +254,9 @@ _INIT: dict[str, Object] = {
     "a host port twice": {"ports": [{**_PORT, "hostPort": 80}] * 2},
     "an image with spaces": {"image": "i "},
 }
-_IMAGES = ("i", "i:latest", "i:1", "h:5000/i", "h:5000/i:latest", f"i@sha256:{'0' * 64}", f"i:latest@sha256:{'0' * 64}")
+_TAGGED = ("i", "i:latest", "i:1", "h:5000/i", "h:5000/i:latest", "I", "a b", "x" * 300)
+_IMAGES = (*_TAGGED, f"i@sha256:{'0' * 64}", f"i:latest@sha256:{'0' * 64}")
+_FIRST = "spec.containers.0.env.0"
 _CHOSEN = ("spec.containers.0.resources", "status.qosClass")
 
 
@@ -268,6 +270,8 @@ def made() -> Iterator[Vector]:
     for image in _IMAGES:
         obj = pod(containers=[{"name": "c", "image": image}])
         yield create(f"image: {image[:30]}", obj, "spec.containers.0.imagePullPolicy")
+    file = _env(fileKeyRef={"volumeName": "data", "path": "env", "key": "A"})
+    yield create("container: what a file is by default", pod(containers=[container(**file)], volumes=_DATA), _FIRST)
     for name, fields in _INIT.items():
         yield create(f"init container: {name}", pod(initContainers=[container(name="init") | fields]))
     yield from _together()

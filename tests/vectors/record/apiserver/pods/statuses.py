@@ -84,6 +84,7 @@ _WRITES: dict[str, tuple[Object, Object]] = {
     "a container that runs again": (_state(_ENDED), _state(_RUNNING)),
     "addresses": ({}, {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]}),
     "two addresses of one family": ({}, {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]}),
+    "an address beside a wrong one": ({}, {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "a"}]}),
     "a wrong address": ({}, {"podIP": "a"}),
     "addresses of the host": ({}, {"hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.1"}]}),
     "another address of the host": ({}, {"hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.2"}]}),

@@ -53,6 +53,9 @@ _SOURCES: dict[str, Object] = {
     "a file of an unknown field": {
         "downwardAPI": {"items": [{"path": "a", "fieldRef": {"fieldPath": "spec.nodeName"}}]}
     },
+    "a file of an unnamed field": {"downwardAPI": {"items": [{"path": "a", "fieldRef": {}}]}},
+    "a name that no claim can have": {"name": "Ä", **_ephemeral(spec=_CLAIM)},
+    "a claim of its own of nothing": _ephemeral(),
     "a file of a limit of no container": {
         "downwardAPI": {"items": [{"path": "a", "resourceFieldRef": {"resource": "limits.cpu"}}]}
     },
