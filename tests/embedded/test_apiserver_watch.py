@@ -510,11 +510,103 @@ async def test_events_that_wait_together_are_written_together(sizes: list[int], 
     assert len(written) == writes
 
 
+TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
+INITIAL = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+END = {"k8s.io/initial-events-end": "true"}
+
+
+def config_map_table(include: str) -> Form:
+    served = Catalog(store.Store(), FeatureGates(), {}).find("", "v1", "configmaps")
+    assert served is not None
+    return negotiate(TABLE, served, include, listing=False, watching=True)
+
+
+@pytest.mark.parametrize("names", [["a", "b", "c"], ["a"], []], ids=["some", "one", "none"])
+async def test_only_the_first_object_of_a_watch_has_the_columns(names: list[str]) -> None:
+    """Be it a bookmark; as each watch has a first one, lines with columns are not those of later objects."""
+    kept = loaded()
+    several = [Opened(kept, INITIAL, "configmaps", config_map_table("")) for _ in range(2)]
+    several += [
+        Opened(kept, f"resourceVersion={kept.version}", "configmaps", config_map_table(""))
+        for _ in range(2 if names else 0)
+    ]
+    for name in names:
+        obj = {"metadata": {"name": name, "namespace": "default"}, "data": {"x": "y"}}
+        kept.put(kept.named("configmaps"), ("default", name), obj)
+    several.append(Opened(kept, INITIAL, "configmaps", config_map_table("")))
+    for opened in several:
+        opened.watch.end()
+        await opened.run()
+        tables = [event["object"] for event in opened.seen]
+        assert {table["kind"] for table in tables} == {"Table"}
+        first, *later = [table["columnDefinitions"] for table in tables]
+        assert [column["name"] for column in first] == ["Name", "Data", "Age"]
+        assert later == [None] * (len(tables) - 1)
+        changed = [
+            table["rows"][0]["cells"][0]
+            for table, event in zip(tables, opened.seen, strict=True)
+            if event["type"] == "ADDED"
+        ]
+        assert changed == names
+
+
+@pytest.mark.parametrize(
+    ("include", "shown", "at_the_end"),
+    [
+        ("", {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}, None),
+        ("Metadata", {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}, None),
+        ("Object", {"kind": "ConfigMap", "apiVersion": "v1"}, None),
+        ("None", None, {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}),
+    ],
+)
+def test_bookmarks_of_tables_have_the_row_of_an_empty_object(
+    include: str, shown: Object | None, at_the_end: Object | None
+) -> None:
+    """As kube-apiserver 1.37.1 answers: the row that marks the end of the initial objects always has its metadata."""
+    form = config_map_table(include).later
+    for metadata in ({"resourceVersion": "7"}, {"resourceVersion": "7", "annotations": END}):
+        row = at_the_end if "annotations" in metadata and at_the_end else shown
+        assert form.bookmark(metadata) == {
+            "kind": "Table",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": {"resourceVersion": "7"},
+            "columnDefinitions": None,
+            "rows": [{"cells": ["", 0, "<unknown>"], "object": row and {**row, "metadata": metadata}}],
+        }
+
+
+# Of kube-apiserver 1.37.1.
+EMPTY_CELLS: dict[tuple[str, str], list[Any]] = {
+    ("", "namespaces"): ["", "", "<unknown>"],
+    ("", "nodes"): ["", "Unknown", "<none>", "<unknown>", "", "<none>", "<none>", *["<unknown>"] * 3],
+    ("", "pods"): ["", "0/0", "", "0", "<unknown>", *["<none>"] * 4],
+    ("", "limitranges"): ["", "0001-01-01T00:00:00Z"],
+    ("apps", "daemonsets"): ["", 0, 0, 0, 0, 0, "<none>", "<unknown>", "", "", "<none>"],
+    ("scheduling.k8s.io", "priorityclasses"): ["", 0, False, "<unknown>", ""],
+    ("resource.k8s.io", "deviceclasses"): ["", "<unknown>"],
+    ("resource.k8s.io", "devicetaintrules"): ["", "", "", "", "", "<unknown>"],
+    ("resource.k8s.io", "resourceclaims"): ["", "pending", "<unknown>"],
+    ("resource.k8s.io", "resourceslices"): ["", "", "", "", "<unknown>"],
+}
+
+
+def test_every_kind_has_bookmarks_in_tables() -> None:
+    catalog = Catalog(store.Store(), FeatureGates(), {})
+    for group, version in [("", "v1"), *((group, versions[0]) for group, versions in catalog.groups().items())]:
+        for served in catalog.in_version(group, version):
+            form = negotiate(TABLE, served, "", listing=False, watching=True)
+            (row,) = form.bookmark({"resourceVersion": "7"})["rows"]
+            assert len(row["cells"]) == len(form.bookmark({"resourceVersion": "7"})["columnDefinitions"])
+            known = EMPTY_CELLS.pop((group, served.kind.plural), None)
+            assert known in (None, row["cells"])
+    assert not EMPTY_CELLS
+
+
 def test_bookmarks_have_the_form_that_was_asked_for() -> None:
     served = Catalog(store.Store(), FeatureGates(), {}).find("", "v1", "configmaps")
     assert served is not None
     form = negotiate("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", served, "", listing=False)
-    assert form.bookmark({})["kind"] == "PartialObjectMetadata"
+    assert form.bookmark({"resourceVersion": "7"})["kind"] == "PartialObjectMetadata"
 
 
 async def test_a_list_has_the_kind_of_its_items(connection: Connection) -> None:

@@ -116,7 +116,7 @@ class Watch:
                 ticker.cancel()
 
     async def _write_initial(self, response: web.StreamResponse) -> None:
-        for piece in _pieces(self._line("ADDED", record) for record in self._initial):
+        for piece in _pieces(_line(self._next_form(), "ADDED", record) for record in self._initial):
             await response.write(piece)
         self.sent += len(self._initial)
         self._initial.clear()
@@ -154,25 +154,32 @@ class Watch:
         elif before and event.type == "DELETED":
             yield self._shared(event, "DELETED", event.record)
         elif before and event.previous is not None:
-            yield self._line("DELETED", _at_version(event.previous, event.version))
+            yield _line(self._next_form(), "DELETED", _at_version(event.previous, event.version))
 
     def _shared(self, event: Event, kind: str, record: Record) -> bytes:
-        lines, key = self._collection.lines, (event.version, f"{kind} {self._form.key}")
+        form = self._next_form()
+        lines, key = self._collection.lines, (event.version, f"{kind} {form.key}")
         line = lines.get(key)
         if line is None:
             if len(lines) >= _SHARED_LINES:
                 del lines[next(iter(lines))]
-            line = lines[key] = self._line(kind, record)
+            line = lines[key] = _line(form, kind, record)
         return line
 
-    def _line(self, kind: str, record: Record) -> bytes:
-        return b'{"type":"%b","object":%b}\n' % (kind.encode(), self._form.one(record))
+    def _next_form(self) -> Form:
+        form = self._form
+        self._form = form.later
+        return form
 
     def _bookmark(self, version: int, annotations: Object | None = None) -> bytes:
         metadata: Object = {"resourceVersion": str(version)}
         if annotations:
             metadata["annotations"] = annotations
-        return _encode({"type": "BOOKMARK", "object": self._form.bookmark(metadata)}) + b"\n"
+        return _encode({"type": "BOOKMARK", "object": self._next_form().bookmark(metadata)}) + b"\n"
+
+
+def _line(form: Form, kind: str, record: Record) -> bytes:
+    return b'{"type":"%b","object":%b}\n' % (kind.encode(), form.one(record))
 
 
 def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from drakit_embedded.apiserver.wire import selector_texts
 
 Object = dict[str, Any]
 Cells = Callable[[Object], list[Any]]
-_NONE, _UNKNOWN = "<none>", "<unknown>"
+_NONE, _UNKNOWN, _NEVER = "<none>", "<unknown>", "0001-01-01T00:00:00Z"
 
 
 def age(timestamp: str | None) -> str:
@@ -77,7 +77,7 @@ def _template_cells(obj: Object) -> tuple[str, str]:
 
 
 def _default(obj: Object) -> list[Any]:
-    return [_name(obj), obj["metadata"].get("creationTimestamp")]
+    return [_name(obj), obj["metadata"].get("creationTimestamp") or _NEVER]
 
 
 def _namespace(obj: Object) -> list[Any]:

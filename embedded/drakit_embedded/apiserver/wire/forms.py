@@ -62,6 +62,11 @@ class Form(Protocol):
     key: str
     content_type: str
 
+    @property
+    def later(self) -> Form:
+        """The form of all objects of a watch but the first."""
+        ...
+
     def one(self, record: Record) -> bytes:
         """A single object."""
         ...
@@ -86,6 +91,10 @@ class Plain:
         self._head = f'{{"kind":"{kind.kind}","apiVersion":"{kind.api_version}",'.encode()
         self._list_head = f'{{"kind":"{kind.list_kind}","apiVersion":"{kind.api_version}","metadata":'.encode()
         self.key = f"{kind.api_version}/{kind.plural}"
+
+    @property
+    def later(self) -> Form:
+        return self
 
     def one(self, record: Record) -> bytes:
         return self._head + self._served.body(record)[1:]
@@ -124,6 +133,10 @@ class Partial:
         self._list_head = (head % ("PartialObjectMetadataList", self._api_version)).encode()
         self.key = f"{self._api_version} of {served.kind.api_version}/{served.kind.plural}"
 
+    @property
+    def later(self) -> Form:
+        return self
+
     def one(self, record: Record) -> bytes:
         return b"%b%b}" % (self._head, _metadata_of(record.body).metadata)
 
@@ -139,37 +152,53 @@ class Partial:
 
 
 class Table:
-    """``meta.k8s.io/v1`` Table, which ``kubectl get`` prints; a row carries as much of its object as was asked for."""
+    """``meta.k8s.io/v1`` Table, which ``kubectl get`` prints; a row carries as much of its object as was asked for.
+
+    Without ``headers`` it does not say what the columns are.
+    """
 
     content_type = JSON
 
-    def __init__(self, served: Served, version: str, include: str) -> None:
-        self._served = served
+    def __init__(self, served: Served, version: str, include: str, *, headers: bool = True) -> None:
+        self._served, self._version, self._include = served, version, include
         self._api_version = f"{_META}/{version}"
-        self._include = include
         self._printer = tables.printer(served.kind.group, served.kind.plural)
-        self.key = f"table {version} {include} of {served.kind.api_version}/{served.kind.plural}"
+        self._headers = self._printer.columns if headers else None
+        named = "table" if headers else "later table"
+        self.key = f"{named} {version} {include} of {served.kind.api_version}/{served.kind.plural}"
+
+    @property
+    def later(self) -> Form:
+        # k8s.io/apiserver/pkg/endpoints/handlers/response.go watchEmbeddedEncoder
+        return self if self._headers is None else Table(self._served, self._version, self._include, headers=False)
 
     def one(self, record: Record) -> bytes:
         metadata = {"resourceVersion": str(record.version)}
-        return self._table([record], metadata)
+        return _encode(self._table([self._row(record)], metadata))
 
     def many(self, records: Sequence[Record], metadata: Object) -> Parts:
-        return Parts(self._table(records, metadata))
+        return Parts(_encode(self._table([self._row(record) for record in records], metadata)))
 
     def bookmark(self, metadata: Object) -> Object:
-        return Plain(self._served).bookmark(metadata)
+        cells = self._printer.cells({"metadata": {"name": "", **metadata}})
+        if self._include == "Object":
+            shown: Object | None = Plain(self._served).bookmark(metadata)
+        elif self._include == "None" and "annotations" not in metadata:
+            shown = None
+        else:
+            # That the initial objects have ended is told by an annotation, which always comes with its row.
+            shown = self._partial(metadata)
+        version = {"resourceVersion": metadata["resourceVersion"]}
+        return self._table([{"cells": cells, "object": shown}], version)
 
-    def _table(self, records: Sequence[Record], metadata: Object) -> bytes:
-        return _encode(
-            {
-                "kind": "Table",
-                "apiVersion": self._api_version,
-                "metadata": metadata,
-                "columnDefinitions": self._printer.columns,
-                "rows": [self._row(record) for record in records],
-            }
-        )
+    def _table(self, rows: list[Object], metadata: Object) -> Object:
+        return {
+            "kind": "Table",
+            "apiVersion": self._api_version,
+            "metadata": metadata,
+            "columnDefinitions": self._headers,
+            "rows": rows,
+        }
 
     def _row(self, record: Record) -> Object:
         obj = record.object()
@@ -179,12 +208,11 @@ class Table:
         elif self._include == "None":
             row["object"] = None
         else:
-            row["object"] = {
-                "kind": "PartialObjectMetadata",
-                "apiVersion": self._api_version,
-                "metadata": obj["metadata"],
-            }
+            row["object"] = self._partial(obj["metadata"])
         return row
+
+    def _partial(self, metadata: Object) -> Object:
+        return {"kind": "PartialObjectMetadata", "apiVersion": self._api_version, "metadata": metadata}
 
 
 def negotiate(accept: str, served: Served, include: str, *, listing: bool, watching: bool = False) -> Form:
