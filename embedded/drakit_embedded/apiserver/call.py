@@ -108,27 +108,26 @@ class Call:
             raise statuses.absent(kind.plural, kind.group, self.key[1])
         return record
 
-    async def object(self) -> Object:
-        """The object in the body, checked as far as is common to all writes."""
-        return self.incoming(await self.raw_object(self.served.kind.kind))
-
-    def without_repeated_owners(self, obj: Object) -> None:
-        """Take out of an object the owners that it names again, and warn of them."""
+    async def object(self, *, named: bool = False) -> Object:
+        """The object in the body, checked as far as is common to all writes; ``named``: it has to say which it is."""
+        obj = self._incoming(await self.raw_object(self.served.kind.kind), self.query.text("fieldValidation"))
+        if named:
+            statuses.check_name(obj["metadata"].get("name"), self.key[1])
         self.warnings += metadata.without_repeated_owners(obj["metadata"])
+        return obj
 
-    def incoming(self, obj: Object, validation: str | None = None) -> Object:
-        """A parsed or patched object, checked as far as is common to all writes.
+    def patched(self, obj: Object, validation: str | None = None) -> Object:
+        """The same of an object that a patch has made.
 
         ``validation`` is for requests that do not leave it to the client.
         """
-        return writes.incoming(
-            self.api,
-            self.served,
-            obj,
-            self.target.namespace,
-            validation=self.query.text("fieldValidation") if validation is None else validation,
-            warnings=self.warnings,
-        )
+        obj = self._incoming(obj, self.query.text("fieldValidation") if validation is None else validation)
+        self.warnings += metadata.without_repeated_owners(obj["metadata"], patched=True)
+        return obj
+
+    def _incoming(self, obj: Object, validation: str) -> Object:
+        namespace = self.target.namespace
+        return writes.incoming(self.api, self.served, obj, namespace, validation=validation, warnings=self.warnings)
 
     def answer(self, body: bytes, status: int = 200) -> web.Response:
         """A JSON answer, with the warnings that came up."""

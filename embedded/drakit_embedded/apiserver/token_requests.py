@@ -56,10 +56,7 @@ def answer(api: Api, served: Served, account: Record, obj: Object, intent: Inten
     except msgspec.ValidationError as error:
         raise statuses.bad_request(f"TokenRequest cannot be read: {error}") from None
     namespace, name = account.key
-    if wanted.metadata.namespace not in ("", namespace):
-        raise statuses.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+    statuses.check_namespace(wanted.metadata.namespace, namespace)
     request = Attributes(
         intent.user, "CREATE", served.kind, namespace, name, obj, subresource="token", dry_run=intent.dry_run
     )

@@ -52,6 +52,7 @@ class EvictionShape(msgspec.Struct):
 def bind(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> None:
     """Assign a pod to a node, once; 409 if it has one, is being deleted, or is still gated."""
     binding = _read(obj, BindingShape, "Binding")
+    statuses.check_namespace(binding.metadata.namespace, key[0])
     name = key[1]
     _admit(api, served, key, "binding", obj, intent)
     if (binding.metadata.name or "") != name:
@@ -109,6 +110,7 @@ def _check_bindable(pod: Object, name: str) -> None:
 def evict(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> None:
     """Delete a pod with a reason that says so; disruption budgets are not kept here, so every eviction is granted."""
     eviction = _read(obj, EvictionShape, "Eviction")
+    statuses.check_namespace(eviction.metadata.namespace, key[0])
     options = _read(eviction.deleteOptions or {}, deletes.Options, "DeleteOptions")
     _admit(api, served, key, "eviction", obj, intent)
     if eviction.metadata.name != key[1]:

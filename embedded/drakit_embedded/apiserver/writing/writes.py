@@ -59,11 +59,10 @@ def incoming(
     warnings += found
     meta = obj.pop("metadata", {})
     obj = {"metadata": meta, **obj}
-    if namespace is not None:
-        if meta.get("namespace", namespace) not in (namespace, "", None):
-            raise statuses.bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
-            )
+    if namespace is None:
+        meta.pop("namespace", None)
+    else:
+        statuses.check_namespace(meta.get("namespace"), namespace)
         meta["namespace"] = namespace
     if served.converter is not None:
         obj = served.converter.to_storage(obj)
