@@ -21,20 +21,18 @@ from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.requests import Query, Target
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.storage.store import Key, Record
-from drakit_embedded.apiserver.wire import bodies, forms
+from drakit_embedded.apiserver.wire import bodies, forms, headers
 from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
-# Answers are the state of now, and not for everybody (k8s.io/apiserver/pkg/endpoints/filters/cachecontrol.go).
 _encode = msgspec.json.Encoder().encode
-JSON_HEADERS = {"Cache-Control": "no-cache, private", "Content-Type": "application/json"}
 
 
 def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
     """A JSON answer, which ends its line; ``warnings`` are shown to whoever uses the client."""
     if not body.endswith(b"\n"):
         body += b"\n"
-    response = web.Response(body=body, status=status, headers=JSON_HEADERS)
+    response = web.Response(body=body, status=status, headers=headers.JSON)
     warn(response, warnings)
     return response
 

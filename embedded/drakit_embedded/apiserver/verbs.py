@@ -12,12 +12,12 @@ from aiohttp import web
 
 from drakit_embedded.apiserver import logs, reviews, statuses, token_requests
 from drakit_embedded.apiserver.about import discovery
-from drakit_embedded.apiserver.call import JSON_HEADERS, Call, answer, warn
+from drakit_embedded.apiserver.call import Call, answer, warn
 from drakit_embedded.apiserver.reading import get_options, list_options, lists
 from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.reading.watching import Watch
 from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
-from drakit_embedded.apiserver.wire import forms, presentation
+from drakit_embedded.apiserver.wire import forms, headers, presentation
 from drakit_embedded.apiserver.writing import applies, deletes, patches, podverbs, scales, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
@@ -95,7 +95,7 @@ async def _list(call: Call) -> web.StreamResponse:
     listed = lists.listed(call.api.store, call.served, call.target.namespace, options, form)
     if listed.size <= _ONE_PIECE or not presentation.is_plain(call.request):
         return call.answer(listed.whole())
-    response = web.StreamResponse(headers=JSON_HEADERS)
+    response = web.StreamResponse(headers=headers.JSON)
     warn(response, call.warnings)
     response.content_length = listed.size
     await response.prepare(call.request)
@@ -109,7 +109,7 @@ async def _watch(call: Call, options: ListOptions, form: forms.Form) -> web.Stre
     if "watch" not in discovery.verbs(call.served):
         raise statuses.not_supported(call.served.kind.plural, call.served.kind.group, "watch")
     watch = Watch(call.api.store, call.served, call.target.namespace, options, form)
-    response = web.StreamResponse(headers=JSON_HEADERS)
+    response = web.StreamResponse(headers=headers.JSON)
     response.enable_chunked_encoding()
     warn(response, call.warnings)
     await response.prepare(call.request)

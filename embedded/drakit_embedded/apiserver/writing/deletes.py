@@ -55,11 +55,8 @@ class Deleted(NamedTuple):
 def options(raw: bytes, content_type: str, query: Query) -> Options:
     """DeleteOptions from the body or, only without one, from the query (endpoints/handlers/delete.go)."""
     if raw:
-        try:
-            body = bodies.parse(raw, content_type, "DeleteOptions")
-            found = msgspec.convert(body, Options)
-        except msgspec.ValidationError as error:
-            raise statuses.bad_request(f"DeleteOptions cannot be read: {error}") from None
+        body = bodies.parse(raw, content_type, "DeleteOptions")
+        found = bodies.shaped(body, Options, "DeleteOptions")
     else:
         found = _of_query(query)
     _check(found)
