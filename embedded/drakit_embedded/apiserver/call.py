@@ -26,6 +26,8 @@ from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
 _encode = msgspec.json.Encoder().encode
+# Characters of all warnings, and of one where they are more.
+_MOST_WARNED, _LONGEST_WARNING = 4096, 256
 
 
 def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
@@ -46,8 +48,25 @@ def refusal(error: StatusError) -> web.Response:
 
 def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
     """Put warnings into an answer's header (RFC 7234, code 299; k8s.io/apimachinery/pkg/util/net/http.go)."""
-    for warning in warnings:
+    for warning in _short(warnings):
         response.headers.add("Warning", f"299 - {quote(warning)}")
+
+
+def _short(warnings: Sequence[str]) -> list[str]:
+    """Each once, and if they are long together only their beginnings, and not all.
+
+    k8s.io/apiserver/pkg/endpoints/filters/warning.go: clients have limits for headers.
+    """
+    texts = list(dict.fromkeys(warnings))
+    if sum(map(len, texts)) <= _MOST_WARNED:
+        return texts
+    found, written = [], 0
+    for text in texts:
+        if written >= _MOST_WARNED:
+            break
+        found.append(text[:_LONGEST_WARNING])
+        written += len(found[-1])
+    return found
 
 
 class Call:

@@ -40,6 +40,7 @@ def made() -> Iterator[Object]:
     yield from _places()
     yield from _owners()
     yield from _last_applied()
+    yield from _warnings()
 
 
 def _step(method: str, path: str, body: Any = None, kind: str = "", shows: Sequence[str] = ()) -> Object:
@@ -545,3 +546,16 @@ def _last_applied() -> Iterator[Object]:
             yield _story(
                 f"last applied: metadata: {name}, by {manager}", made, _step("PATCH", path, config, _APPLY, ["data"])
             )
+
+
+def _warnings() -> Iterator[Object]:
+    """Fields that are not known, of which clients are warned in a header."""
+    fields = {
+        "few": {f"f{number}": 1 for number in range(3)},
+        "many": {f"f{number}": 1 for number in range(500)},
+        "a long one": {"f" * 5000: 1},
+        "a long one, and others": {"f" * 3000: 1, "g" * 3000: 1, "h": 1},
+        "as many as are shown": {f"f{number:03}": 1 for number in range(195)},
+    }
+    for name, unknown in fields.items():
+        yield _story(f"warnings: of fields: {name}", _step("POST", _MAPS, {**_config_map(), **unknown}))
