@@ -182,9 +182,11 @@ def update(
     warnings = () if subresource else served.strategy.warn_of_update(new)
     if deletes.done(served, new, old):
         request.commit()
-        deletes.remove(api, served, record, dry_run=intent.dry_run)
         # Watchers see what was stored, and only the client what it wanted (deleteWithoutFinalizers).
-        return Written(api.store.draft(served.collection, key, new), False, warnings)
+        wanted = api.store.draft(served.collection, key, new)
+        if not intent.dry_run:
+            api.store.delete(served.collection, key, old)
+        return Written(wanted, False, warnings)
     if new == old or _only_times_differ(new, old):
         return Written(record, False, warnings)
     request.commit()
