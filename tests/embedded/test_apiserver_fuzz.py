@@ -45,6 +45,7 @@ KINDS = [
     ("resource.k8s.io", "deviceclasses"),
 ]
 WORDS = [
+    *("namespace", "resourceVersion", "uid", "managedFields", "ports"),
     *("metadata", "name", "generateName", "labels", "annotations", "finalizers", "ownerReferences", "spec", "status"),
     *("containers", "resources", "claims", "limits", "requests", "ports", "env", "image", "volumes", "tolerations"),
     *("resourceClaims", "resourceClaimName", "nodeName", "schedulingGates", "priorityClassName", "serviceAccountName"),
@@ -56,6 +57,7 @@ WORDS = [
 ]
 
 leaves = st.none() | st.booleans() | st.integers(-3, 3) | st.floats(allow_nan=False) | st.sampled_from(["", "a", "A/b"])
+leaves |= st.sampled_from(["0", "1", "9" * 5000])
 values = st.recursive(
     leaves,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(WORDS), inner, max_size=4),
@@ -138,8 +140,9 @@ operations = st.lists(
         {"op": st.sampled_from(["add", "remove", "replace", "move", "copy", "test", "x"])},
         optional={
             "path": st.sampled_from(["", "/", "/metadata", "/data/k", "/data/-", "/metadata/labels/0", "//", "~2"])
+            | st.sampled_from([f"/metadata/finalizers/{index}" for index in ("0", "-", "-9", "1" * 5000, "0" * 5000)])
             | leaves,
-            "from": st.sampled_from(["/metadata", "/data", ""]),
+            "from": st.sampled_from(["/metadata", "/data", "/metadata/finalizers", "/metadata/finalizers/0", ""]),
             "value": values,
         },
     ),
@@ -152,7 +155,7 @@ operations = st.lists(
 def test_json_patches_of_any_shape(content: Any) -> None:
     api = new_api()
     target = served(api, "", "configmaps")
-    create(api, target, {"metadata": {"name": "a"}, "data": {"k": "v"}})
+    create(api, target, {"metadata": {"name": "a", "finalizers": ["a/b", "a/c"]}, "data": {"k": "v"}})
     assert code_of(lambda: change(api, target, patches.Patch("json", content), None)) < 500
 
 
@@ -198,6 +201,19 @@ def test_parameters_of_any_text(text: str, parameter: str) -> None:
     form = forms.Plain(target)
     code = code_of(lambda: lists.listed(api.store, target, None, list_options.decode(target, query), form))
     assert code in (200, 400, 410, 422, 504)
+
+
+pieces = st.sampled_from([*"[]{}:,-?&*!|>#%@`\"'\n", ": ", "- ", "\n  ", "&a ", "*a", "<<: *a", "---\n", "a", "1", "~"])
+pieces |= st.sampled_from(["!!int ", "!!binary ", "9" * 5000, "0x1F", "1e400", ".nan", "2001-01-01", "\0", "é"])
+pieces |= st.sampled_from(["[" * 10_010, "- " * 10_010, "{a: " * 10_010])
+
+
+@FUZZ
+@given(text=st.lists(pieces, max_size=12).map("".join))
+def test_yaml_of_any_text(text: str) -> None:
+    raw = text.encode()
+    assert code_of(lambda: bodies.parse(raw, "application/yaml", "ConfigMap")) < 500
+    assert code_of(lambda: patches.parse(raw, "application/apply-patch+yaml")) < 500
 
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
@@ -260,7 +276,7 @@ def envelopes(draw: st.DrawFn) -> bytes:
     return b"k8s\0" + of_length(1, version + kind + type_meta) + of_length(2, draw(protobuf_messages(name)))
 
 
-@settings(max_examples=150, deadline=None)
+@FUZZ
 @given(raw=envelopes())
 @example(raw=b"k8s\0" + of_length(1, of_number(1, 2**62)))
 @example(raw=b"k8s\0" + of_length(1, of_length(1, b"\xff")))

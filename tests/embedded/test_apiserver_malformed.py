@@ -28,6 +28,10 @@ _REFUSED_AS_500 = (
     "resourceVersion should not be set",
     "failed to create typed",
     "does not contain declared merge key",
+    "list element types are not identical",
+    "unknown patch type",
+    "Non-matching dry-run options",
+    "strconv.ParseUint",
 )
 
 
@@ -162,9 +166,22 @@ FIELDS = [
     "resourceVersion",
 ]
 LEAVES: list[Any] = [None, True, -1, 0, 2**63, 1.5, "", "a", "A/b", "é\u2028", "x" * 300, "replace", "1Gi", [], {}]
+LEAVES += ["0", "9" * 5000]
 OPERATIONS = ["add", "remove", "replace", "move", "copy", "test", "x"]
 POINTERS = ["/metadata/labels/a", "/spec", "", "/metadata/name", "/nope/x", "x", "/spec/devices/requests/9", "/~2"]
+POINTERS += ["/metadata/finalizers", "/metadata/finalizers/-", f"/metadata/finalizers/{'1' * 5000}"]
 NOISE = [b"{", b'"', b"\xff", b",", b"", b"\x00", b"&a *a"]
+# What is deeper than a stack, and numbers that no reader should take its time for.
+NOISE += [b"[" * 30_000, b"- " * 20_000, b"{a: " * 20_000, b"9" * 5000]
+# Protobuf: the kind is a number, the kind is no text, a name is a message, the time is no time.
+_CONFIG_MAP = b"\n\x0f\n\x02v1\x12\tConfigMap"
+MESSAGES = [
+    b"k8s\0\n\x0a\x08\xff\xff\xff\xff\xff\xff\xff\xff\x3f",
+    b"k8s\0\n\x03\n\x01\xff",
+    b"k8s\0" + _CONFIG_MAP + b"\x12\x06\n\x04\n\x02\x08\x01",
+    b"k8s\0" + _CONFIG_MAP + b"\x12\x0f\n\x0d\n\x01aB\x08\x08\xff\xff\xff\xff\xff\xff\x7f",
+    b"k8s\0" + _CONFIG_MAP + b"\x12\x07\n\x05Z\x03\n\x01\xff",
+]
 
 
 def collection(base: Vector) -> str:
@@ -227,6 +244,8 @@ class Requests:
             meta = value.get("metadata")
             value = {**value, "metadata": {**(meta if isinstance(meta, dict) else {}), "name": pick(["c", "new", "A"])}}
         raw = json.dumps(value).encode()
+        if "protobuf" in kind and self._random.random() < 0.8:
+            raw = pick(MESSAGES)
         if self._random.random() < 0.2:
             at = self._random.randrange(len(raw) + 1)
             raw = raw[:at] + pick(NOISE) + raw[at + 1 :]
@@ -260,7 +279,9 @@ async def test_malformed_requests(part: int) -> None:
             asked = f"{method} {path} {headers} {body!r}: {code} {text[:300]!r}"
             assert code < 500 or any(known in text for known in _REFUSED_AS_500), asked
             after = await version(session, server.url)
-            assert after == before or code < 400, asked
+            # Of a deletion with a body, the query is not looked at.
+            dry = "dryRun=All" in path and not (method == "DELETE" and body)
+            assert after == before or (code < 400 and not dry), asked
             before = after
             codes.add(code)
     assert {201, 400, 404, 405, 415, 422} <= codes

@@ -130,6 +130,17 @@ async def test_scale_reads_and_sets_replicas(connection: Connection) -> None:
         await connection.json("PUT", path, scale)
 
 
+@pytest.mark.parametrize("replicas", [2**31, -(2**31) - 1, 1.5, "3", True, [3]])
+async def test_replicas_are_a_number_of_32_bits(connection: Connection, replicas: Any) -> None:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    await connection.create(resources.DEPLOYMENTS, {"metadata": {"name": "d"}, "spec": spec}, "default")
+    path = resources.DEPLOYMENTS.path("default", "d", "scale")
+    with pytest.raises(ApiError) as refused:
+        await connection.json("PUT", path, {"metadata": {"name": "d"}, "spec": {"replicas": replicas}})
+    assert refused.value.code == 400
+
+
 async def test_a_dry_run_answers_as_if_and_stores_nothing(connection: Connection) -> None:
     path = resources.CONFIG_MAPS.path("default")
     made = await connection.json("POST", path, config_map("a", x="1"), params={"dryRun": "All"})

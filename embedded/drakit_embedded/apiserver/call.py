@@ -21,20 +21,20 @@ from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.requests import Query, Target
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.storage.store import Key, Record
-from drakit_embedded.apiserver.wire import bodies, forms
+from drakit_embedded.apiserver.wire import bodies, forms, headers
 from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
-# Answers are the state of now, and not for everybody (k8s.io/apiserver/pkg/endpoints/filters/cachecontrol.go).
 _encode = msgspec.json.Encoder().encode
-JSON_HEADERS = {"Cache-Control": "no-cache, private", "Content-Type": "application/json"}
+# Characters of all warnings, and of one where they are more.
+_MOST_WARNED, _LONGEST_WARNING = 4096, 256
 
 
 def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
     """A JSON answer, which ends its line; ``warnings`` are shown to whoever uses the client."""
     if not body.endswith(b"\n"):
         body += b"\n"
-    response = web.Response(body=body, status=status, headers=JSON_HEADERS)
+    response = web.Response(body=body, status=status, headers=headers.JSON)
     warn(response, warnings)
     return response
 
@@ -48,8 +48,25 @@ def refusal(error: StatusError) -> web.Response:
 
 def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
     """Put warnings into an answer's header (RFC 7234, code 299; k8s.io/apimachinery/pkg/util/net/http.go)."""
-    for warning in warnings:
+    for warning in _short(warnings):
         response.headers.add("Warning", f"299 - {quote(warning)}")
+
+
+def _short(warnings: Sequence[str]) -> list[str]:
+    """Each once, and if they are long together only their beginnings, and not all.
+
+    k8s.io/apiserver/pkg/endpoints/filters/warning.go: clients have limits for headers.
+    """
+    texts = list(dict.fromkeys(warnings))
+    if sum(map(len, texts)) <= _MOST_WARNED:
+        return texts
+    found, written = [], 0
+    for text in texts:
+        if written >= _MOST_WARNED:
+            break
+        found.append(text[:_LONGEST_WARNING])
+        written += len(found[-1])
+    return found
 
 
 class Call:
@@ -108,27 +125,26 @@ class Call:
             raise statuses.absent(kind.plural, kind.group, self.key[1])
         return record
 
-    async def object(self) -> Object:
-        """The object in the body, checked as far as is common to all writes."""
-        return self.incoming(await self.raw_object(self.served.kind.kind))
-
-    def without_repeated_owners(self, obj: Object) -> None:
-        """Take out of an object the owners that it names again, and warn of them."""
+    async def object(self, *, named: bool = False) -> Object:
+        """The object in the body, checked as far as is common to all writes; ``named``: it has to say which it is."""
+        obj = self._incoming(await self.raw_object(self.served.kind.kind), self.query.text("fieldValidation"))
+        if named:
+            statuses.check_name(obj["metadata"].get("name"), self.key[1])
         self.warnings += metadata.without_repeated_owners(obj["metadata"])
+        return obj
 
-    def incoming(self, obj: Object, validation: str | None = None) -> Object:
-        """A parsed or patched object, checked as far as is common to all writes.
+    def patched(self, obj: Object, validation: str | None = None) -> Object:
+        """The same of an object that a patch has made.
 
         ``validation`` is for requests that do not leave it to the client.
         """
-        return writes.incoming(
-            self.api,
-            self.served,
-            obj,
-            self.target.namespace,
-            validation=self.query.text("fieldValidation") if validation is None else validation,
-            warnings=self.warnings,
-        )
+        obj = self._incoming(obj, self.query.text("fieldValidation") if validation is None else validation)
+        self.warnings += metadata.without_repeated_owners(obj["metadata"], patched=True)
+        return obj
+
+    def _incoming(self, obj: Object, validation: str) -> Object:
+        namespace = self.target.namespace
+        return writes.incoming(self.api, self.served, obj, namespace, validation=validation, warnings=self.warnings)
 
     def answer(self, body: bytes, status: int = 200) -> web.Response:
         """A JSON answer, with the warnings that came up."""

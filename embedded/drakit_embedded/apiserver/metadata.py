@@ -35,8 +35,11 @@ def generated_name(base: str) -> str:
     return base[: _LONGEST_GENERATED - _SUFFIX_LENGTH] + random_suffix()
 
 
-def without_repeated_owners(meta: dict[str, Any]) -> list[str]:
-    """Leave out owner references that are there twice; what clients are told of it (handlers/rest.go of apiserver)."""
+def without_repeated_owners(meta: dict[str, Any], *, patched: bool = False) -> list[str]:
+    """Leave out owner references that are there twice; what clients are told of it.
+
+    dedupOwnerReferencesAndAddWarning of k8s.io/apiserver/pkg/endpoints/handlers/rest.go, which comes later for patches.
+    """
     owners = meta.get("ownerReferences") or []
     if len(owners) < 2:
         return []
@@ -50,9 +53,10 @@ def without_repeated_owners(meta: dict[str, Any]) -> list[str]:
     if not repeated:
         return []
     meta["ownerReferences"] = kept
+    when = " after mutating admission happens" if patched else ""
     return [
-        ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may "
-        "reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and "
+        "may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: "
         + ", ".join(repeated)
     ]
 

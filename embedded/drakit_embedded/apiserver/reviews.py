@@ -6,7 +6,7 @@ After k8s.io/kubernetes/pkg/registry/{authentication,authorization}, and pkg/api
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -19,10 +19,10 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.statuses import Cause, Object
+from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import podverbs
 from drakit_embedded.apiserver.writing.intent import Intent
 
-Shape = TypeVar("Shape", bound=msgspec.Struct)
 _OWN_FIELDS = ("resourceAttributes", "nonResourceAttributes")
 _ONE_OF = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 
@@ -156,15 +156,8 @@ def _bind(api: Api, call: Call, obj: Object, intent: Intent) -> Object:
     return podverbs.SUCCESS
 
 
-def _read(spec: object, shape: type[Shape]) -> Shape:
-    try:
-        return msgspec.convert(spec, shape)
-    except msgspec.ValidationError as error:
-        raise statuses.bad_request(f"spec cannot be read: {error}") from None
-
-
 def _token(api: Api, spec: object) -> Object:
-    wanted = _read(spec, TokenSpec)
+    wanted = bodies.shaped(spec, TokenSpec, "spec")
     if not wanted.token:
         raise statuses.bad_request("token is required for TokenReview in authentication")
     found = api.authenticator.review(wanted.token, wanted.audiences or (ISSUER,))
@@ -174,7 +167,7 @@ def _token(api: Api, spec: object) -> Object:
 
 
 def _rules(api: Api, spec: object, user: User) -> Object:
-    namespace = _read(spec, RulesSpec).namespace
+    namespace = bodies.shaped(spec, RulesSpec, "spec").namespace
     if not namespace:
         raise statuses.bad_request("no namespace on request")
     rules, error = api.authorizer.rules(user, namespace)
@@ -194,7 +187,7 @@ def _resource_rule(rule: Rule) -> Object:
 
 
 def _access(api: Api, call: Call, meta: Object, spec: object) -> Object:
-    wanted = _read(spec, AccessSpec)
+    wanted = bodies.shaped(spec, AccessSpec, "spec")
     plural = call.served.kind.plural
     local = plural == "localsubjectaccessreviews"
     if local:

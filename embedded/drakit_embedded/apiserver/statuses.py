@@ -201,6 +201,15 @@ def check_name(name: str | None, on_url: str) -> None:
         raise misnamed(name, on_url)
 
 
+def check_namespace(given: str | None, on_url: str) -> None:
+    """An object that says in which namespace it is says what the path says; 400 otherwise.
+
+    EnsureObjectNamespaceMatchesRequestNamespace of k8s.io/apiserver/pkg/registry/rest/meta.go.
+    """
+    if given and given != on_url:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+
+
 def rejected() -> StatusError:
     """A JSON patch does not apply to the object."""
     return StatusError(422, "Invalid", "the server rejected our request due to an error in our request", {})

@@ -17,6 +17,7 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.storage.store import Record
+from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing.intent import Intent
 
 _SECONDS = 3600
@@ -51,15 +52,9 @@ class _Shape(msgspec.Struct):
 
 def answer(api: Api, served: Served, account: Record, obj: Object, intent: Intent) -> Object:
     """The request with ``status.token``; 400, 404 or 409 for an object that the token cannot be bound to."""
-    try:
-        wanted = msgspec.convert(obj, _Shape)
-    except msgspec.ValidationError as error:
-        raise statuses.bad_request(f"TokenRequest cannot be read: {error}") from None
+    wanted = bodies.shaped(obj, _Shape, "TokenRequest")
     namespace, name = account.key
-    if wanted.metadata.namespace not in ("", namespace):
-        raise statuses.bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+    statuses.check_namespace(wanted.metadata.namespace, namespace)
     request = Attributes(
         intent.user, "CREATE", served.kind, namespace, name, obj, subresource="token", dry_run=intent.dry_run
     )

@@ -12,13 +12,12 @@ from aiohttp import web
 
 from drakit_embedded.apiserver import logs, reviews, statuses, token_requests
 from drakit_embedded.apiserver.about import discovery
-from drakit_embedded.apiserver.call import JSON_HEADERS, Call, answer, warn
+from drakit_embedded.apiserver.call import Call, answer, warn
 from drakit_embedded.apiserver.reading import get_options, list_options, lists
 from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.reading.watching import Watch
 from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
-from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.wire import forms, presentation
+from drakit_embedded.apiserver.wire import forms, headers, presentation
 from drakit_embedded.apiserver.writing import applies, deletes, patches, podverbs, scales, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
@@ -96,7 +95,7 @@ async def _list(call: Call) -> web.StreamResponse:
     listed = lists.listed(call.api.store, call.served, call.target.namespace, options, form)
     if listed.size <= _ONE_PIECE or not presentation.is_plain(call.request):
         return call.answer(listed.whole())
-    response = web.StreamResponse(headers=JSON_HEADERS)
+    response = web.StreamResponse(headers=headers.JSON)
     warn(response, call.warnings)
     response.content_length = listed.size
     await response.prepare(call.request)
@@ -110,7 +109,7 @@ async def _watch(call: Call, options: ListOptions, form: forms.Form) -> web.Stre
     if "watch" not in discovery.verbs(call.served):
         raise statuses.not_supported(call.served.kind.plural, call.served.kind.group, "watch")
     watch = Watch(call.api.store, call.served, call.target.namespace, options, form)
-    response = web.StreamResponse(headers=JSON_HEADERS)
+    response = web.StreamResponse(headers=headers.JSON)
     response.enable_chunked_encoding()
     warn(response, call.warnings)
     await response.prepare(call.request)
@@ -122,7 +121,6 @@ async def _create(call: Call) -> web.StreamResponse:
     intent = call.intent("CreateOptions")
     form = call.form()
     obj = await call.object()
-    call.without_repeated_owners(obj)
     written = writes.create(call.api, call.served, call.target.namespace, obj, intent)
     return _answer(call, form, written)
 
@@ -149,17 +147,9 @@ async def _get(call: Call) -> web.StreamResponse:
 async def _write(call: Call, subresource: str = "") -> web.StreamResponse:
     intent = call.intent("UpdateOptions", subresource)
     form = call.form()
-    obj = await _named_body(call)
+    obj = await call.object(named=True)
     written = writes.update(call.api, call.served, call.key, obj, intent, subresource=subresource)
     return _answer(call, form, written)
-
-
-async def _named_body(call: Call) -> Object:
-    """The object in a body that has to say which it is (checkName)."""
-    obj = await call.object()
-    statuses.check_name(obj["metadata"].get("name"), call.key[1])
-    call.without_repeated_owners(obj)
-    return obj
 
 
 def _answer(call: Call, form: forms.Form, written: writes.Written) -> web.Response:
@@ -178,7 +168,7 @@ async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
     if patch.type == "apply":
         written = applies.apply(call, patch, intent, subresource=subresource)
     else:
-        reader = patches.Reader(call.incoming, call.query.text("fieldValidation"), call.warnings)
+        reader = patches.Reader(call.patched, call.query.text("fieldValidation"), call.warnings)
         change = patches.change(call.served, call.key, patch, reader)
         written = writes.update(call.api, call.served, call.key, change, intent, subresource=subresource)
     return _answer(call, form, written)
@@ -251,7 +241,7 @@ async def _evict(call: Call) -> web.StreamResponse:
 
 async def _finalize(call: Call) -> web.StreamResponse:
     intent = call.intent("UpdateOptions", "finalize")
-    obj = await _named_body(call)
+    obj = await call.object(named=True)
     written = writes.finalize(call.api, call.served, call.key, obj, intent)
     return answer(forms.Plain(call.served).one(written.record))
 

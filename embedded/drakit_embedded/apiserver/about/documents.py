@@ -22,14 +22,8 @@ from drakit_embedded.apiserver.identity import issuer
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.wire import negotiation
+from drakit_embedded.apiserver.wire import headers, negotiation
 
-_PLAIN = {
-    "Cache-Control": "no-cache, private",
-    "Content-Type": "text/plain; charset=utf-8",
-    "X-Content-Type-Options": "nosniff",
-}
-_JSON = {"Cache-Control": "no-cache, private", "Content-Type": "application/json"}
 _PATHS = (
     issuer.CONFIGURATION,
     issuer.KEYS,
@@ -48,7 +42,7 @@ _encode = msgspec.json.Encoder().encode
 
 def page_not_found() -> web.Response:
     """What Go's own multiplexer says."""
-    return web.Response(text="404 page not found\n", status=404, headers=_PLAIN)
+    return web.Response(text="404 page not found\n", status=404, headers=headers.TEXT)
 
 
 class Documents:
@@ -75,7 +69,7 @@ class Documents:
                 return _health(endpoint, "/".join(check), Query(query))
             case ["version"]:
                 _check_route(request, [], (negotiation.JSON,))
-                return web.Response(body=self._version, headers=_JSON)
+                return web.Response(body=self._version, headers=headers.JSON)
             case ["version", *_]:
                 raise statuses.unknown_resource()
             case ["openapi", *below]:
@@ -88,13 +82,13 @@ class Documents:
                 _check_route(request, below, (issuer.KEYS_TYPE,))
                 return issuer.keys(self._account_key)
             case ["metrics"] if path == "/metrics":
-                headers = {"Cache-Control": "no-cache, private", "Content-Type": metrics.CONTENT_TYPE}
-                return web.Response(body=self._measured().encode(), headers=headers)
+                kind = {"Content-Type": metrics.CONTENT_TYPE}
+                return web.Response(body=self._measured().encode(), headers={**headers.UNCACHED, **kind})
             case ["api" | "apis", *_]:
                 return self._discovery(request, segments)
             case [""] | ["index.html"] if path in ("/", "/index.html"):
                 return web.Response(
-                    body=msgspec.json.format(_encode({"paths": self._paths()}), indent=2), headers=_JSON
+                    body=msgspec.json.format(_encode({"paths": self._paths()}), indent=2), headers=headers.JSON
                 )
         return page_not_found()
 
@@ -120,10 +114,10 @@ class Documents:
         document = self._document(f"aggregated {root}", lambda: discovery.aggregated(catalog, core=root == "api"))
         assert document is not None
         tag = f'"{hashlib.sha512(document).hexdigest().upper()}"'
-        headers = {"Cache-Control": "public", "ETag": tag, "Vary": "Accept"}
+        sent = {"Cache-Control": "public", "ETag": tag, "Vary": "Accept"}
         if request.headers.get("If-None-Match") == tag:
-            return web.Response(status=304, headers=headers)
-        return web.Response(body=document + b"\n", headers={**headers, "Content-Type": discovery.AGGREGATED})
+            return web.Response(status=304, headers=sent)
+        return web.Response(body=document + b"\n", headers={**sent, "Content-Type": discovery.AGGREGATED})
 
     def _document(self, key: str, make: Callable[[], Object | None]) -> bytes | None:
         if key not in self._encoded:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 from aiohttp import web
 
+from drakit_embedded.apiserver.wire import headers
+
 _STARTED = (
     "start-apiserver-admission-initializer",
     "generic-apiserver-start-informers",
@@ -52,30 +54,25 @@ CHECKS = {
     "livez": _ALIVE,
     "readyz": ("ping", "log", "etcd", "etcd-readiness", "informer-sync", *_HOOKS, "shutdown"),
 }
-_TEXT = {
-    "Cache-Control": "no-cache, private",
-    "Content-Type": "text/plain; charset=utf-8",
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 def answer(endpoint: str, *, verbose: bool, excluded: Sequence[str]) -> web.Response:
     """All checks but the excluded ones: "ok" or, when ``verbose``, a line for each."""
     if not verbose:
-        return web.Response(text="ok", headers=_TEXT)
+        return web.Response(text="ok", headers=headers.TEXT)
     names = CHECKS[endpoint]
     lines = [f"[+]{name} excluded: ok" if name in excluded else f"[+]{name} ok" for name in names]
     unknown = sorted(f'"{name}"' for name in set(excluded) if name not in names)
     if unknown:
         lines.append(f"warn: some health checks cannot be excluded: no matches for {', '.join(unknown)}")
     lines.append(f"{endpoint} check passed")
-    return web.Response(text="\n".join(lines) + "\n", headers=_TEXT)
+    return web.Response(text="\n".join(lines) + "\n", headers=headers.TEXT)
 
 
 def single() -> web.Response:
     """The answer of a check that is asked for alone."""
-    headers = {key: value for key, value in _TEXT.items() if key != "X-Content-Type-Options"}
-    return web.Response(text="ok", headers=headers)
+    sent = {key: value for key, value in headers.TEXT.items() if key != "X-Content-Type-Options"}
+    return web.Response(text="ok", headers=sent)
 
 
 def paths() -> list[str]:

@@ -5,7 +5,6 @@ k8s.io/apimachinery/pkg/util/managedfields/internal/lastappliedmanager.go and la
 
 from __future__ import annotations
 
-import copy
 import json
 
 from drakit_embedded.apiserver.managedfields import elements, fieldsets, shapes, typechecks
@@ -53,9 +52,18 @@ def renew(obj: Object, config: Object) -> None:
     annotations = obj["metadata"].get("annotations") or {}
     if not annotations.get(_ANNOTATION):
         return
-    config = copy.deepcopy(config)
-    (config["metadata"].get("annotations") or {}).pop(_ANNOTATION, None)
-    annotations = {**annotations, _ANNOTATION: elements.json_text(config) + "\n"}
+    annotations = {**annotations, _ANNOTATION: elements.json_text(_without(config)) + "\n"}
     if sum(len(key.encode()) + len(value.encode()) for key, value in annotations.items()) > _MOST_ANNOTATIONS:
         del annotations[_ANNOTATION]
     obj["metadata"]["annotations"] = annotations
+
+
+def _without(config: Object) -> Object:
+    """A configuration without the annotation; it need not have any, nor metadata."""
+    meta = config.get("metadata")
+    if not meta or "annotations" not in meta:
+        return config
+    kept = {key: value for key, value in meta.items() if key != "annotations"}
+    if meta["annotations"] is not None:
+        kept["annotations"] = {key: value for key, value in meta["annotations"].items() if key != _ANNOTATION}
+    return {**config, "metadata": kept}

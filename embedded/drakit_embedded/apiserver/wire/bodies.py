@@ -7,7 +7,9 @@ third is in ``registry.structures``.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
 
 from drakit_api import embedded, gojson
 from drakit_api.gostrings import quote
@@ -27,6 +29,9 @@ _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind stri
 _SCHEME = "pkg/runtime/scheme.go:111"
 _TYPE_FIELDS = {"kind": "kind", "apiversion": "apiVersion"}
 _SHOWN = 30  # bytes of a body in a message
+
+
+Shape = TypeVar("Shape", bound=msgspec.Struct)
 
 
 class BodyError(ValueError):
@@ -55,6 +60,14 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
     if media in _JSON and kind in embedded.KINDS:
         embedded.attach(found, raw)
     return found
+
+
+def shaped(obj: object, shape: type[Shape], what: str) -> Shape:
+    """A decoded value as a struct; 400 for one that is none, whose message says ``what`` cannot be read."""
+    try:
+        return msgspec.convert(obj, shape)
+    except msgspec.ValidationError as error:
+        raise statuses.bad_request(f"{what} cannot be read: {error}") from None
 
 
 def _from_yaml(raw: bytes) -> Any:

@@ -1,7 +1,7 @@
 """The nodes of a YAML document, made of what its parser reports without one call inside the other.
 
 PyYAML's own composer calls itself for each level, in C and without a limit: a body of brackets would end the process.
-go-yaml has the same limits as there are here (``go.yaml.in/yaml/v2`` ``scannerc.go``).
+go-yaml has limits for both sorts of levels, too (``go.yaml.in/yaml/v2`` ``scannerc.go``).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ import yaml
 # The tag of a scalar that has none and stands without quotes.
 PLAIN: Final = "plain"
 _TEXT = "tag:yaml.org,2002:str"
-# max_flow_level and max_indents: of lists and objects in brackets, and of those without.
-_DEEPEST = 10_000
+# Go's limit is 10,000 (max_flow_level, and max_indents of what has no brackets). What is deeper than this could not be
+# read here in any case, and the parser takes a time that grows with the square of the depth.
+_DEEPEST = 1000
 
 
 class YamlError(ValueError):
@@ -125,7 +126,7 @@ class _Composed:
         self._open.append((node, in_brackets))
         self._depths[in_brackets] += 1
         if self._depths[in_brackets] > _DEEPEST:
-            raise YamlError(f"yaml: exceeded max depth of {_DEEPEST}")
+            raise YamlError("yaml: exceeded max depth of 10000")
 
 
 def _line(event: yaml.Event) -> int:

@@ -36,7 +36,7 @@ def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writ
         _check_repeated(call, patch)
         _check_names(call, found, created=not stored)
         try:
-            return call.incoming(embedded.print_anew(found), "Ignore")
+            return call.patched(embedded.print_anew(found), "Ignore")
         except statuses.StatusError as error:
             raise _unconvertible(error, call, patch.content) from None
 

@@ -55,11 +55,8 @@ class Deleted(NamedTuple):
 def options(raw: bytes, content_type: str, query: Query) -> Options:
     """DeleteOptions from the body or, only without one, from the query (endpoints/handlers/delete.go)."""
     if raw:
-        try:
-            body = bodies.parse(raw, content_type, "DeleteOptions")
-            found = msgspec.convert(body, Options)
-        except msgspec.ValidationError as error:
-            raise statuses.bad_request(f"DeleteOptions cannot be read: {error}") from None
+        body = bodies.parse(raw, content_type, "DeleteOptions")
+        found = bodies.shaped(body, Options, "DeleteOptions")
     else:
         found = _of_query(query)
     _check(found)
@@ -97,40 +94,41 @@ def delete(
     api: Api, served: Served, key: Key, wanted: Options, *, user: User = LOOPBACK, admitted: bool = False
 ) -> Deleted:
     """DELETE of one object; ``admitted`` is for what an admitted eviction deletes."""
-    kind = served.kind
     record = served.collection.records.get(key)
     if record is None:
-        raise statuses.absent(kind.plural, kind.group, key[1])
+        raise statuses.absent(served.kind.plural, served.kind.group, key[1])
     _check(wanted)
-    obj = record.object()
-    asked = wanted.preconditions or PreconditionsShape()
-    check = preconditions.check_deletion
-    if served.strategy.finalizers_in_spec:
-        check = preconditions.check_namespace_deletion
-    check(kind, obj, uid=asked.uid, version=asked.resourceVersion)
+    obj, before = record.object(), record.object()
+    _check_preconditions(served, before, wanted)
     begun = _begin(served, obj, wanted)
     if begun is _Begun.PENDING:
         return Deleted(record, False)
     if not admitted:
-        request = Attributes(user, "DELETE", kind, *key, old=record.object(), dry_run=bool(wanted.dryRun))
+        request = Attributes(user, "DELETE", served.kind, *key, old=before, dry_run=bool(wanted.dryRun))
         api.admission.admit(request, api)
         api.admission.validate(request, api)
     if begun is _Begun.NOT and not obj["metadata"].get("finalizers"):
-        return Deleted(remove(api, served, record, dry_run=bool(wanted.dryRun)), True)
-    updated = _updated(api, served, record, obj, dry_run=bool(wanted.dryRun))
+        return Deleted(record if wanted.dryRun else api.store.delete(served.collection, key, before), True)
+    updated = record if obj == before else _updated(api, served, key, obj, dry_run=bool(wanted.dryRun))
     if obj["metadata"].get("finalizers") or begun is _Begun.WAITING:
         return Deleted(updated, False)
     # What has grace, but none is left, is marked first and then deleted, which watchers see.
-    return Deleted(updated if wanted.dryRun else remove(api, served, updated, dry_run=False), True)
+    return Deleted(updated if wanted.dryRun else api.store.delete(served.collection, key, obj), True)
 
 
-def _updated(api: Api, served: Served, record: Record, obj: Object, *, dry_run: bool) -> Record:
+def _check_preconditions(served: Served, stored: Object, wanted: Options) -> None:
+    asked = wanted.preconditions or PreconditionsShape()
+    check = preconditions.check_deletion
+    if served.strategy.finalizers_in_spec:
+        check = preconditions.check_namespace_deletion
+    check(served.kind, stored, uid=asked.uid, version=asked.resourceVersion)
+
+
+def _updated(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool) -> Record:
     """The object with what its deletion has made of it."""
-    if obj == record.object():
-        return record
     if dry_run:
-        return api.store.draft(served.collection, record.key, obj)
-    return api.store.put(served.collection, record.key, obj)
+        return api.store.draft(served.collection, key, obj)
+    return api.store.put(served.collection, key, obj)
 
 
 class _Begun(Enum):
@@ -237,8 +235,3 @@ def done(served: Served, new: Object, old: Object) -> bool:
     meta = old["metadata"]
     waiting = new["metadata"].get("finalizers") or meta.get("deletionGracePeriodSeconds")
     return bool(meta.get("deletionTimestamp")) and not waiting and not _held(served, new)
-
-
-def remove(api: Api, served: Served, record: Record, *, dry_run: bool) -> Record:
-    """Take an object out, as it is stored; the result has the version of the deletion."""
-    return record if dry_run else api.store.delete(served.collection, record.key, record.object())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -14,10 +14,10 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.registry.pods import scheduled_condition
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.storage.store import Key
+from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import deletes, preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
-Shape = TypeVar("Shape", bound=msgspec.Struct)
 SUCCESS: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
@@ -51,7 +51,8 @@ class EvictionShape(msgspec.Struct):
 
 def bind(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> None:
     """Assign a pod to a node, once; 409 if it has one, is being deleted, or is still gated."""
-    binding = _read(obj, BindingShape, "Binding")
+    binding = bodies.shaped(obj, BindingShape, "Binding")
+    statuses.check_namespace(binding.metadata.namespace, key[0])
     name = key[1]
     _admit(api, served, key, "binding", obj, intent)
     if (binding.metadata.name or "") != name:
@@ -108,8 +109,9 @@ def _check_bindable(pod: Object, name: str) -> None:
 
 def evict(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> None:
     """Delete a pod with a reason that says so; disruption budgets are not kept here, so every eviction is granted."""
-    eviction = _read(obj, EvictionShape, "Eviction")
-    options = _read(eviction.deleteOptions or {}, deletes.Options, "DeleteOptions")
+    eviction = bodies.shaped(obj, EvictionShape, "Eviction")
+    statuses.check_namespace(eviction.metadata.namespace, key[0])
+    options = bodies.shaped(eviction.deleteOptions or {}, deletes.Options, "DeleteOptions")
     _admit(api, served, key, "eviction", obj, intent)
     if eviction.metadata.name != key[1]:
         raise statuses.bad_request("name in URL does not match name in Eviction object")
@@ -146,10 +148,3 @@ def _dry_run(options: deletes.Options, intent: Intent) -> list[str]:
         shown = f"[{' '.join(of_query)}] and [{' '.join(of_body)}]"
         raise StatusError(500, "", f"Non-matching dry-run options in request and content: {shown}")
     return of_body or of_query
-
-
-def _read(obj: Object, shape: type[Shape], kind: str) -> Shape:
-    try:
-        return msgspec.convert(obj, shape)
-    except msgspec.ValidationError as error:
-        raise statuses.bad_request(f"{kind} cannot be read: {error}") from None

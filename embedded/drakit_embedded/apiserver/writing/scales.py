@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
+
+import msgspec
 
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
@@ -10,9 +13,25 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.managedfields import scaling
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.storage.store import Key, Record
-from drakit_embedded.apiserver.wire import selector_texts
+from drakit_embedded.apiserver.wire import bodies, selector_texts
 from drakit_embedded.apiserver.writing import preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
+
+
+class _Metadata(msgspec.Struct):
+    uid: str | None = None
+    resourceVersion: str | None = None
+
+
+class _Spec(msgspec.Struct):
+    replicas: Annotated[int, msgspec.Meta(ge=-(2**31), lt=2**31)] | None = None
+
+
+class _Shape(msgspec.Struct):
+    """What a Scale can set; the metadata says of which object."""
+
+    metadata: _Metadata | None = None
+    spec: _Spec | None = None
 
 
 def scale(served: Served, record: Record) -> Object:
@@ -32,13 +51,6 @@ def scale(served: Served, record: Record) -> Object:
     }
 
 
-def _text(meta: Object, field: str) -> str:
-    found = meta.get(field) or ""
-    if not isinstance(found, str):
-        raise statuses.bad_request(f"Scale cannot be read: metadata.{field} must be a string")
-    return found
-
-
 def _selector(spec: Object) -> Object:
     """The selector of pods; that of a ReplicationController, which is older, is nothing but labels."""
     selector = spec.get("selector") or {}
@@ -49,24 +61,20 @@ def _selector(spec: Object) -> Object:
 def set_replicas(api: Api, served: Served, key: Key, wanted: Object, intent: Intent) -> Object:
     """Set the replicas; the Scale as it is then."""
     kind, name = served.kind, key[1]
-    spec, meta = wanted.get("spec"), wanted.get("metadata")
-    replicas = spec.get("replicas", 0) if isinstance(spec, dict) else 0
-    if not isinstance(replicas, int) or isinstance(replicas, bool):
-        raise statuses.bad_request("Scale cannot be read: spec.replicas must be an integer")
+    given = bodies.shaped(wanted, _Shape, "Scale")
+    replicas, meta = (given.spec or _Spec()).replicas or 0, given.metadata or _Metadata()
     if replicas < 0:
         message = f"Invalid value: {replicas}: must be greater than or equal to 0"
         raise statuses.invalid("Scale", "autoscaling", name, [Cause("FieldValueInvalid", "spec.replicas", message)])
-    given = meta if isinstance(meta, dict) else {}
-    uid, version = (_text(given, field) for field in ("uid", "resourceVersion"))
 
     def change(obj: Object) -> Object:
-        preconditions.check_update(kind, obj, uid=uid)
+        preconditions.check_update(kind, obj, uid=meta.uid)
         # Whether it is the right one is seen where it is of all updates.
-        obj["metadata"]["resourceVersion"] = version
-        meta, before = obj["metadata"], obj["spec"].get("replicas") or 0
+        obj["metadata"]["resourceVersion"] = meta.resourceVersion
         if intent.writer is not None:
-            entries = scaling.after(intent.writer, meta.pop("managedFields", []), before=before, now=replicas)
-            meta |= {"managedFields": entries} if entries else {}
+            before, entries = obj["spec"].get("replicas") or 0, obj["metadata"].pop("managedFields", [])
+            if entries := scaling.after(intent.writer, entries, before=before, now=replicas):
+                obj["metadata"]["managedFields"] = entries
         obj["spec"]["replicas"] = replicas
         return obj
 

@@ -59,11 +59,10 @@ def incoming(
     warnings += found
     meta = obj.pop("metadata", {})
     obj = {"metadata": meta, **obj}
-    if namespace is not None:
-        if meta.get("namespace", namespace) not in (namespace, "", None):
-            raise statuses.bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request"
-            )
+    if namespace is None:
+        meta.pop("namespace", None)
+    else:
+        statuses.check_namespace(meta.get("namespace"), namespace)
         meta["namespace"] = namespace
     if served.converter is not None:
         obj = served.converter.to_storage(obj)
@@ -183,9 +182,11 @@ def update(
     warnings = () if subresource else served.strategy.warn_of_update(new)
     if deletes.done(served, new, old):
         request.commit()
-        deletes.remove(api, served, record, dry_run=intent.dry_run)
         # Watchers see what was stored, and only the client what it wanted (deleteWithoutFinalizers).
-        return Written(api.store.draft(served.collection, key, new), False, warnings)
+        wanted = api.store.draft(served.collection, key, new)
+        if not intent.dry_run:
+            api.store.delete(served.collection, key, old)
+        return Written(wanted, False, warnings)
     if new == old or _only_times_differ(new, old):
         return Written(record, False, warnings)
     request.commit()

@@ -37,6 +37,10 @@ def made() -> Iterator[Object]:
     yield from _names()
     yield from _scales()
     yield from _versions()
+    yield from _places()
+    yield from _owners()
+    yield from _last_applied()
+    yield from _warnings()
 
 
 def _step(method: str, path: str, body: Any = None, kind: str = "", shows: Sequence[str] = ()) -> Object:
@@ -443,3 +447,115 @@ def _versions_of(shown: str, version: str) -> Iterator[Object]:
     yield _story(
         f"versions: {shown}, of a binding", _step("POST", _PODS, _pod("")), _step("POST", f"{_POD}/binding", binding)
     )
+
+
+def _places() -> Iterator[Object]:
+    """The namespace that an object says it is in, which may have none."""
+    # Every new node comes to have this taint with the real server.
+    taints = [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+    node = {"metadata": {"name": "n-$namespace", "namespace": "default"}, "spec": {"taints": taints}}
+    one = "/api/v1/nodes/n-$namespace"
+    moved, typed = {"metadata": {"namespace": "x"}}, {"apiVersion": "v1", "kind": "Node"}
+    yield _story(
+        "places: of a node",
+        _step("POST", "/api/v1/nodes", node),
+        _step("PUT", one, node),
+        _step("PATCH", one, moved, _MERGE),
+        _step("PATCH", one, moved, _STRATEGIC),
+        _step("PATCH", f"{one}?fieldManager=x", {**typed, **moved}, _APPLY),
+        _step("PUT", f"{one}/status", node),
+        _step("PATCH", f"{one}/status", moved, _MERGE),
+        _step("DELETE", one),
+    )
+    made = {"metadata": {"name": "c-$namespace", "namespace": "x"}, "spec": {}}
+    versioned = {**made, "metadata": {**made["metadata"], "resourceVersion": f"$version({_CLASSES}/c-$namespace)"}}
+    yield _story(
+        "places: of a class",
+        _step("POST", _CLASSES, made),
+        _step("PUT", f"{_CLASSES}/c-$namespace", versioned),
+        _step("DELETE", f"{_CLASSES}/c-$namespace"),
+    )
+    other = {"metadata": {"name": "$namespace", "namespace": "other"}}
+    yield _story(
+        "places: of a namespace",
+        *(
+            _step("POST", "/api/v1/namespaces", {"metadata": {"name": f"$namespace-{at}", "namespace": at}})
+            for at in "xy"
+        ),
+        _step("PUT", _CORE, other),
+        _step("PATCH", _CORE, {"metadata": {"namespace": "other"}}, _MERGE),
+        _step("PATCH", _CORE, {"metadata": {"namespace": "$namespace"}}, _MERGE),
+        _step("PUT", f"{_CORE}/status", {**other, "status": {"phase": "Active"}}),
+        _step("PUT", f"{_CORE}/finalize", {**other, "spec": {"finalizers": ["kubernetes"]}}),
+    )
+    for name, namespace in (("a", None), ("b", ""), ("c", "x")):
+        yield _story(
+            f"places: of a config map in {namespace!r}",
+            _step("POST", _MAPS, _config_map(name, namespace=namespace)),
+            _step("PATCH", f"{_MAPS}/{name}", {"metadata": {"namespace": namespace}}, _MERGE),
+        )
+    target = {"metadata": {"name": "p", "namespace": "x"}, "target": {"name": "n"}}
+    yield _story(
+        "places: of a pod's verbs",
+        _step("POST", _PODS, _pod("")),
+        _step("POST", f"{_POD}/eviction", {"metadata": {"name": "p", "namespace": "x"}}),
+        _step("POST", f"{_POD}/binding", target),
+        _step("POST", f"{_CORE}/bindings", target),
+        _step("GET", _POD),
+    )
+
+
+def _owners() -> Iterator[Object]:
+    """Owners that an object names twice."""
+    one = {"apiVersion": "v1", "kind": "Pod", "name": "o", "uid": "u"}
+    twice, thrice = {"metadata": {"ownerReferences": [one, one]}}, [one, one, one]
+    other = {"metadata": {"ownerReferences": [one, {**one, "name": "z"}, {**one, "controller": False}, one]}}
+    operation = {"op": "add", "path": "/metadata/ownerReferences", "value": thrice}
+    apply = _step("PATCH", f"{_MAP}?fieldManager=x", {"apiVersion": "v1", "kind": "ConfigMap", **twice}, _APPLY)
+    stories = {
+        "created": [_step("POST", _MAPS, _config_map(ownerReferences=[one, one]))],
+        "put": [_step("PUT", _MAP, _config_map(ownerReferences=[one, one]))],
+        "patched": [_step("PATCH", _MAP, twice, _MERGE), _step("PATCH", _MAP, other, _MERGE)],
+        "patched by operations": [_step("PATCH", _MAP, [operation], _JSON_PATCH)],
+        "patched by their UIDs": [_step("PATCH", _MAP, twice, _STRATEGIC), _step("PATCH", _MAP, twice, _STRATEGIC)],
+        "applied": [apply],
+    }
+    for name, steps in stories.items():
+        first = [] if name == "created" else [_step("POST", _MAPS, _config_map())]
+        yield _story(f"owners: {name}", *first, *steps)
+    yield _story("owners: applied first", apply)
+
+
+def _last_applied() -> Iterator[Object]:
+    """Configurations that kubectl's manager applies to what client-side apply has made."""
+    annotation = "kubectl.kubernetes.io/last-applied-configuration"
+    before = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"}}'
+    made = _step("POST", _MAPS, _config_map(annotations={annotation: before}))
+    metadata: dict[str, Object] = {
+        "none": {},
+        "null": {"metadata": None},
+        "annotations that are null": {"metadata": {"annotations": None}},
+        "a name": {"metadata": {"name": "a"}},
+        "an annotation": {"metadata": {"name": "a", "annotations": {"x": "y"}}},
+        "the annotation itself": {"metadata": {"annotations": {annotation: "{}"}}},
+    }
+    for name, given in metadata.items():
+        config = {"apiVersion": "v1", "kind": "ConfigMap", **given, "data": {"k": "new"}}
+        for manager in ("kubectl", "x"):
+            path = f"{_MAP}?fieldManager={manager}&force=true"
+            yield _story(
+                f"last applied: metadata: {name}, by {manager}", made, _step("PATCH", path, config, _APPLY, ["data"])
+            )
+
+
+def _warnings() -> Iterator[Object]:
+    """Fields that are not known, of which clients are warned in a header."""
+    fields = {
+        "few": {f"f{number}": 1 for number in range(3)},
+        "many": {f"f{number}": 1 for number in range(500)},
+        "a long one": {"f" * 5000: 1},
+        "a long one, and others": {"f" * 3000: 1, "g" * 3000: 1, "h": 1},
+        "as many as are shown": {f"f{number:03}": 1 for number in range(195)},
+    }
+    for name, unknown in fields.items():
+        yield _story(f"warnings: of fields: {name}", _step("POST", _MAPS, {**_config_map(), **unknown}))

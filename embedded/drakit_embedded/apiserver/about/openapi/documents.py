@@ -20,6 +20,7 @@ from aiohttp import web
 from drakit_embedded.apiserver.about.openapi import gnostic, paths, schemas, versions
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.wire.headers import UNCACHED
 
 Object = dict[str, Any]
 
@@ -56,7 +57,7 @@ class Documents:
                 return await self._serve(request, "v2", self._swagger, {"Vary": "Accept"}, gnostic.MEDIA_TYPE)
             case ["v3"]:
                 index = _encode(self._index())
-                headers = {"Cache-Control": "no-cache, private", "Content-Type": _TEXT, "Last-Modified": self._began}
+                headers = {**UNCACHED, "Content-Type": _TEXT, "Last-Modified": self._began}
                 return web.Response(body=index, headers=headers)
             case ["v3", *path]:
                 return await self._version(request, "/".join(path), wanted)
@@ -65,13 +66,13 @@ class Documents:
     async def _version(self, request: web.BaseRequest, path: str, wanted: str) -> web.Response:
         make = self._versions().get(path)
         if make is None:
-            return web.Response(status=404, headers={"Cache-Control": "no-cache, private"})
+            return web.Response(status=404, headers=UNCACHED)
         headers = {"Vary": "Accept"}
         if wanted:
             tag = self._hash(path)
             if wanted != tag:
                 location = {"Location": f"/openapi/v3/{path}?hash={tag}", "Content-Type": _JSON, "ETag": f'"{tag}"'}
-                return web.Response(status=301, headers={"Cache-Control": "no-cache, private", **headers, **location})
+                return web.Response(status=301, headers={**UNCACHED, **headers, **location})
             headers["Cache-Control"] = "public, immutable"
             headers["Expires"] = formatdate(time.time() + _YEAR, usegmt=True).replace("GMT", "UTC")
         return await self._serve(request, path, make, headers)
@@ -85,7 +86,7 @@ class Documents:
         protobuf: str = "",
     ) -> web.Response:
         """A document, or that the client has it already; as protobuf, too, where there is a media type for it."""
-        sent = {"Cache-Control": "no-cache, private", **headers}
+        sent = {**UNCACHED, **headers}
         media = _media(request.headers.get("Accept", ""), protobuf)
         if media is None:
             return web.Response(status=406, headers=sent)
