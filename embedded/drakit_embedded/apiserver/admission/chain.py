@@ -16,6 +16,7 @@ from drakit_embedded.apiserver.admission import (
     toleration_seconds,
 )
 from drakit_embedded.apiserver.admission.attributes import Attributes, Operation
+from drakit_embedded.apiserver.authorization.rules import GROUP
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
@@ -24,9 +25,7 @@ Step = Callable[[Attributes, "Api"], None]
 _ANY: frozenset[tuple[str, str]] = frozenset()
 _PODS = frozenset({("", "pods")})
 _VOLUME_CLAIMS = frozenset({("", "persistentvolumeclaims")})
-_POLICY = frozenset(
-    ("rbac.authorization.k8s.io", plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
-)
+_POLICY = frozenset((GROUP, plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings"))
 _PRIORITY_CLASSES = frozenset({("scheduling.k8s.io", "priorityclasses")})
 
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.identity.account_tokens import WARNED_SECONDS
 from drakit_embedded.apiserver.registry import pod_references as references
+from drakit_embedded.apiserver.registry.mirror_pods import is_mirror
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
 
 _DEFAULT = "default"
-_MIRROR = "kubernetes.io/config.mirror"
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - where it is, not what it is
-_TOKEN_SECONDS = 3607
 _READABLE = 0o644
 _ROOT_CA = "kube-root-ca.crt"
 
@@ -30,7 +30,7 @@ def admit(attributes: Attributes, api: Api) -> None:
     if pod is None or attributes.subresource:
         return
     spec = pod["spec"]
-    if _MIRROR in (pod["metadata"].get("annotations") or {}):
+    if is_mirror(pod):
         _check_mirror(attributes, spec)
         return
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or _DEFAULT
@@ -80,7 +80,7 @@ def _projection() -> Object:
     namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
     return {
         "sources": [
-            {"serviceAccountToken": {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}},
+            {"serviceAccountToken": {"expirationSeconds": WARNED_SECONDS, "path": "token"}},
             {"configMap": {"name": _ROOT_CA, "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
             {"downwardAPI": {"items": [namespace]}},
         ],

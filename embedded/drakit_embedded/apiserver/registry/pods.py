@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry import pod_defaults, pod_rules, pod_warnings
+from drakit_embedded.apiserver.registry.pod_references import CONTAINERS as _CONTAINER_LISTS
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
 _GRACE_SECONDS = 30
-_CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 _PROTECTED_STATUS = ("qosClass", "resourceClaimStatuses", "extendedResourceClaimStatus")
 
 

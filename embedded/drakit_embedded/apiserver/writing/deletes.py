@@ -6,12 +6,12 @@ the garbage collector's business; here the propagation policy only decides which
 
 from __future__ import annotations
 
-import calendar
 import time
 from typing import NamedTuple
 
 import msgspec
 
+from drakit_api import gotime
 from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
@@ -179,7 +179,7 @@ def _shorten(meta: Object, asked: int | None) -> bool:
         return True
     if asked == 0:
         return False
-    started = calendar.timegm(time.strptime(meta["deletionTimestamp"], "%Y-%m-%dT%H:%M:%SZ")) - granted
+    started = gotime.seconds(meta["deletionTimestamp"]) - granted
     left = started + asked - int(time.time())
     meta["deletionTimestamp"] = metadata.timestamp(max(left, 0))
     meta["deletionGracePeriodSeconds"] = asked if left > 0 else 1
