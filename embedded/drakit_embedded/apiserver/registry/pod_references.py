@@ -72,4 +72,4 @@ def volume_claim(pod: Object, volume: Object) -> str | None:
     """Name of the persistent volume claim behind a volume of a pod; None if it has none."""
     if claim := volume.get("persistentVolumeClaim"):
         return str(claim.get("claimName", ""))
-    return f"{pod['metadata']['name']}-{volume['name']}" if volume.get("ephemeral") else None
+    return f"{pod['metadata']['name']}-{volume.get('name', '')}" if volume.get("ephemeral") else None
