@@ -47,13 +47,13 @@ MUTATING: tuple[Plugin, ...] = (
     Plugin(service_account.admit, _on("CREATE"), _PODS),
     Plugin(node_restriction.admit, _on("CREATE", "UPDATE", "DELETE")),
     Plugin(priority.admit, _on("CREATE", "UPDATE"), _PODS),
-    Plugin(priority.admit_class, _on("CREATE", "UPDATE"), _PRIORITY_CLASSES),
     Plugin(toleration_seconds.admit, _on("CREATE", "UPDATE"), _PODS),
     Plugin(role_escalation.admit, _on("CREATE", "UPDATE"), _POLICY),
 )
 VALIDATING: tuple[Plugin, ...] = (
     Plugin(limit_ranger.validate, _on("CREATE"), _PODS),
     Plugin(limit_ranger.validate, _on("CREATE", "UPDATE"), _VOLUME_CLAIMS),
+    Plugin(priority.validate_class, _on("CREATE", "UPDATE"), _PRIORITY_CLASSES),
     Plugin(resource_quota.validate, _on("CREATE", "UPDATE")),
 )
 
