@@ -11,7 +11,7 @@ from typing import Any
 
 from drakit_api.gostrings import quote
 from drakit_api.validation import formats
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 _NAME_LABEL = "kubernetes.io/metadata.name"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from drakit_api.gostrings import quote
 from drakit_api.quantity import Quantity
 from drakit_api.validation import formats
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 from drakit_embedded.quota.amounts import ONE, Amounts, parsed
 from drakit_embedded.quota.names import is_huge_pages, is_native, is_standard, is_standard_of_containers

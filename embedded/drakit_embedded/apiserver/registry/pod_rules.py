@@ -21,7 +21,7 @@ from drakit_api.validation.errors import (
 )
 from drakit_api.validation.metadata import label_map
 from drakit_embedded.apiserver.registry.affinity_rules import affinity
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry import pod_defaults, pod_rules, pod_warnings
 from drakit_embedded.apiserver.registry.pod_references import CONTAINERS as _CONTAINER_LISTS
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from drakit_api.validation.errors import FieldError, forbidden, invalid, not_supported, required
 from drakit_embedded.apiserver.registry.pod_rules import spec_errors
 from drakit_embedded.apiserver.registry.selector_rules import in_order, label_selector
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.label_selectors import matches
 
 Errors = Iterator[FieldError]
