@@ -61,6 +61,11 @@ def canonical(text: str, *, micro: bool = False) -> str:
     return _in_utc(text, values).replace("Z", f"{fraction}Z")
 
 
+def seconds(text: str) -> int:
+    """Seconds since 1970 of a ``metav1.Time`` as Kubernetes writes it. Raises ``ValueError``."""
+    return int(datetime.fromisoformat(text).timestamp())
+
+
 def _in_range(name: str, digits: str) -> bool:
     low, high = _RANGES[name]
     return low <= int(digits[:2]) <= high

@@ -10,6 +10,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from drakit_embedded.api_groups import PRIORITIES
+
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.registry.kinds import Kind
 
@@ -23,34 +25,10 @@ _STAGES = {
 }
 _TRUE = {"1", "t", "T", "TRUE", "true", "True", ""}
 _FALSE = {"0", "f", "F", "FALSE", "false", "False"}
-_RESOURCE_VERSIONS = {"v1", "v1beta2", "v1beta1", "v1alpha3"}
-# The groups of kube-apiserver 1.37. Of most this server has only what its components need: asking for more of them is
-# no error, so that one configuration serves for both.
-_GROUPS = {
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
-    "apps",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "events.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
-    "internal.apiserver.k8s.io",
-    "lifecycle.k8s.io",
-    "networking.k8s.io",
-    "node.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "resource.k8s.io",
-    "scheduling.k8s.io",
-    "storage.k8s.io",
-    "storagemigration.k8s.io",
-}
+# Of most groups this server has only what its components need: asking for more of them is no error, so that one
+# configuration serves for both.
+_GROUPS = PRIORITIES.keys() - {""}
+_RESOURCE_VERSIONS = PRIORITIES["resource.k8s.io"][1].keys()
 
 
 class RuntimeConfigError(ValueError):

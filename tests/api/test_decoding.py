@@ -122,6 +122,14 @@ def test_micro_times_keep_their_fraction(text: str, canonical: str) -> None:
     assert gotime.canonical(text, micro=True) == canonical
 
 
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("1970-01-01T00:00:00Z", 0), ("2026-02-28T01:00:00Z", 1772240400), ("1969-12-31T23:59:59Z", -1)],
+)
+def test_times_count_from_1970(text: str, seconds: int) -> None:
+    assert gotime.seconds(text) == seconds
+
+
 def test_a_micro_time_needs_six_digits() -> None:
     with pytest.raises(ValueError, match=r"2006-01-02T15:04:05\.000000Z07:00") as refused:
         gotime.canonical("2026-02-28T01:00:00Z", micro=True)

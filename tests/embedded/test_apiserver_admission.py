@@ -86,6 +86,40 @@ async def test_refused_pods(connection: Connection, what: str) -> None:
     assert (refused.value.code, refused.value.message) == (403, f'pods "p" is forbidden: {why}')
 
 
+TOKENS = "/var/run/secrets/kubernetes.io/serviceaccount"
+# Volumes that a pod has already, and the one with its token that its container mounts then (of a random name: "").
+TOKEN_VOLUMES = {
+    "none": ((), ""),
+    "one of such a name": (("kube-api-access-x",), "kube-api-access-x"),
+    "several": (("a", "kube-api-access-x", "kube-api-access-y"), "kube-api-access-x"),
+    "one of a similar name": (("kube-api-accessx",), ""),
+}
+
+
+@pytest.mark.parametrize("what", TOKEN_VOLUMES)
+async def test_a_volume_with_a_token_that_is_there_is_the_one(connection: Connection, what: str) -> None:
+    """Else a pod that is made anew from its own description would have one more each time."""
+    there, mounted = TOKEN_VOLUMES[what]
+    volumes = [{"name": name, "emptyDir": {}} for name in there]
+    spec = (await connection.json("POST", PODS, pod("p", volumes=volumes)))["spec"]
+    mounts = spec["containers"][0]["volumeMounts"]
+    assert [mount["mountPath"] for mount in mounts] == [TOKENS]
+    added = [volume["name"] for volume in spec["volumes"]][len(there) :]
+    assert added == ([] if mounted else [mounts[0]["name"]])
+    assert mounts[0]["name"] == mounted or mounts[0]["name"] in added
+
+
+async def test_a_class_stays_what_it_is(connection: Connection) -> None:
+    await connection.json("POST", CLASSES, priority_class("usual", 7))
+    for change, why in (
+        ({"value": 8}, "value: Forbidden: may not be changed in an update."),
+        ({"preemptionPolicy": "Never"}, 'preemptionPolicy: Invalid value: "Never": field is immutable'),
+    ):
+        with pytest.raises(ApiError) as refused:
+            await connection.json("PUT", f"{CLASSES}/usual", {**priority_class("usual", 7), **change})
+        assert refused.value.message == f'PriorityClass.scheduling.k8s.io "usual" is invalid: {why}'
+
+
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 CLAIMS = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"

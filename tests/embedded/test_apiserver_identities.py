@@ -227,6 +227,17 @@ async def test_forged_tokens_open_nothing(server: Server) -> None:
     assert {what: (await ask(server, token))[0] for what, token in forged.items()} == dict.fromkeys(forged, 401)
 
 
+async def test_a_token_is_in_one_alphabet(server: Server) -> None:
+    """That of URLs: ``+`` and ``/`` are the same characters in another."""
+    token = await token_for(server)
+    while not {"-", "_"} <= set(token.rpartition(".")[2]):
+        token = await token_for(server)
+    head, _, signature = token.rpartition(".")
+    assert (await ask(server, token))[0] == 201
+    for character, other in (("-", "+"), ("_", "/")):
+        assert (await ask(server, f"{head}.{signature.replace(character, other)}"))[0] == 401
+
+
 @pytest.mark.parametrize("rsa_key", [True, False])
 async def test_others_can_check_a_token(tmp_path: Path, rsa_key: bool) -> None:
     """With the published key alone, as a secret store does that trusts the cluster's service accounts."""

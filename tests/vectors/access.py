@@ -3,7 +3,8 @@
 ``api/access-*.jsonl.gz`` hold one step a line, to be taken in their order against an empty cluster with controllers:
 ``identities`` (who am I, may I, what may nobody), ``nodes`` (kubelets, service accounts' tokens, roles, statuses of
 claims), ``quotas``, ``limits`` (of LimitRanges), ``certificates`` (of pods), ``volumes`` (their
-secrets and tokens), ``impersonations`` (names of accounts, extra fields).
+secrets and tokens), ``storage`` (quotas of it), ``impersonations`` (names of accounts, extra fields),
+``admission`` (roles, classes of pods and what accounts may mount).
 A step has ``name``, ``op``, ``method``, ``path``, and where they are needed ``body``, ``headers`` (of impersonation),
 ``authorization`` (instead of the administrator's) and ``token``, a TokenRequest whose token is used.
 ``op`` is ``ask`` (the answer is compared), ``prepare`` (it is not) or ``until`` (asked again until it is as recorded).
@@ -23,7 +24,7 @@ from tests.vectors import exchanges
 
 Step = dict[str, Any]
 
-FILES = ("identities", "nodes", "quotas", "limits", "certificates", "volumes", "impersonations")
+FILES = ("identities", "nodes", "quotas", "limits", "certificates", "volumes", "storage", "impersonations", "admission")
 _UID_OF = re.compile(r"\$uid\(([^)]*)\)")
 _GENERATED = re.compile(r"\b(g)-[b-z2-9]{5}\b")
 _SET_BY_SERVER = {"creationTimestamp", "expirationTimestamp", "managedFields", "resourceVersion", "token", "uid"}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from drakit_embedded.apiserver.registry import api_services, conversion, kinds, older_versions, rules
+from drakit_embedded.apiserver.registry import api_services, conversion, kinds, older_versions, strategies
 from drakit_embedded.apiserver.registry.kinds import Kind
-from drakit_embedded.apiserver.registry.strategies import Strategy
+from drakit_embedded.apiserver.registry.strategy import Strategy
 from drakit_embedded.apiserver.storage.store import Collection, Object, Record, Store
 from drakit_embedded.runtime_config import RuntimeConfig, check, enabled
 
@@ -67,14 +67,14 @@ class Catalog:
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
         # The minor release that is emulated.
         self.minor = int(gates.emulated_version.partition(".")[2])
-        strategies = rules.strategies()
+        known = strategies.strategies()
         for kind in kinds.all_kinds():
-            strategy = strategies.get((kind.group, kind.plural), Strategy())
+            strategy = known.get((kind.group, kind.plural), Strategy())
             fields = _field_values((_NAME, _NAMESPACE, *strategy.fields), strategy.field_zeros)
             collection = store.collection(kind.storage, fields)
             self._add(Served(kind, strategy, collection), runtime_config)
             for older in older_versions.of(kind):
-                strategy = rules.older(older.version)[kind.group, kind.plural]
+                strategy = strategies.older(older.version)[kind.group, kind.plural]
                 self._add(Served(older, strategy, collection), runtime_config)
         self._groups = self._grouped()
 

@@ -23,7 +23,7 @@ from aiohttp.http_parser import RawRequestMessage
 from drakit_embedded import certificates
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.authorization import bootstrap
+from drakit_embedded.apiserver.authorization import bootstrap, rules
 from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.config import ServerConfig
 from drakit_embedded.apiserver.http import BODY_BYTES, Handler
@@ -284,7 +284,7 @@ def _create_missing(api: Api, group: str, plural: str, obj: Object) -> None:
 def _create_policy(store: Store) -> None:
     """Roles and bindings, past the checks of a create: they are many, and known to be valid."""
     for plural, key, body in bootstrap.encoded():
-        collection = store.named(f"{plural}.{bootstrap.GROUP}")
+        collection = store.named(f"{plural}.{rules.GROUP}")
         if key not in collection.records:
             obj: Object = msgspec.json.decode(body)
             obj["metadata"] |= {"uid": metadata.new_uid(), "creationTimestamp": metadata.timestamp()}

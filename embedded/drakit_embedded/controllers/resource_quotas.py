@@ -7,6 +7,7 @@ there before the quota. Follows k8s.io/kubernetes/pkg/controller/resourcequota.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from drakit_client.connection import Object
 from drakit_client.reflector import Key, Reflector, key_of
@@ -16,7 +17,7 @@ from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.quota import amounts, claims, scopes
 from drakit_embedded.quota.amounts import Amounts
 from drakit_embedded.quota.classes import DeviceClasses
-from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_ignored
+from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_counted
 from drakit_embedded.workqueue import WorkQueue
 
 _RESYNC_SECONDS = 300.0
@@ -68,7 +69,8 @@ class ResourceQuotaController:
         reflector = self._counted.get((resource.group, resource.plural))
         if reflector is None:
             reflector = self._counted[resource.group, resource.plural] = self._informers.reflector(resource)
-            reflector.on_change(self._object_changed)
+            judge = evaluator(resource.group, resource.plural, self._around)
+            reflector.on_change(partial(self._object_changed, each=judge.counts_status))
         return reflector
 
     def _changed(self, old: Object | None, new: Object | None) -> None:
@@ -78,9 +80,12 @@ class ResourceQuotaController:
         elif old is None or old.get("spec") != new.get("spec") or not (new.get("status") or {}).get("hard"):
             self._queue.add(key_of(new))
 
-    def _object_changed(self, old: Object | None, new: Object | None) -> None:
-        """Objects that came are counted too, for those that were admitted while a quota was being counted."""
-        if old is not None and new is not None and _phase(old) == _phase(new):
+    def _object_changed(self, old: Object | None, new: Object | None, *, each: bool) -> None:
+        """Objects that came are counted too, for those that were admitted while a quota was being counted.
+
+        ``each``: whether every change of an object may change what it uses.
+        """
+        if not each and old is not None and new is not None and _phase(old) == _phase(new):
             return
         changed = new if new is not None else old
         assert changed is not None
@@ -130,7 +135,7 @@ class ResourceQuotaController:
             self._kinds = {
                 (kind.group, kind.plural): kind
                 for kind in found
-                if kind.namespaced and not is_ignored(kind.group, kind.plural)
+                if kind.namespaced and is_counted(kind.group, kind.plural)
             }
         return list(self._kinds.values())
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from drakit_api.quantity import ZERO, Quantity
+from drakit_embedded.pod_claims import controller_reference
 from drakit_embedded.quota import pods
 from drakit_embedded.quota.amounts import ONE, Amounts, added, highest
 from drakit_embedded.quota.classes import DeviceClasses
@@ -118,8 +119,7 @@ def _charged(claim: Object, around: Surroundings) -> Amounts:
 
 
 def _pod_of(claim: Object) -> Object | None:
-    owners = claim["metadata"].get("ownerReferences") or ()
-    owner: Object | None = next((owner for owner in owners if owner.get("controller")), None)
+    owner = controller_reference(claim)
     if owner is None or not is_for_extended(claim):
         return None
     return owner if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Pod") else None

@@ -42,15 +42,20 @@ class Evaluator:
     constraints: Callable[[Iterable[str], Object], str] = _anything
     # Whether a change of an object may change what it uses.
     counts_updates: bool = False
+    # Whether a change of its status may, too: then it is charged for, and never refused.
+    counts_status: bool = False
 
     def covers(self, quota: Object, names: Iterable[str], obj: Object) -> bool:
         """Whether a quota with these names is about an object."""
         return bool(self.matching(names)) and all(self.in_scope(scope, obj) for scope in scopes.of(quota))
 
 
-def is_ignored(group: str, plural: str) -> bool:
-    """Whether objects of a kind never count."""
-    return (group, plural) in _IGNORED
+def is_counted(group: str, plural: str, subresource: str = "") -> bool:
+    """Whether writes of a kind, or of a subresource of it, may count."""
+    if not subresource:
+        return (group, plural) not in _IGNORED
+    known = _KNOWN.get((group, plural))
+    return known is not None and known.counts_status and subresource == "status"
 
 
 def evaluator(group: str, plural: str, around: Surroundings) -> Evaluator:
@@ -88,5 +93,7 @@ def _service(service: Object) -> Amounts:
 _KNOWN = {
     ("", "pods"): Evaluator(pods.matching, pods.usage, pods.in_scope, pods.constraints),
     ("", "services"): Evaluator(partial(_among, (count_of("", "services"), *_SERVICES)), _service, counts_updates=True),
-    ("", "persistentvolumeclaims"): Evaluator(volumes.matching, volumes.usage, volumes.in_scope, counts_updates=True),
+    ("", "persistentvolumeclaims"): Evaluator(
+        volumes.matching, volumes.usage, volumes.in_scope, counts_updates=True, counts_status=True
+    ),
 }

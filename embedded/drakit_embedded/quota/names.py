@@ -1,15 +1,45 @@
-"""Names of resources in pods and in quotas (k8s.io/kubernetes/pkg/apis/core/v1/helper/helpers.go)."""
+"""Names of resources in pods, quotas and limit ranges (k8s.io/kubernetes/pkg/apis/core/helper/helpers.go)."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from drakit_api.validation import formats
+
 REQUESTS = "requests."
-HUGE_PAGES = ("hugepages-", "requests.hugepages-")
 # Extended resources that stand for devices of a class, by its name.
 DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 # Devices of a class, wherever they are asked for.
 PER_CLASS = ".deviceclass.resource.k8s.io/devices"
+# What containers have without asking for a device.
+COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_SIDES = (REQUESTS, "limits.")
+HUGE_PAGES = "hugepages-"
 _NATIVE = "kubernetes.io/"
 _GROUPLESS = "count/"
+
+
+def with_sides(names: Iterable[str]) -> frozenset[str]:
+    """The names themselves, and as requests and limits are called in a quota."""
+    return frozenset(side + name for name in names for side in ("", *_SIDES))
+
+
+# What can be limited for pods that say how much of it they need.
+CPU_AND_MEMORY = with_sides(("cpu", "memory"))
+_COUNTS = frozenset(
+    {
+        "configmaps",
+        "persistentvolumeclaims",
+        "pods",
+        "replicationcontrollers",
+        "resourcequotas",
+        "secrets",
+        "services",
+        "services.loadbalancers",
+        "services.nodeports",
+    }
+)
+_STANDARD = _COUNTS | with_sides(COMPUTE) | {"requests.storage"}
 
 
 def count_of(group: str, plural: str) -> str:
@@ -17,13 +47,51 @@ def count_of(group: str, plural: str) -> str:
     return f"{_GROUPLESS}{plural}.{group}" if group else f"{_GROUPLESS}{plural}"
 
 
+def is_huge_pages(name: str) -> bool:
+    """Whether it is memory in pages of one size."""
+    return name.startswith(HUGE_PAGES)
+
+
+def is_huge_pages_in_quota(name: str) -> bool:
+    """Whether it limits such memory: its name, with or without ``requests.``."""
+    return name.startswith((HUGE_PAGES, REQUESTS + HUGE_PAGES))
+
+
+def is_standard_in_quota(name: str) -> bool:
+    """Whether a quota can have it without a prefix."""
+    return name in _STANDARD or is_huge_pages_in_quota(name)
+
+
+def is_standard(name: str) -> bool:
+    """Whether a limit range can."""
+    return name == "storage" or is_standard_in_quota(name)
+
+
+def is_standard_of_containers(name: str) -> bool:
+    """Whether a container can have it without a prefix."""
+    return name in COMPUTE or is_huge_pages(name)
+
+
+def is_native(name: str) -> bool:
+    """Whether it is Kubernetes' own: without a prefix, or with one of Kubernetes."""
+    return "/" not in name or _NATIVE in name
+
+
 def is_extended(name: str) -> bool:
-    """Whether a pod may ask for it as an extended resource."""
-    return name.startswith(DEVICE_CLASS) or ("/" in name and _NATIVE not in name and not name.startswith(REQUESTS))
+    """Whether it is somebody else's, and a quota can limit it."""
+    return not is_native(name) and not name.startswith(REQUESTS) and not formats.label_key(REQUESTS + name)
+
+
+def is_whole(name: str) -> bool:
+    """Whether there are only whole ones of it."""
+    return name in _COUNTS or is_extended(name)
+
+
+def is_extended_in_pods(name: str) -> bool:
+    """Whether a pod may ask for it as an extended resource, that of a device class included."""
+    return name.startswith(DEVICE_CLASS) or is_extended(name)
 
 
 def is_extended_in_quota(name: str) -> bool:
     """Whether it limits an extended resource: ``requests.`` and its name."""
-    if not name.startswith(REQUESTS):
-        return False
-    return name.startswith(REQUESTS + DEVICE_CLASS) or ("/" in name and _NATIVE not in name)
+    return name.startswith(REQUESTS) and (name.startswith(REQUESTS + DEVICE_CLASS) or not is_native(name))

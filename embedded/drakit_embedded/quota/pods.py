@@ -2,32 +2,35 @@
 
 from __future__ import annotations
 
-import calendar
 import time
 from collections.abc import Iterable
 from typing import Any
 
+from drakit_api import gotime
 from drakit_embedded.quota.amounts import ONE, Amounts, added, highest, parsed
-from drakit_embedded.quota.names import HUGE_PAGES, REQUESTS, count_of, is_extended, is_extended_in_quota
+from drakit_embedded.quota.names import (
+    COMPUTE,
+    CPU_AND_MEMORY,
+    REQUESTS,
+    count_of,
+    is_extended_in_pods,
+    is_extended_in_quota,
+    is_huge_pages,
+    is_huge_pages_in_quota,
+    with_sides,
+)
 from drakit_embedded.quota.scopes import Requirement, has_value
 
 Object = dict[str, Any]
 
 _COUNT = count_of("", "pods")
-_COMPUTE = ("cpu", "memory", "ephemeral-storage")
-_NAMES = frozenset(
-    {_COUNT, "pods", *_COMPUTE, *(f"{side}.{name}" for side in ("requests", "limits") for name in _COMPUTE)}
-)
-# Who limits one of these wants every container to say how much of it it needs.
-_REQUIRED = frozenset(
-    {"cpu", "memory", *(f"{side}.{name}" for side in ("requests", "limits") for name in ("cpu", "memory"))}
-)
+_NAMES = with_sides(COMPUTE) | {_COUNT, "pods"}
 _POD_LEVEL = ("cpu", "memory")
 
 
 def matching(names: Iterable[str]) -> list[str]:
     """The names that pods count for."""
-    return [name for name in names if name in _NAMES or name.startswith(HUGE_PAGES) or is_extended_in_quota(name)]
+    return [name for name in names if name in _NAMES or is_huge_pages_in_quota(name) or is_extended_in_quota(name)]
 
 
 def usage(pod: Object) -> Amounts:
@@ -46,21 +49,21 @@ def _has_ended(pod: Object) -> bool:
     deleted, grace = meta.get("deletionTimestamp"), meta.get("deletionGracePeriodSeconds")
     if not deleted or grace is None:
         return False
-    return time.time() > calendar.timegm(time.strptime(deleted, "%Y-%m-%dT%H:%M:%SZ")) + int(grace)
+    return time.time() > gotime.seconds(deleted) + int(grace)
 
 
 def _compute(requests: Amounts, limits: Amounts) -> Amounts:
     """Requests and limits under the names that quotas have for them."""
     used: Amounts = {"pods": ONE}
-    for name in _COMPUTE:
+    for name in COMPUTE:
         if name in requests:
             used[name] = used[REQUESTS + name] = requests[name]
         if name in limits:
             used[f"limits.{name}"] = limits[name]
     for name, amount in requests.items():
-        if name.startswith(HUGE_PAGES[0]):
+        if is_huge_pages(name):
             used[name] = amount
-        if name.startswith(HUGE_PAGES[0]) or is_extended(name):
+        if is_huge_pages(name) or is_extended_in_pods(name):
             used[REQUESTS + name] = amount
     return used
 
@@ -68,9 +71,7 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 def total(spec: Object, side: str, *, overhead: bool = True) -> Amounts:
     """``requests`` or ``limits`` of a pod: its own, of its containers what it does not say itself, and its overhead."""
     found = of_containers(spec, side)
-    found |= {
-        name: amount for name, amount in _of(spec, side).items() if name in _POD_LEVEL or name.startswith(HUGE_PAGES[0])
-    }
+    found |= {name: amount for name, amount in _of(spec, side).items() if name in _POD_LEVEL or is_huge_pages(name)}
     return added(found, _overhead(spec, side, found)) if overhead else found
 
 
@@ -110,7 +111,8 @@ def constraints(names: Iterable[str], pod: Object) -> str:
     if _has_pod_level(spec):
         return ""
     missing: dict[str, set[str]] = {}
-    required = _REQUIRED & set(names)
+    # Who limits one of these wants every container to say how much of it it needs.
+    required = CPU_AND_MEMORY & set(names)
     for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
         said = _compute(_of(container, "requests"), _of(container, "limits"))
         for name in required - said.keys():
@@ -122,7 +124,7 @@ def constraints(names: Iterable[str], pod: Object) -> str:
 def _has_pod_level(spec: Object) -> bool:
     resources = spec.get("resources") or {}
     names = [name for side in ("requests", "limits") for name in resources.get(side) or ()]
-    return any(name in _POD_LEVEL or name.startswith(HUGE_PAGES[0]) for name in names)
+    return any(name in _POD_LEVEL or is_huge_pages(name) for name in names)
 
 
 def in_scope(requirement: Requirement, pod: Object) -> bool:

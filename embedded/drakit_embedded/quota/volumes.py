@@ -40,7 +40,16 @@ def usage(claim: Object) -> Amounts:
 
 
 def in_scope(requirement: Requirement, claim: Object) -> bool:
-    """Whether a claim is in a scope of a quota."""
+    """Whether a claim is in a scope of a quota: by one of its classes of attributes."""
     if requirement.get("scopeName") != "VolumeAttributesClass":
         return False
-    return has_value(requirement, (claim.get("spec") or {}).get("volumeAttributesClassName"))
+    classes = _attribute_classes(claim)
+    return any(has_value(requirement, name) for name in classes) if classes else has_value(requirement, None)
+
+
+def _attribute_classes(claim: Object) -> set[str]:
+    """The classes that a claim asks for, has and is on its way to."""
+    spec, status = claim.get("spec") or {}, claim.get("status") or {}
+    target = (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName")
+    names = (spec.get("volumeAttributesClassName"), status.get("currentVolumeAttributesClassName"), target)
+    return {name for name in names if name}

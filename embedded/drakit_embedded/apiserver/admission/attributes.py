@@ -34,6 +34,8 @@ class Attributes:
     dry_run: bool = False
     # What authorizers call it, where that is not the operation: an UPDATE may be a ``patch``.
     verb: str = ""
+    # The name in the path of an update that creates the object: an authorizer knows that name.
+    instead: str = ""
     # What is to happen with the write itself, once nothing can refuse it any more.
     effects: list[Callable[[], None]] = field(default_factory=list)
 

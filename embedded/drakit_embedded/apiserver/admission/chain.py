@@ -16,6 +16,7 @@ from drakit_embedded.apiserver.admission import (
     toleration_seconds,
 )
 from drakit_embedded.apiserver.admission.attributes import Attributes, Operation
+from drakit_embedded.apiserver.authorization.rules import GROUP
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
@@ -24,9 +25,7 @@ Step = Callable[[Attributes, "Api"], None]
 _ANY: frozenset[tuple[str, str]] = frozenset()
 _PODS = frozenset({("", "pods")})
 _VOLUME_CLAIMS = frozenset({("", "persistentvolumeclaims")})
-_POLICY = frozenset(
-    ("rbac.authorization.k8s.io", plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
-)
+_POLICY = frozenset((GROUP, plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings"))
 _PRIORITY_CLASSES = frozenset({("scheduling.k8s.io", "priorityclasses")})
 
 
@@ -48,13 +47,13 @@ MUTATING: tuple[Plugin, ...] = (
     Plugin(service_account.admit, _on("CREATE"), _PODS),
     Plugin(node_restriction.admit, _on("CREATE", "UPDATE", "DELETE")),
     Plugin(priority.admit, _on("CREATE", "UPDATE"), _PODS),
-    Plugin(priority.admit_class, _on("CREATE", "UPDATE"), _PRIORITY_CLASSES),
     Plugin(toleration_seconds.admit, _on("CREATE", "UPDATE"), _PODS),
     Plugin(role_escalation.admit, _on("CREATE", "UPDATE"), _POLICY),
 )
 VALIDATING: tuple[Plugin, ...] = (
     Plugin(limit_ranger.validate, _on("CREATE"), _PODS),
     Plugin(limit_ranger.validate, _on("CREATE", "UPDATE"), _VOLUME_CLAIMS),
+    Plugin(priority.validate_class, _on("CREATE", "UPDATE"), _PRIORITY_CLASSES),
     Plugin(resource_quota.validate, _on("CREATE", "UPDATE")),
 )
 

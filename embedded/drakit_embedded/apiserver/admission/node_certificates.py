@@ -13,13 +13,13 @@ from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.registry import pod_references
+from drakit_embedded.apiserver.registry.mirror_pods import is_mirror
 from drakit_embedded.apiserver.statuses import Object, StatusError
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
 
 _GATE = "PodCertificateRequest"
-_MIRROR = "kubernetes.io/config.mirror"
 _MAY_SIGN = "request-serviceaccounts-podcertificate-signer"
 
 
@@ -64,7 +64,7 @@ def _checked_pod(attributes: Attributes, spec: Object, api: Api) -> Object:
         )
     if node_of(pod) != spec["nodeName"]:
         raise attributes.refused(f"pod {shown} is not running on node {quote(spec['nodeName'])} named in the {_GATE}")
-    if _MIRROR in (pod["metadata"].get("annotations") or {}):
+    if is_mirror(pod):
         raise attributes.refused(f"pod {shown} is a mirror pod")
     return pod
 

@@ -12,13 +12,12 @@ from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.registry import pod_references
+from drakit_embedded.apiserver.registry.mirror_pods import ANNOTATION, is_mirror
 from drakit_embedded.apiserver.registry.pod_status_rules import CLAIM_FIELDS
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
-
-_MIRROR = "kubernetes.io/config.mirror"
 
 
 def node_of(obj: Object | None) -> str:
@@ -59,8 +58,8 @@ def _whole_pod(node: str, attributes: Attributes, api: Api) -> None:
 
 def _mirror_pod(node: str, attributes: Attributes, api: Api) -> None:
     pod, who = attributes.object or {}, f"node {quote(node)}"
-    if _MIRROR not in (pod["metadata"].get("annotations") or {}):
-        raise attributes.refused(f'pod does not have "{_MIRROR}" annotation, {who} can only create mirror pods')
+    if not is_mirror(pod):
+        raise attributes.refused(f'pod does not have "{ANNOTATION}" annotation, {who} can only create mirror pods')
     if node_of(pod) != node:
         raise attributes.refused(f"{who} can only create pods with spec.nodeName set to itself")
     owners = pod["metadata"].get("ownerReferences") or []

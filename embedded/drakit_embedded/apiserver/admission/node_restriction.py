@@ -13,13 +13,13 @@ from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.admission import node_certificates, node_pods, node_tokens
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of
+from drakit_embedded.apiserver.authorization.node import NODE_LEASES
 from drakit_embedded.apiserver.identity.users import node_name
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
 
-_LEASES = "kube-node-lease"
 _RESTRICTED = "node-restriction.kubernetes.io"
 # k8s.io/kubelet/pkg/apis/well_known_labels.go
 _OWN_LABELS = frozenset(
@@ -130,8 +130,8 @@ _named_csi_node = _named_after("CSINode")
 
 
 def _lease(node: str, attributes: Attributes, api: Api) -> None:
-    if attributes.namespace != _LEASES:
-        raise attributes.refused(f"can only access leases in the {quote(_LEASES)} system namespace")
+    if attributes.namespace != NODE_LEASES:
+        raise attributes.refused(f"can only access leases in the {quote(NODE_LEASES)} system namespace")
     _named_lease(node, attributes, api)
 
 

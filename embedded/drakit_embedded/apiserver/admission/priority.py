@@ -72,7 +72,7 @@ def _default_class(api: Api) -> Object | None:
     return min(defaults, key=lambda found: found.get("value", 0), default=None)
 
 
-def admit_class(attributes: Attributes, api: Api) -> None:
+def validate_class(attributes: Attributes, api: Api) -> None:
     """403 for a second default class."""
     wanted = attributes.object
     if attributes.subresource or not (wanted or {}).get("globalDefault"):

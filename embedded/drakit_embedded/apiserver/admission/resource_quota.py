@@ -16,7 +16,7 @@ from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.quota import amounts, claims, pods
 from drakit_embedded.quota.amounts import Amounts
 from drakit_embedded.quota.classes import DeviceClasses
-from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_ignored
+from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_counted
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
@@ -48,7 +48,7 @@ class _Surroundings:
 
 def validate(attributes: Attributes, api: Api) -> None:
     """403 for what would exceed a quota; otherwise ``status.used`` of the quotas grows with the commit."""
-    if attributes.subresource or not attributes.namespace or is_ignored(*attributes.resource):
+    if not attributes.namespace or not is_counted(*attributes.resource, attributes.subresource):
         return
     records = api.store.named("resourcequotas").select(attributes.namespace)
     if not records:
@@ -115,7 +115,8 @@ def _delta(judge: Evaluator, attributes: Attributes, quota: Object, usage: Amoun
 def _checked(attributes: Attributes, name: str, requested: Amounts, used: Amounts, hard: Amounts) -> Amounts:
     total = amounts.added(used, requested)
     exceeded = amounts.beyond(amounts.masked(total, requested.keys()), hard)
-    if exceeded:
+    # What a status says has happened, and cannot be refused.
+    if exceeded and attributes.subresource != "status":
         parts = (("requested", requested), ("used", used), ("limited", hard))
         listed = ", ".join(f"{what}: {amounts.shown(each, exceeded)}" for what, each in parts)
         raise attributes.refused(f"exceeded quota: {name}, {listed}")

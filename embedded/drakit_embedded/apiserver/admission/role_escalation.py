@@ -52,8 +52,8 @@ def _may(attributes: Attributes, api: Api, verb: str, plural: str, name: str) ->
 
 
 def _check_role(attributes: Attributes, role: Object, api: Api) -> None:
-    # The name in the path, which a create has none of.
-    name = attributes.name if attributes.operation == "UPDATE" else ""
+    # The name in the path, which a POST has none of.
+    name = attributes.name if attributes.operation == "UPDATE" else attributes.instead
     if _may(attributes, api, "escalate", attributes.kind.plural, name):
         return
     if why := _lacking(attributes, api, [Rule.of(rule) for rule in role.get("rules") or ()]):

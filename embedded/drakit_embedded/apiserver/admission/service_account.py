@@ -9,28 +9,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.admission import mountable_secrets
 from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.identity.account_tokens import WARNED_SECONDS
 from drakit_embedded.apiserver.registry import pod_references as references
+from drakit_embedded.apiserver.registry.mirror_pods import is_mirror
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
 
 _DEFAULT = "default"
-_MIRROR = "kubernetes.io/config.mirror"
+# What the name of a volume with a token starts with.
+_VOLUME = "kube-api-access-"
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - where it is, not what it is
-_TOKEN_SECONDS = 3607
 _READABLE = 0o644
 _ROOT_CA = "kube-root-ca.crt"
 
 
 def admit(attributes: Attributes, api: Api) -> None:
-    """Name the pod's account, and mount its token; 403 for an account that does not exist."""
+    """Name the pod's account, and mount its token; 403 for an account that is not there, or not for its secrets."""
     pod = attributes.object
     if pod is None or attributes.subresource:
         return
     spec = pod["spec"]
-    if _MIRROR in (pod["metadata"].get("annotations") or {}):
+    if is_mirror(pod):
         _check_mirror(attributes, spec)
         return
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or _DEFAULT
@@ -45,6 +48,8 @@ def admit(attributes: Attributes, api: Api) -> None:
         _mount_token(spec)
     if account.get("imagePullSecrets") and not spec.get("imagePullSecrets"):
         spec["imagePullSecrets"] = [{"name": secret.get("name", "")} for secret in account["imagePullSecrets"]]
+    for fault in mountable_secrets.faults(spec, account) if account else ():
+        raise attributes.refused(fault)
 
 
 def _check_mirror(attributes: Attributes, spec: Object) -> None:
@@ -64,7 +69,9 @@ def _mounts_token(spec: Object, account: Object) -> bool:
 
 
 def _mount_token(spec: Object) -> None:
-    volume = f"kube-api-access-{metadata.random_suffix()}"
+    names = (volume.get("name", "") for volume in spec.get("volumes") or ())
+    there = next((name for name in names if name.startswith(_VOLUME)), "")
+    volume = there or _VOLUME + metadata.random_suffix()
     mounted = False
     for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
         mounts = container.get("volumeMounts") or []
@@ -72,7 +79,7 @@ def _mount_token(spec: Object) -> None:
             continue
         container["volumeMounts"] = [*mounts, {"name": volume, "readOnly": True, "mountPath": _TOKEN_PATH}]
         mounted = True
-    if mounted:
+    if mounted and not there:
         spec["volumes"] = [*(spec.get("volumes") or []), {"name": volume, "projected": _projection()}]
 
 
@@ -80,7 +87,7 @@ def _projection() -> Object:
     namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
     return {
         "sources": [
-            {"serviceAccountToken": {"expirationSeconds": _TOKEN_SECONDS, "path": "token"}},
+            {"serviceAccountToken": {"expirationSeconds": WARNED_SECONDS, "path": "token"}},
             {"configMap": {"name": _ROOT_CA, "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
             {"downwardAPI": {"items": [namespace]}},
         ],

@@ -14,16 +14,15 @@ from importlib import resources
 
 import msgspec
 
-from drakit_embedded.apiserver.authorization.rules import Rule
+from drakit_embedded.apiserver.authorization.rules import GROUP, Rule
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key
 
-GROUP = "rbac.authorization.k8s.io"
 _PLURALS = {"clusterrole": "clusterroles", "role": "roles"} | {
     "clusterrolebinding": "clusterrolebindings",
     "rolebinding": "rolebindings",
 }
-_AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
+_AGGREGATE = f"{GROUP}/aggregate-to-"
 _SUBJECTS = {"user": "User", "group": "Group", "account": "ServiceAccount"}
 _CORE = "core"
 _URLS = "urls"

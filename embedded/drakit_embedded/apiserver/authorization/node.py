@@ -12,16 +12,18 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from drakit_api.gostrings import quote
+from drakit_embedded import pod_claims
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule
 from drakit_embedded.apiserver.registry import pod_references
+from drakit_embedded.apiserver.registry.mirror_pods import is_mirror
 from drakit_embedded.apiserver.storage.store import Key, Record, Store
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
-_LEASES = "kube-node-lease"
-_MIRROR = "kubernetes.io/config.mirror"
+# The namespace of nodes' leases (k8s.io/api/core/v1, NamespaceNodeLease).
+NODE_LEASES = "kube-node-lease"
 _CHANGES = ("get", "create", "update", "patch", "delete")
 Reference = tuple[str, str]
 # The verdict: allowed, and if not, why.
@@ -135,8 +137,8 @@ class NodeAuthorizer:
     def _lease(self, node: str, access: Access) -> Verdict:
         if access.verb not in _CHANGES:
             return False, "can only get, create, update, patch, or delete a node lease"
-        if access.namespace != _LEASES:
-            return False, f"can only access leases in the {quote(_LEASES)} system namespace"
+        if access.namespace != NODE_LEASES:
+            return False, f"can only access leases in the {quote(NODE_LEASES)} system namespace"
         if access.verb != "create" and access.name != node:
             return False, "can only access node lease with the same name as the requesting node"
         return True, ""
@@ -222,7 +224,7 @@ def _node_of(kind: str, record: Record) -> str:
 
 def _references(pod: dict[str, Any]) -> Iterator[Reference]:
     """What a pod makes its node read; nothing for a mirror pod, which the node has made itself."""
-    if _MIRROR in (pod["metadata"].get("annotations") or {}):
+    if is_mirror(pod):
         return
     spec = pod.get("spec") or {}
     if account := spec.get("serviceAccountName"):
@@ -231,7 +233,7 @@ def _references(pod: dict[str, Any]) -> Iterator[Reference]:
         ("secrets", pod_references.secrets(spec)),
         ("configmaps", pod_references.config_maps(spec)),
         ("persistentvolumeclaims", pod_references.volume_claims(pod)),
-        ("resourceclaims", pod_references.resource_claims(pod)),
+        ("resourceclaims", pod_claims.claim_names(pod)),
     ):
         for name in names:
             yield kind, name

@@ -14,12 +14,11 @@ from typing import NamedTuple
 
 from drakit_api.gostrings import aggregated, quote
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.authorization.rules import Rule
+from drakit_embedded.apiserver.authorization.rules import GROUP, Rule
 from drakit_embedded.apiserver.identity.users import User, account_name
 from drakit_embedded.apiserver.statuses import Object, StatusError, not_found
 from drakit_embedded.apiserver.storage.store import Store
 
-GROUP = "rbac.authorization.k8s.io"
 _KINDS = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")
 Subject = tuple[str, str]
 

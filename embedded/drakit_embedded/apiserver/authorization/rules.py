@@ -13,6 +13,7 @@ from drakit_api.gostrings import quoted
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.statuses import Object
 
+GROUP = "rbac.authorization.k8s.io"
 ALL = "*"
 
 

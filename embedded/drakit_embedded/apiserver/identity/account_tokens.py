@@ -7,11 +7,11 @@ After k8s.io/kubernetes/pkg/serviceaccount/claims.go and pkg/registry/core/servi
 
 from __future__ import annotations
 
-import calendar
 import time
 from collections.abc import Sequence
 from typing import Any
 
+from drakit_api import gotime
 from drakit_api.gostrings import quoted
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.identity.jwt import Claims, SigningKey
@@ -22,7 +22,7 @@ ISSUER = "https://kubernetes.default.svc"
 _PRIVATE = "kubernetes.io"
 _EXTRA = "authentication.kubernetes.io/"
 # What kubelets ask for, and what their pods get for it, so that old clients that never read a token again keep working.
-_WARNED_SECONDS = 3607
+WARNED_SECONDS = 3607
 _EXTENDED_SECONDS = 365 * 24 * 3600
 # A clock may be so much behind (gopkg.in/go-jose/go-jose jwt.DefaultLeeway).
 _LEEWAY = 60
@@ -52,7 +52,7 @@ class AccountTokens:
             **{kind: _reference(found) for kind, found in bound.items()},
         }
         lifetime = seconds
-        if seconds == _WARNED_SECONDS and "pod" in bound and list(audiences) == [ISSUER]:
+        if seconds == WARNED_SECONDS and "pod" in bound and list(audiences) == [ISSUER]:
             private["warnafter"] = now + seconds
             lifetime = _EXTENDED_SECONDS
         return self._key.sign(
@@ -135,7 +135,7 @@ def _long_deleted(record: Record) -> bool:
     if b'"deletionTimestamp"' not in record.body:
         return False
     deleted = record.object()["metadata"].get("deletionTimestamp")
-    return bool(deleted) and calendar.timegm(time.strptime(deleted, "%Y-%m-%dT%H:%M:%SZ")) < time.time() - _LEEWAY
+    return bool(deleted) and gotime.seconds(deleted) < time.time() - _LEEWAY
 
 
 def _user(claims: Claims) -> User:

@@ -130,8 +130,8 @@ def _number(value: int, size: int | None = None) -> str:
 
 
 def _decoded(text: str) -> bytes:
-    # Python's decoder would take padding, and leave out what is no base64: one token would have many spellings.
-    if "=" in text:
-        raise binascii.Error("padding")
+    # Python's decoder would take padding and the characters of another alphabet, and leave out what is no base64.
+    if any(character in text for character in "=+/"):
+        raise binascii.Error("not as in a URL")
     padded = text.encode("ascii") + b"=" * (-len(text) % 4)
     return base64.b64decode(padded, altchars=b"-_", validate=True)

@@ -12,7 +12,7 @@ from drakit_api.validation.errors import FieldError, forbidden, invalid, require
 from drakit_api.validation.items import each
 from drakit_api.validation.nodeselector import node_selector, preference
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

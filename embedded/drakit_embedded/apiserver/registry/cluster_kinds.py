@@ -6,12 +6,12 @@ After k8s.io/kubernetes/pkg/registry/core/{namespace,node,event,secret,...}/stra
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Sequence
 from typing import Any
 
+from drakit_api.gostrings import quote
 from drakit_api.validation import formats
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -75,13 +75,8 @@ def _fill_data(obj: Object) -> None:
 
 
 def _validate_secret(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    faults = _key_faults(obj.get("data") or {}, "data")
-    for key, value in (obj.get("data") or {}).items():
-        try:
-            base64.b64decode(value, validate=True)
-        except (binascii.Error, ValueError):
-            faults.append(Cause("FieldValueInvalid", f"data[{key}]", f"Invalid value: {value!r}: must be base64"))
-    return [*faults, *_size_faults(_decoded_bytes(obj.get("data") or {}), "data")]
+    data = obj.get("data") or {}
+    return [*_key_faults(data, "data"), *_size_faults(_decoded_bytes(data), "data")]
 
 
 def _validate_config_map(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
@@ -151,6 +146,17 @@ def _validate_priority_class(obj: Object, cluster: Cluster) -> Sequence[FieldFau
         message = "Forbidden: maximum allowed value of a user defined priority is 1000000000"
         return [Cause("FieldValueForbidden", "value", message)]
     return []
+
+
+def _validate_priority_class_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    faults: list[FieldFault] = []
+    if new.get("value") != old.get("value"):
+        faults.append(Cause("FieldValueForbidden", "value", "Forbidden: may not be changed in an update."))
+    policy = new.get("preemptionPolicy")
+    if policy != old.get("preemptionPolicy"):
+        why = f"Invalid value: {quote(policy or '')}: field is immutable"
+        faults.append(Cause("FieldValueInvalid", "preemptionPolicy", why))
+    return faults
 
 
 def _default_priority_class(obj: Object, cluster: Cluster) -> None:
@@ -255,7 +261,10 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ),
     ("coordination.k8s.io", "leases"): Strategy(create_on_update=True, unconditional_update=False),
     ("scheduling.k8s.io", "priorityclasses"): Strategy(
-        default=_default_priority_class, validate_create=_validate_priority_class, generation=True
+        default=_default_priority_class,
+        validate_create=_validate_priority_class,
+        validate_update=_validate_priority_class_update,
+        generation=True,
     ),
     ("rbac.authorization.k8s.io", "roles"): _RBAC,
     ("rbac.authorization.k8s.io", "rolebindings"): _RBAC,

@@ -29,7 +29,7 @@ from drakit_embedded.apiserver.registry import (
     resource_rules,
     security_rules,
 )
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]
 

@@ -19,7 +19,7 @@ from drakit_api.validation.metadata import on_create
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry import claim_status_access, structures
 from drakit_embedded.apiserver.registry.kinds import Kind
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 if TYPE_CHECKING:

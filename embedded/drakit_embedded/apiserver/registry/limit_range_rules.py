@@ -10,14 +10,13 @@ from collections.abc import Iterator, Sequence
 from drakit_api.gostrings import quote
 from drakit_api.quantity import Quantity
 from drakit_api.validation import formats
-from drakit_embedded.apiserver.registry.quota_rules import HUGE_PAGES, STANDARD
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 from drakit_embedded.quota.amounts import ONE, Amounts, parsed
+from drakit_embedded.quota.names import is_huge_pages, is_native, is_standard, is_standard_of_containers
 
 _TYPES = ("Container", "PersistentVolumeClaim", "Pod")
 _AMOUNTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
-_COMPUTE = ("cpu", "memory", "ephemeral-storage")
 
 
 def _default(limit_range: Object, cluster: Cluster) -> None:
@@ -81,11 +80,10 @@ def _item_faults(item: Object, kind: str, path: str) -> Iterator[Cause]:
 
 def _name_faults(kind: str, name: str, field: str) -> Iterator[Cause]:
     problems = formats.label_key(name)
-    if not problems and "/" not in name and name not in {*STANDARD, "storage"} and not name.startswith(HUGE_PAGES):
+    if not problems and "/" not in name and not is_standard(name):
         problems = ["must be a standard resource type or fully qualified"]
     yield from (_invalid(field, name, problem) for problem in problems)
-    of_containers = name in _COMPUTE or name.startswith("hugepages-")
-    if kind in ("Container", "Pod") and "/" not in name and not of_containers:
+    if kind in ("Container", "Pod") and "/" not in name and not is_standard_of_containers(name):
         yield _invalid(field, name, "must be a standard resource for containers")
 
 
@@ -103,7 +101,7 @@ def _order_faults(amounts: dict[str, Amounts], name: str, path: str) -> Iterator
         if small is not None and large is not None and small > large:
             why = f"{its_name} {small} is greater than {other_name} {large}"
             yield _invalid(f"{path}.{key}[{name}]", shown, why)
-    overcommitted = ("/" not in name or "kubernetes.io/" in name) and not name.startswith("hugepages-")
+    overcommitted = is_native(name) and not is_huge_pages(name)
     if not overcommitted and limit is not None and request is not None and limit != request:
         why = f"default value {limit} must equal to defaultRequest value {request} in {name}"
         yield _invalid(f"{path}.defaultRequest[{name}]", request, why)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from drakit_api.validation import names
 from drakit_api.validation.errors import FieldError, forbidden, invalid, not_supported, required, too_long
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]
 

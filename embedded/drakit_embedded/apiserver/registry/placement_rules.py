@@ -19,7 +19,7 @@ from drakit_api.validation.errors import (
 )
 from drakit_embedded.apiserver.registry.affinity_rules import label_keys
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]
 

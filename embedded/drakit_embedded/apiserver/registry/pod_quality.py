@@ -7,13 +7,12 @@ gates of 1.37.
 from __future__ import annotations
 
 from drakit_api.quantity import ZERO, Quantity
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.quota.amounts import texts
-from drakit_embedded.quota.names import HUGE_PAGES
+from drakit_embedded.quota.names import is_huge_pages
 from drakit_embedded.quota.pods import of_containers
 
 _COMPUTE = ("cpu", "memory")
-_PAGES = HUGE_PAGES[0]
 _GUARANTEED, _BURSTABLE, _BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 
 
@@ -32,7 +31,7 @@ def _of_pods(resources: Object) -> bool:
 
 
 def _is_of_pods(name: str) -> bool:
-    return name in _COMPUTE or name.startswith(_PAGES)
+    return name in _COMPUTE or is_huge_pages(name)
 
 
 def _quality(resources: Object) -> str:
@@ -57,7 +56,7 @@ def complete(spec: Object) -> None:
         return
     requests, limits = dict(resources.get("requests") or {}), dict(resources.get("limits") or {})
     needed, limited = (texts(of_containers(spec, side)) for side in ("requests", "limits"))
-    pages = {name: amount for name, amount in limited.items() if name.startswith(_PAGES) and name not in requests}
+    pages = {name: amount for name, amount in limited.items() if is_huge_pages(name) and name not in requests}
     limits = {**pages, **limits}
     shared = {name: amount for name, amount in needed.items() if name in _COMPUTE}
     requests = {**{name: amount for name, amount in limits.items() if _is_of_pods(name)}, **shared, **requests}

@@ -7,7 +7,8 @@ from typing import Any
 
 Object = dict[str, Any]
 
-_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+# The lists of containers in a pod's spec, in the order of podutil.VisitContainers.
+CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 # Sort of volume: where the name of a secret of the pod's namespace is in it.
 _VOLUME_SECRETS = {
     "azureFile": ("secretName",),
@@ -47,7 +48,7 @@ def config_maps(spec: Object) -> Iterator[str]:
 
 def _from_environment(spec: Object, whole: str, key: str) -> list[Any]:
     names = []
-    for sort in _CONTAINERS:
+    for sort in CONTAINERS:
         for container in spec.get(sort) or ():
             names += [(source.get(whole) or {}).get("name") for source in container.get("envFrom") or ()]
             values = [variable.get("valueFrom") or {} for variable in container.get("env") or ()]
@@ -71,15 +72,4 @@ def volume_claim(pod: Object, volume: Object) -> str | None:
     """Name of the persistent volume claim behind a volume of a pod; None if it has none."""
     if claim := volume.get("persistentVolumeClaim"):
         return str(claim.get("claimName", ""))
-    return f"{pod['metadata']['name']}-{volume['name']}" if volume.get("ephemeral") else None
-
-
-def resource_claims(pod: Object) -> Iterator[str]:
-    """Names of the pod's resource claims, those that were generated for it among them."""
-    status = pod.get("status") or {}
-    generated = {entry["name"]: entry.get("resourceClaimName") for entry in status.get("resourceClaimStatuses") or ()}
-    for entry in (pod.get("spec") or {}).get("resourceClaims") or ():
-        if name := entry.get("resourceClaimName") or generated.get(entry.get("name")):
-            yield name
-    if name := (status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName"):
-        yield name
+    return f"{pod['metadata']['name']}-{volume.get('name', '')}" if volume.get("ephemeral") else None

@@ -22,6 +22,7 @@ from drakit_api.validation.metadata import label_map
 from drakit_embedded.apiserver.registry import (
     container_rules,
     env_rules,
+    mirror_pods,
     network_rules,
     placement_rules,
     resource_rules,
@@ -30,13 +31,12 @@ from drakit_embedded.apiserver.registry import (
 )
 from drakit_embedded.apiserver.registry.affinity_rules import affinity
 from drakit_embedded.apiserver.registry.internal_form import internal
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterable[FieldError]
 # Of one part of a spec that is there; the path is that of the spec.
 Rule = Callable[[Object, str], Errors]
 
-MIRROR = "kubernetes.io/config.mirror"
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _COST = re.compile(r"-[0-9]+|0|[1-9][0-9]*")
 _RESTART_POLICIES = ("Always", "OnFailure", "Never")
@@ -73,9 +73,9 @@ def annotation_errors(pod: Object, path: str) -> Errors:
     """ValidatePodSpecificAnnotations, without those that fields have come in the place of; also of templates."""
     if not (annotations := (pod.get("metadata") or {}).get("annotations")):
         return
-    if MIRROR in annotations and not (pod.get("spec") or {}).get("nodeName"):
+    if mirror_pods.ANNOTATION in annotations and not (pod.get("spec") or {}).get("nodeName"):
         detail = "must set spec.nodeName if mirror pod annotation is set"
-        yield invalid(f"{path}[{MIRROR}]", annotations[MIRROR], detail)
+        yield invalid(f"{path}[{mirror_pods.ANNOTATION}]", annotations[mirror_pods.ANNOTATION], detail)
     cost = annotations.get(_DELETION_COST)
     if cost is not None and not (_COST.fullmatch(cost) and -(2**31) <= int(cost) < 2**31):
         yield invalid(f"{path}[{_DELETION_COST}]", cost, "must be a 32bit integer")
@@ -92,7 +92,7 @@ def spec_errors(spec: Object, path: str, claimed_volumes: Iterable[str] = (), *,
     if listed:
         yield from volume_rules.volumes(listed, f"{path}.volumes", meta.get("name") or "", volumes)
     claims = spec.get("resourceClaims") or []
-    static = MIRROR in (meta.get("annotations") or ())
+    static = mirror_pods.ANNOTATION in (meta.get("annotations") or ())
     yield from _claims(claims, f"{path}.resourceClaims") if not static else map(_not_static, claims)
     known = sorted({claim["name"] for claim in claims if claim.get("name")})
     yield from container_rules.containers(container_rules.Surroundings(spec, volumes, known), path)

@@ -24,7 +24,7 @@ from drakit_api.validation.errors import (
 )
 from drakit_embedded.apiserver.registry.network_rules import address
 from drakit_embedded.apiserver.registry.pod_update_rules import annotation_changes
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]
 

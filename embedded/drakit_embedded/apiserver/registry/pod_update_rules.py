@@ -14,10 +14,10 @@ import msgspec
 from drakit_api.equality import comparison
 from drakit_api.gostrings import to_json
 from drakit_api.validation.errors import FieldError, forbidden, invalid, required
-from drakit_embedded.apiserver.registry import structures
+from drakit_embedded.apiserver.registry import mirror_pods, structures
 from drakit_embedded.apiserver.registry.internal_form import internal
-from drakit_embedded.apiserver.registry.pod_rules import MIRROR, annotation_errors, pod_errors
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.pod_rules import annotation_errors, pod_errors
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]
 
@@ -69,7 +69,7 @@ def annotation_changes(new: Object, old: Object) -> Errors:
 def _protected(key: str, path: str, what: str) -> Errors:
     if key.startswith(_APP_ARMOR):
         yield forbidden(f"{path}[{key}]", f"may not {what} AppArmor annotations")
-    if key == MIRROR:
+    if key == mirror_pods.ANNOTATION:
         yield forbidden(f"{path}[{key}]", f"may not {what} mirror pod annotation")
 
 

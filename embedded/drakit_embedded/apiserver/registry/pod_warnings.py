@@ -12,11 +12,11 @@ from typing import Any
 from drakit_api.gostrings import quote
 from drakit_api.quantity import Quantity
 from drakit_api.validation import formats
+from drakit_embedded.apiserver.registry.pod_references import CONTAINERS
 
 Object = dict[str, Any]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-_CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 _BYTES = ("memory", "ephemeral-storage")
 _NO_POD = "a null labelSelector results in matching no pod"
 
@@ -44,7 +44,7 @@ def _of_spec(spec: Object) -> Iterator[str]:
             yield f'spec.imagePullSecrets[{index}].name: invalid empty name ""'
     containers = [
         (f"spec.{kind}[{index}]", container)
-        for kind in _CONTAINER_LISTS
+        for kind in CONTAINERS
         for index, container in enumerate(spec.get(kind) or ())
     ]
     for path, container in containers:

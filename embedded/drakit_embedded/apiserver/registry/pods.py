@@ -21,15 +21,15 @@ from drakit_embedded.apiserver.registry import (
     pod_warnings,
 )
 from drakit_embedded.apiserver.registry.image_names import pull_policy
+from drakit_embedded.apiserver.registry.pod_references import CONTAINERS as _CONTAINER_LISTS
 from drakit_embedded.apiserver.registry.pod_status_rules import CLAIM_FIELDS, CONTAINER_STATUSES
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
 _GRACE_SECONDS = 30
-_CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 # Always shown, like all times of the types of Go.
 _CONDITION_TIMES = ("lastProbeTime", "lastTransitionTime")
 # What a write of the status cannot take away by leaving it out.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from drakit_api.validation import formats, names
 from drakit_api.validation.conditions import conditions
 from drakit_api.validation.errors import Errors, invalid, required
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
 _LIMIT, _HIGHEST_LIMIT = 100, 1000

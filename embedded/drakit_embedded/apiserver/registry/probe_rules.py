@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from drakit_api.validation.errors import FieldError, forbidden, invalid, not_supported, required
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]
 

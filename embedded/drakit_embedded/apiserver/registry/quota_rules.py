@@ -8,40 +8,19 @@ from typing import Any
 from drakit_api.gostrings import quote, to_json
 from drakit_api.quantity import Quantity, QuantityError, canonical
 from drakit_api.validation import formats
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
+from drakit_embedded.quota.names import CPU_AND_MEMORY, is_standard_in_quota, is_whole
 
-_COMPUTE = ("cpu", "memory")
-_SIDES = ("requests.", "limits.")
-# Names without a slash that may be limited; the last line must be whole numbers.
-_WHOLE = frozenset(
-    {
-        "configmaps",
-        "persistentvolumeclaims",
-        "pods",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "services",
-        "services.loadbalancers",
-        "services.nodeports",
-    }
-)
-_OF_PODS = frozenset({*_COMPUTE, *(side + name for side in _SIDES for name in _COMPUTE)})
-STANDARD = (
-    _WHOLE
-    | _OF_PODS
-    | {"ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage", "requests.storage"}
-)
-HUGE_PAGES = ("hugepages-", "requests.hugepages-")
+_OF_PODS = CPU_AND_MEMORY | {"pods"}
 # Scope: the standard names that can be limited within it.
 _SCOPES = {
     "BestEffort": frozenset({"pods"}),
-    "CrossNamespacePodAffinity": _OF_PODS | {"pods"},
-    "NotBestEffort": _OF_PODS | {"pods"},
-    "NotTerminating": _OF_PODS | {"pods"},
-    "PriorityClass": _OF_PODS | {"pods"},
-    "Terminating": _OF_PODS | {"pods"},
+    "CrossNamespacePodAffinity": _OF_PODS,
+    "NotBestEffort": _OF_PODS,
+    "NotTerminating": _OF_PODS,
+    "PriorityClass": _OF_PODS,
+    "Terminating": _OF_PODS,
     "VolumeAttributesClass": frozenset({"persistentvolumeclaims", "requests.storage"}),
 }
 _WITHOUT_VALUES = ("BestEffort", "NotBestEffort", "Terminating", "NotTerminating", "CrossNamespacePodAffinity")
@@ -64,23 +43,18 @@ def _amount_faults(amounts: dict[str, Any], path: str) -> Iterator[Cause]:
         value = Quantity.parse(amount)
         if value.nanos < 0:
             yield _invalid(field, str(value), "must be greater than or equal to 0")
-        if _is_whole(name) and not value.is_integer:
+        if is_whole(name) and not value.is_integer:
             yield _invalid(field, str(value), "must be an integer")
 
 
 def _name_faults(name: str, field: str) -> Iterator[Cause]:
     problems = formats.label_key(name)
     yield from (_invalid(field, name, problem) for problem in problems)
-    if "/" in name or name in STANDARD or name.startswith(HUGE_PAGES):
+    if "/" in name or is_standard_in_quota(name):
         return
     if not problems and name != "storage":
         yield _invalid(field, name, "must be a standard resource type or fully qualified")
     yield _invalid(field, name, "must be a standard resource for quota")
-
-
-def _is_whole(name: str) -> bool:
-    extended = "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
-    return name in _WHOLE or (extended and not formats.label_key(f"requests.{name}"))
 
 
 def _scope_faults(spec: Object) -> Iterator[Cause]:
@@ -97,8 +71,7 @@ def _is_beside(scope: str, spec: Object) -> bool:
     """Whether something is limited that has nothing to do with a scope."""
     if scope not in _SCOPES:
         return False
-    standard = (name for name in spec.get("hard") or {} if name in STANDARD or name.startswith(HUGE_PAGES))
-    return any(name not in _SCOPES[scope] for name in standard)
+    return any(is_standard_in_quota(name) and name not in _SCOPES[scope] for name in spec.get("hard") or {})
 
 
 def _conflicts(found: Iterable[str], shown: Any, field: str) -> Iterator[Cause]:

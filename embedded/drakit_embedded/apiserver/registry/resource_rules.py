@@ -20,38 +20,16 @@ from drakit_api.validation.errors import (
     not_supported,
     required,
 )
-from drakit_embedded.apiserver.registry.strategies import Object
-from drakit_embedded.quota.names import HUGE_PAGES
+from drakit_embedded.apiserver.registry.strategy import Object
+from drakit_embedded.quota.names import COMPUTE, HUGE_PAGES, is_extended, is_huge_pages, is_native, is_standard
 from drakit_embedded.quota.pods import of_containers
 
 Errors = Iterator[FieldError]
 NameRule = Callable[[str, str], Errors]
 
 _COMPUTE = ("cpu", "memory")
-_OF_CONTAINERS = (*_COMPUTE, "ephemeral-storage")
-_PAGES = HUGE_PAGES[0]
-# The names without a domain that mean something somewhere.
-_STANDARD = frozenset(
-    {
-        *_OF_CONTAINERS,
-        *(f"{side}.{name}" for side in ("requests", "limits") for name in _OF_CONTAINERS),
-        "configmaps",
-        "persistentvolumeclaims",
-        "pods",
-        "replicationcontrollers",
-        "requests.storage",
-        "resourcequotas",
-        "secrets",
-        "services",
-        "services.loadbalancers",
-        "services.nodeports",
-        "storage",
-    }
-)
-_NATIVE = "kubernetes.io/"
-_OF_QUOTAS = "requests."
 # Supported by PodLevelResources, as its message lists them.
-_OF_PODS = ("cpu", _PAGES, "memory")
+_OF_PODS = ("cpu", HUGE_PAGES, "memory")
 
 
 def of_container(resources: Object, path: str, claims: Sequence[str]) -> Errors:
@@ -85,7 +63,7 @@ def _requirements(resources: Object, path: str, name_rule: NameRule) -> Errors:
         yield from _amount(name, amount, f"{path}.requests[{name}]", name_rule)
         yield from _within_limit(name, amount, limits, path)
     named = {*limits, *requests}
-    if any(name.startswith(_PAGES) for name in named) and not named.intersection(_COMPUTE):
+    if any(is_huge_pages(name) for name in named) and not named.intersection(_COMPUTE):
         yield forbidden(path, "HugePages require cpu or memory")
 
 
@@ -94,9 +72,9 @@ def _amount(name: str, text: str, path: str, name_rule: NameRule) -> Errors:
     amount = Quantity.parse(text)
     if amount < ZERO:
         yield invalid(path, text, "must be greater than or equal to 0")
-    if name not in _OF_CONTAINERS and (is_extended(name) or name == "pods") and not amount.is_integer:
+    if name not in COMPUTE and (is_extended(name) or name == "pods") and not amount.is_integer:
         yield invalid(path, text, "must be an integer")
-    if name.startswith(_PAGES) and not _is_divisible(name, amount):
+    if is_huge_pages(name) and not _is_divisible(name, amount):
         yield invalid(path, text, f"{text} is not positive integer multiple of {name}")
 
 
@@ -113,24 +91,13 @@ def _within_limit(name: str, text: str, limits: Object, path: str) -> Errors:
             yield invalid(f"{path}.requests", text, f"must be less than or equal to {name} limit of {limit}")
 
 
-def _is_native(name: str) -> bool:
-    return "/" not in name or _NATIVE in name
-
-
 def _can_be_overcommitted(name: str) -> bool:
-    return _is_native(name) and not name.startswith(_PAGES)
-
-
-def is_extended(name: str) -> bool:
-    """Whether it is a resource that somebody else has named, in a form that quotas can use."""
-    if _is_native(name) or name.startswith(_OF_QUOTAS):
-        return False
-    return not formats.label_key(_OF_QUOTAS + name)
+    return is_native(name) and not is_huge_pages(name)
 
 
 def _is_divisible(name: str, amount: Quantity) -> bool:
     try:
-        size = Quantity.parse(name.removeprefix(_PAGES))
+        size = Quantity.parse(name.removeprefix(HUGE_PAGES))
     except QuantityError:
         return False
     return size > ZERO and amount.as_integer() % size.as_integer() == 0
@@ -139,25 +106,25 @@ def _is_divisible(name: str, amount: Quantity) -> bool:
 def _name(name: str, path: str) -> Errors:
     if problems := formats.label_key(name):
         yield from (invalid_constant(path, name, problem) for problem in problems)
-    elif "/" not in name and name not in _STANDARD and not name.removeprefix(_OF_QUOTAS).startswith(_PAGES):
+    elif "/" not in name and not is_standard(name):
         yield invalid_constant(path, name, "must be a standard resource type or fully qualified")
 
 
 def _container_name(name: str, path: str) -> Errors:
-    if name in _OF_CONTAINERS:
+    if name in COMPUTE:
         return
     yield from _name(name, path)
     if "/" not in name:
-        if not name.startswith(_PAGES):
+        if not is_huge_pages(name):
             yield invalid_constant(path, name, "must be a standard resource for containers")
-    elif not _is_native(name) and not is_extended(name):
+    elif not is_native(name) and not is_extended(name):
         yield invalid_constant(path, name, "doesn't follow extended resource name standard")
 
 
 def _pod_name(name: str, path: str) -> Errors:
     if problems := list(_name(name, path)):
         yield from problems
-    elif name not in _COMPUTE and not name.startswith(_PAGES):
+    elif name not in _COMPUTE and not is_huge_pages(name):
         yield not_supported(path, name, _OF_PODS)
 
 
@@ -169,7 +136,7 @@ def _consistent(spec: Object, resources: Object, path: str) -> Errors:
             detail = f"must be greater than or equal to aggregate container requests of {needed}"
             yield invalid(f"{path}.requests[{name}]", requests[name], detail)
     for name, needed in of_containers(spec, "limits").items():
-        if name.startswith(_PAGES) and name in limits and needed > Quantity.parse(limits[name]):
+        if is_huge_pages(name) and name in limits and needed > Quantity.parse(limits[name]):
             detail = f"must be greater than or equal to aggregate container limits of {needed}"
             yield invalid(f"{path}.limits[{name}]", limits[name], detail)
     for index, container in enumerate(spec.get("containers") or ()):

@@ -11,7 +11,7 @@ from drakit_api.validation import names
 from drakit_api.validation.errors import FieldError, forbidden, invalid_constant, required
 from drakit_api.validation.items import each
 from drakit_api.validation.metadata import label_map
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]
 

@@ -16,19 +16,12 @@ from drakit_embedded.apiserver.registry.kinds import REVIEWS, Kind
 
 _HELD_BACK = {
     "clustertrustbundles": "v1beta1",
-    "compositepodgroups": "v1alpha3",
     "customresourcedefinitions": "v1beta1",
     "devicetaintrules": "v1beta2",
-    "evictionrequests": "v1alpha1",
-    "evictions": "v1alpha1",
     "horizontalpodautoscalers": "v2",
-    "leasecandidates": "v1beta1",
     "podcertificaterequests": "v1beta1",
-    "podgroups": "v1beta1",
     "resourcepoolstatusrequests": "v1alpha3",
     "storageversionmigrations": "v1beta1",
-    "storageversions": "v1alpha1",
-    "workloads": "v1beta1",
 }
 # Stable versions that are younger than the oldest release that can be emulated, and the beta version before them.
 # While a release back does not know a version, nothing is stored in it.

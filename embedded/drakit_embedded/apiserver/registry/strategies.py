@@ -1,112 +1,32 @@
-"""What a rule set of a kind consists of.
-
-The steps are those of k8s.io/apiserver/pkg/registry/rest (create.go, update.go, delete.go): defaults, preparation
-(which fields a request may set at all), validation. A kind without an entry has no rules and is a plain document.
-"""
+"""Which rules belong to which kind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
-
-from drakit_api.validation.metadata import NameFormat, object_name
-from drakit_embedded.apiserver.registry import empties, structures
-from drakit_embedded.apiserver.statuses import FieldFault
-
-if TYPE_CHECKING:
-    from drakit_api.features import FeatureGates
-    from drakit_embedded.apiserver.admission.attributes import Attributes
-    from drakit_embedded.apiserver.api import Api
-    from drakit_embedded.apiserver.registry.kinds import Kind
-
-Object = dict[str, Any]
+from drakit_embedded.apiserver.registry import (
+    cluster_kinds,
+    dra,
+    limit_range_rules,
+    pods,
+    pool_status,
+    quota_rules,
+    workloads,
+)
+from drakit_embedded.apiserver.registry.strategy import Strategy
 
 
-class Cluster(Protocol):
-    """What rules may know of the rest: the gates, and other objects (decoded, a copy)."""
-
-    @property
-    def gates(self) -> FeatureGates: ...
-
-    def find(self, storage: str, namespace: str, name: str) -> Object | None: ...
-
-
-def nothing(obj: Object, cluster: Cluster) -> None:
-    """A step that changes nothing."""
-
-
-def keep(new: Object, old: Object, cluster: Cluster) -> None:
-    """An update that may set every field."""
+def strategies() -> dict[tuple[str, str], Strategy]:
+    """Rule sets by (group, plural); kinds that are not in it have no rules of their own."""
+    return {
+        **cluster_kinds.STRATEGIES,
+        **pods.STRATEGIES,
+        **quota_rules.STRATEGIES,
+        **limit_range_rules.STRATEGIES,
+        **workloads.STRATEGIES,
+        **pool_status.STRATEGIES,
+        **dra.strategies(),
+    }
 
 
-def fine(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """A validation without rules."""
-    return ()
-
-
-def fine_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
-    """An update validation without rules."""
-    return ()
-
-
-def no_warnings(obj: Object) -> Sequence[str]:
-    """Nothing to be said."""
-    return ()
-
-
-Decode = Callable[[Object, "Kind", str, Cluster], "tuple[Object, list[str]]"]
-
-
-def decode_by_types(obj: Object, kind: Kind, validation: str, cluster: Cluster) -> tuple[Object, list[str]]:
-    """A body that has nothing but what the types of its kind have."""
-    decoded, warnings = structures.decode(obj, kind, validation)
-    empties.drop(decoded, *structures.types_of(kind))
-    return decoded, warnings
-
-
-@dataclass(frozen=True, slots=True)
-class Strategy:
-    """The rules of one kind; every member can be left at "no rule"."""
-
-    # Reads a body by the types of its kind, under a ``fieldValidation``; the second result are warnings.
-    decode: Decode = decode_by_types
-    # The order and form in which an object is stored.
-    canonical: Callable[[Object, Cluster], Object] | None = None
-    # Whether the validations below check metadata too.
-    owns_metadata: bool = False
-    # Fields for field selectors besides metadata.name and metadata.namespace, as dotted paths.
-    fields: tuple[str, ...] = ()
-    # What they are where an object does not have them, if that is not the empty text.
-    field_zeros: Mapping[str, str] = field(default_factory=dict)
-    # Names and paths of all fields, where clients know some by other names than their paths.
-    field_names: Mapping[str, str] = field(default_factory=dict)
-    name_format: NameFormat = object_name
-    # Defaults of the API version; run whenever an object comes in.
-    default: Callable[[Object, Cluster], None] = nothing
-    prepare_create: Callable[[Object, Cluster], None] = nothing
-    prepare_update: Callable[[Object, Object, Cluster], None] = keep
-    validate_create: Callable[[Object, Cluster], Sequence[FieldFault]] = fine
-    # What a client is told besides of a valid object that it has made or changed.
-    warn_of_create: Callable[[Object], Sequence[str]] = no_warnings
-    warn_of_update: Callable[[Object], Sequence[str]] = no_warnings
-    validate_update: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
-    prepare_status: Callable[[Object, Object, Cluster], None] = keep
-    # What a user may not change of a status, though it may write it; not asked of superusers.
-    authorize_status: Callable[[Attributes, Api], Sequence[FieldFault]] | None = None
-    validate_status: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
-    # metadata.generation counts changes of the spec, and of annotations where these are passed on.
-    generation: bool = False
-    annotations_count: bool = False
-    # Nodes register with their status; all other kinds with a status subresource start without.
-    status_on_create: bool = False
-    create_on_update: bool = False
-    unconditional_update: bool = True
-    # Seconds of grace of a DELETE that asks for so many (or None); 0 is at once.
-    grace: Callable[[Object, int | None], int] | None = None
-    # Called on an object whose deletion has begun but has to wait.
-    on_deletion: Callable[[Object], None] | None = None
-    # Namespaces have finalizers of their own beside those in metadata.
-    finalizers_in_spec: bool = False
-    # Whether DELETE answers with the object rather than with a Status.
-    returns_deleted: bool = False
+def older(version: str) -> dict[tuple[str, str], Strategy]:
+    """Rule sets for requests in a version of resource.k8s.io before v1."""
+    return dra.strategies(version)

@@ -28,7 +28,7 @@ from drakit_embedded.apiserver.registry import env_rules
 from drakit_embedded.apiserver.registry.container_rules import pull_policy
 from drakit_embedded.apiserver.registry.path_rules import no_backsteps, not_reserved
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterable[FieldError]
 Rule = Callable[[Object, str], Errors]

@@ -13,7 +13,7 @@ from drakit_api.validation.errors import FieldError, forbidden, invalid, not_sup
 from drakit_api.validation.metadata import annotation_rules, label_rules
 from drakit_embedded.apiserver.registry.pod_rules import annotation_errors, spec_errors
 from drakit_embedded.apiserver.registry.selector_rules import in_order, label_selector
-from drakit_embedded.apiserver.registry.strategies import Object
+from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.label_selectors import matches
 
 Errors = Iterator[FieldError]

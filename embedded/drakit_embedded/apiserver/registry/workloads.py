@@ -13,7 +13,7 @@ from drakit_api.validation.errors import FieldError, invalid
 from drakit_embedded.apiserver.registry import workload_rules
 from drakit_embedded.apiserver.registry.pods import default_spec
 from drakit_embedded.apiserver.registry.selector_rules import in_order
-from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
 Rules = Callable[[Object, str], Iterable[FieldError]]

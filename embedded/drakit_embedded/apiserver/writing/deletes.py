@@ -6,13 +6,13 @@ Dependents are the garbage collector's business; here the propagation policy onl
 
 from __future__ import annotations
 
-import calendar
 import time
 from enum import Enum, auto
 from typing import NamedTuple
 
 import msgspec
 
+from drakit_api import gotime
 from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
@@ -209,7 +209,7 @@ def _shorten(meta: Object, asked: int | None) -> _Begun:
         return _Begun.NOT
     if asked is None or asked >= granted:
         return _Begun.PENDING
-    started = calendar.timegm(time.strptime(meta["deletionTimestamp"], "%Y-%m-%dT%H:%M:%SZ")) - granted
+    started = gotime.seconds(meta["deletionTimestamp"]) - granted
     left = started + asked - int(time.time())
     meta["deletionTimestamp"] = metadata.timestamp(max(left, 0))
     meta["deletionGracePeriodSeconds"] = asked if left > 0 or asked == 0 else 1

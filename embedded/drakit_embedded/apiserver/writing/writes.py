@@ -82,7 +82,8 @@ def create(
     strategy.default(obj, api)
     if intent.writer is not None:
         updates.track(intent.writer, None, obj)
-    request = Attributes(user, "CREATE", kind, namespace or "", meta.get("name", ""), obj, dry_run=intent.dry_run)
+    place = namespace or "", meta.get("name", "")
+    request = Attributes(user, "CREATE", kind, *place, obj, dry_run=intent.dry_run, instead=instead)
     api.admission.admit(request, api)
     _bring_up(served, obj, api)
     if instead and not user.superuser:
