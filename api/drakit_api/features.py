@@ -178,6 +178,11 @@ class FeatureGates:
         return _text(self._emulated)
 
     @property
+    def compatible_since(self) -> Version:
+        """The minimum compatibility version, as (1, 36): what nobody older knows is not taken anew."""
+        return self._compatible
+
+    @property
     def overrides(self) -> dict[str, bool]:
         """The overrides that these gates were made with; a copy."""
         return dict(self._overrides)

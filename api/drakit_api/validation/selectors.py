@@ -17,6 +17,8 @@ from drakit_api.validation.items import each, unique
 
 # Attributes by the request, or request/subrequest, whose constraints use them; "" for constraints on all requests.
 _ConstraintAttributes = Mapping[str, set[str]]
+# Of the version from which on lists have ``includes`` by themselves (k8s.io/apiserver pkg/cel/environment/base.go).
+_INCLUDES_SINCE = (1, 37)
 _UNUSED = "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
 
 
@@ -45,6 +47,7 @@ def _expression(
             expression,
             consumable_capacity=gates.enabled("DRAConsumableCapacity"),
             list_attributes=gates.enabled("DRAListTypeAttributes"),
+            includes=gates.compatible_since >= _INCLUDES_SINCE,
         )
     except cel.CelProgramError as error:
         yield internal(path, str(error))
