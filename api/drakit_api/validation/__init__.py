@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from drakit_api import formats
 from drakit_api.features import FeatureGates
 from drakit_api.validation import (
     deviceclass,
-    formats,
     metadata,
     resourceclaim,
     resourceslice,

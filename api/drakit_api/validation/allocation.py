@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api import limits
+from drakit_api import formats, limits
 from drakit_api.equality import same_field
-from drakit_api.validation import formats, names
+from drakit_api.validation import names
 from drakit_api.validation.binding import binding_conditions, declared_binding_conditions
 from drakit_api.validation.configuration import SOURCES, configuration, declared_configuration
 from drakit_api.validation.devicestatus import declared_device_status, device_status, status_id

@@ -10,10 +10,10 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from drakit_api import limits
+from drakit_api import formats, limits
 from drakit_api.gostrings import quote
 from drakit_api.long_numbers import bounded
-from drakit_api.validation import formats, names
+from drakit_api.validation import names
 from drakit_api.validation.conditions import conditions
 from drakit_api.validation.configuration import json_object
 from drakit_api.validation.errors import Errors, invalid, too_long, too_many

@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from drakit_api import encoding
+from drakit_api.formats import byte_length
 from drakit_api.validation.errors import Errors, duplicate, too_many
-from drakit_api.validation.formats import byte_length
 
 Rule = Callable[[Any, str], Errors]
 

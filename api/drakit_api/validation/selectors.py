@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from drakit_api import cel, limits
+from drakit_api import cel, formats, limits
 from drakit_api.features import FeatureGates
-from drakit_api.validation import formats, names
+from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, forbidden, internal, invalid, required, too_long
 from drakit_api.validation.items import each, unique
 

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
+from drakit_api import formats
 from drakit_api.gostrings import quote
-from drakit_api.validation import formats
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import (
     ANONYMOUS,

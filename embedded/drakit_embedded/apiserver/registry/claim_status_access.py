@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from drakit_api import schema
+from drakit_api import formats, schema
 from drakit_api.equality import comparison, same_field
-from drakit_api.validation import formats
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import User, account_of
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, Object

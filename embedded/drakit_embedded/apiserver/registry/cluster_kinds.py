@@ -10,7 +10,7 @@ import binascii
 from collections.abc import Sequence
 from typing import Any
 
-from drakit_api.validation import formats
+from drakit_api import formats
 from drakit_embedded.apiserver.registry.strategies import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
