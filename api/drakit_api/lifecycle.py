@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api import gated_fields, schema
+from drakit_api.allocations import DeviceID, device_id, results
 from drakit_api.defaults import set_defaults
 from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
-from drakit_api.validation.devicestatus import status_id
 
 Object = dict[str, Any]
 
@@ -129,13 +129,12 @@ def _drop_statuses_of_deallocated_devices(claim: Object, old: Object) -> None:
     """What drivers reported about devices goes with the devices."""
     status = claim.get("status") or {}
     gone = _allocated(old) - _allocated(claim)
-    kept = [device for device in status.get("devices") or () if status_id(device) not in gone]
+    kept = [device for device in status.get("devices") or () if device_id(device) not in gone]
     if kept:
         status["devices"] = kept
     else:
         status.pop("devices", None)
 
 
-def _allocated(claim: Object) -> set[tuple[str, str, str, str]]:
-    allocation = (claim.get("status") or {}).get("allocation") or {}
-    return {status_id(result) for result in (allocation.get("devices") or {}).get("results") or ()}
+def _allocated(claim: Object) -> set[DeviceID]:
+    return set(map(device_id, results(claim)))

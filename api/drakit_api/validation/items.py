@@ -60,6 +60,11 @@ def declared_objects(
         yield from each(items, path, rule)
 
 
+def name_of(value: dict[str, Any]) -> str:
+    """The key of objects that are told apart by their name."""
+    return value.get("name") or ""
+
+
 def unique(
     items: Sequence[Any] | None,
     path: str,

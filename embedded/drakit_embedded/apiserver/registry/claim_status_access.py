@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from drakit_api import formats, schema
+from drakit_api.allocations import device_id
 from drakit_api.equality import comparison, same_field
-from drakit_api.validation.devicestatus import status_id
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import User, account_of
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, Object
@@ -78,10 +78,10 @@ def _refusal(access: Access, api: Api) -> str:
 def _changed_drivers(new: Object, old: Object) -> set[str]:
     """Drivers with an entry that was added, removed or changed."""
     same = comparison(schema.load(), "resource/v1.AllocatedDeviceStatus")
-    before = {status_id(device): device for device in old.get("devices") or ()}
+    before = {device_id(device): device for device in old.get("devices") or ()}
     changed = set()
     for device in new.get("devices") or ():
-        key = status_id(device)
+        key = device_id(device)
         previous = before.pop(key, None)
         if previous is None or not same(previous, device):
             changed.add(key[0])
