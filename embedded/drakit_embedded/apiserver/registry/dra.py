@@ -102,20 +102,24 @@ class _Rules:
         if not self._native(obj, cluster):
             set_defaults(self._kind, obj, metadata.timestamp(), self._version)
 
+    def _is_readable(self, obj: Object, cluster: Cluster) -> bool:
+        """Whether an object can be prepared. A slice with mixins gets a spelling only now, and with it its defaults."""
+        if self._native(obj, cluster):
+            if not _respelled(obj):
+                return False
+            set_defaults(self._kind, obj, metadata.timestamp(), self._version)
+        return True
+
     def _prepare_create(self, obj: Object, cluster: Cluster) -> None:
-        if self._native(obj, cluster) and not _respelled(obj):
-            return
-        lifecycle.prepare_create(self._kind, obj, cluster.gates, now=metadata.timestamp(), version=self._version)
+        if self._is_readable(obj, cluster):
+            lifecycle.prepare_create(self._kind, obj, cluster.gates)
 
     def _prepare_update(self, new: Object, old: Object, cluster: Cluster) -> None:
-        if self._native(new, cluster) and not _respelled(new):
-            return
-        lifecycle.prepare_update(self._kind, new, old, cluster.gates, now=metadata.timestamp(), version=self._version)
+        if self._is_readable(new, cluster):
+            lifecycle.prepare_update(self._kind, new, old, cluster.gates, now=metadata.timestamp())
 
     def _prepare_status(self, new: Object, old: Object, cluster: Cluster) -> None:
-        lifecycle.prepare_status_update(
-            self._kind, new, old, cluster.gates, now=metadata.timestamp(), version=self._version
-        )
+        lifecycle.prepare_status_update(self._kind, new, old, cluster.gates)
 
     def _validate_create(self, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
         if self._native(obj, cluster):
