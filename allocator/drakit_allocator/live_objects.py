@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from drakit_api import conversion, mixins
-from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED, FeatureGates
+from drakit_api.features import MIXINS_GATE, NEWEST_EMULATED, OLDEST_EMULATED, FeatureGates
 from drakit_client.connection import Connection
 from drakit_client.errors import UNREACHABLE, ApiError, NotFound
 from drakit_client.resources import (
@@ -61,7 +61,7 @@ async def read_cluster(connection: Connection, gates: FeatureGates) -> LiveObjec
         _converted(connection, RESOURCE_CLAIMS),
         _converted(connection, DEVICE_TAINT_RULES, is_optional=True),
     )
-    if gates.enabled("DRAResourceSliceMixins"):
+    if gates.enabled(MIXINS_GATE):
         slices = [mixins.applied_to(one) for one in slices]
     return LiveObjects(nodes, slices, classes, claims, rules)
 

@@ -15,16 +15,15 @@ from typing import Any
 
 from drakit_allocator import core_objects
 from drakit_allocator.manifest_documents import Document, ManifestError, documents
-from drakit_api import conversion, decoding, mixins
+from drakit_api import conversion, decoding, mixins, schema
 from drakit_api.decoding import DecodeError
 from drakit_api.defaults import set_defaults
-from drakit_api.features import FeatureGates
+from drakit_api.features import MIXINS_GATE, FeatureGates
 from drakit_api.pools import PoolError
 from drakit_api.validation import validate_create
 
 Object = dict[str, Any]
 
-_GROUP = "resource.k8s.io"
 _PLURALS = {
     "ResourceSlice": "resourceslices",
     "DeviceClass": "deviceclasses",
@@ -85,7 +84,7 @@ def _take(document: Document, manifests: Manifests, gates: FeatureGates, now: st
         hint = "; a layout becomes ResourceSlices with drakit driver slices layout FILE" if is_layout else ""
         raise ManifestError([f"apiVersion and kind: required{hint}"])
     group, _, version = api_version.rpartition("/")
-    if group == _GROUP and kind in _PLURALS:
+    if group == schema.GROUP and kind in _PLURALS:
         obj = _resource(kind, version, document.content, gates, now)
     elif not group and kind in _CORE:
         obj = copy.deepcopy(document.content)
@@ -110,12 +109,12 @@ def _resource(kind: str, version: str, content: Object, gates: FeatureGates, now
     try:
         known = conversion.versions(kind)
         if version not in known:
-            raise ManifestError([f"{kind} in {_GROUP}/{version}: versions of it are {', '.join(known)}"])
-        if kind == "ResourceSlice" and gates.enabled("DRAResourceSliceMixins"):
+            raise ManifestError([f"{kind} in {schema.GROUP}/{version}: versions of it are {', '.join(known)}"])
+        if kind == "ResourceSlice" and gates.enabled(MIXINS_GATE):
             content, version = _without_mixins(content, version)
         obj = conversion.to_v1(kind, decoding.decode(kind, content, version), version)
     except (DecodeError, PoolError) as error:
-        hint = "; mixins need --feature-gates DRAResourceSliceMixins=true" if "mixins" in str(error) else ""
+        hint = f"; mixins need --feature-gates {MIXINS_GATE}=true" if "mixins" in str(error) else ""
         raise ManifestError([line + hint for line in str(error).splitlines()]) from None
     obj = copy.deepcopy(obj)
     set_defaults(kind, obj, now, version)
@@ -138,7 +137,7 @@ def _without_mixins(content: Object, version: str) -> tuple[Object, str]:
     kept = {key: value for key, value in spec.items() if key not in ("mixins", "devices", "sharedCounters")}
     members = {"sharedCounters": flat.shared_counters, "devices": flat.devices}
     kept |= {member: entries for member, entries in members.items() if entries}
-    return {**content, "apiVersion": f"{_GROUP}/v1", "spec": kept}, "v1"
+    return {**content, "apiVersion": f"{schema.GROUP}/v1", "spec": kept}, "v1"
 
 
 def _name(kind: str, obj: Object, manifests: Manifests) -> None:

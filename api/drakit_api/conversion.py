@@ -17,7 +17,6 @@ from typing import Any
 
 from drakit_api import schema
 
-GROUP = "resource.k8s.io"
 STORAGE_VERSION = "v1"
 
 Object = dict[str, Any]
@@ -70,7 +69,7 @@ def _converted(
         obj = convert(obj)
     if source == target or "apiVersion" not in obj:
         return obj
-    return {**obj, "apiVersion": f"{GROUP}/{target}"}
+    return {**obj, "apiVersion": f"{schema.GROUP}/{target}"}
 
 
 def _within(field: str, convert: _Convert) -> _Convert:

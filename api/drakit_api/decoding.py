@@ -27,7 +27,6 @@ from drakit_api.long_numbers import FEW_DIGITS
 from drakit_api.quantity import INT64_MAX
 from drakit_api.schema import Schema, Type
 
-GROUP = "resource.k8s.io"
 _MAX_UNKNOWN = 100
 # Fields of each object itself, which say by what type it is read.
 _OF_THE_TYPE = ("kind", "apiVersion")

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from drakit_api.allocations import results
+
 
 def set_defaults(kind: str, obj: dict[str, Any], now: str, version: str = "v1") -> None:
     """Fill in a decoded v1 object, in place. ``now`` is the server's time, such as "2026-01-01T00:00:00Z".
@@ -27,7 +29,7 @@ def set_defaults(kind: str, obj: dict[str, Any], now: str, version: str = "v1") 
             taint.setdefault("timeAdded", now)
         case "ResourceClaim":
             _requests(spec, version)
-            for result in _results(obj):
+            for result in results(obj):
                 _tolerations(result)
         case "ResourceClaimTemplate":
             _requests(spec.get("spec") or {}, version)
@@ -56,9 +58,3 @@ def _tolerations(owner: dict[str, Any]) -> None:
     for toleration in owner.get("tolerations") or ():
         if not toleration.get("operator"):
             toleration["operator"] = "Equal"
-
-
-def _results(obj: dict[str, Any]) -> list[dict[str, Any]]:
-    allocation = (obj.get("status") or {}).get("allocation") or {}
-    results: list[dict[str, Any]] = (allocation.get("devices") or {}).get("results") or []
-    return results

@@ -18,6 +18,7 @@ Version = tuple[int, int]
 
 OLDEST_EMULATED = "1.34"
 NEWEST_EMULATED = "1.37"
+MIXINS_GATE = "DRAResourceSliceMixins"  # ResourceSlices with spec.mixins, stored as they are
 _GLOBAL = {"AllAlpha": "ALPHA", "AllBeta": "BETA"}
 _TRUE = {"1", "t", "T", "TRUE", "true", "True"}
 _FALSE = {"0", "f", "F", "FALSE", "false", "False"}
@@ -109,9 +110,7 @@ _SPECS: dict[str, tuple[Spec, ...]] = {
 }
 
 # Gates that no Kubernetes component knows. AllAlpha leaves them alone: it means what it means there.
-_KIT_SPECS: dict[str, tuple[Spec, ...]] = {
-    "DRAResourceSliceMixins": (_alpha(34),),  # ResourceSlices with spec.mixins, stored as they are
-}
+_KIT_SPECS: dict[str, tuple[Spec, ...]] = {MIXINS_GATE: (_alpha(34),)}
 
 _DEPENDS_ON: dict[str, tuple[str, ...]] = {
     "CompositePodGroup": ("GenericWorkload", "TopologyAwareWorkloadScheduling"),
@@ -176,6 +175,11 @@ class FeatureGates:
     def emulated_version(self) -> str:
         """As "1.36"."""
         return _text(self._emulated)
+
+    @property
+    def compatible_since(self) -> Version:
+        """The minimum compatibility version, as (1, 36): what nobody older knows is not taken anew."""
+        return self._compatible
 
     @property
     def overrides(self) -> dict[str, bool]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from drakit_api.allocations import results
 from drakit_api.device_attributes import LIST_VALUES
 from drakit_api.features import FeatureGates
 
@@ -120,11 +121,6 @@ def _exactly(spec: Object) -> Iterator[Object]:
     return (request["exactly"] for request in _requests(spec) if request.get("exactly") is not None)
 
 
-def _results(claim: Object) -> list[Object]:
-    allocation = (claim.get("status") or {}).get("allocation") or {}
-    return (allocation.get("devices") or {}).get("results") or []
-
-
 def _statuses(claim: Object) -> list[Object]:
     return (claim.get("status") or {}).get("devices") or []
 
@@ -193,7 +189,7 @@ def _uses_claim_sharing(spec: Object) -> bool:
 
 
 def _drop_status_sharing(claim: Object) -> None:
-    for result in _results(claim):
+    for result in results(claim):
         _remove(result, "shareID", "consumedCapacity")
     for status in _statuses(claim):
         _remove(status, "shareID")
@@ -202,13 +198,13 @@ def _drop_status_sharing(claim: Object) -> None:
 def _uses_status_sharing(claim: Object) -> bool:
     return (
         _uses_claim_sharing(_spec(claim))
-        or any(_has(result, "shareID", "consumedCapacity") for result in _results(claim))
+        or any(_has(result, "shareID", "consumedCapacity") for result in results(claim))
         or any("shareID" in status for status in _statuses(claim))
     )
 
 
 def _uses_admin_access(claim: Object) -> bool:
-    return any("adminAccess" in part for part in (*_exactly(_spec(claim)), *_results(claim)))
+    return any("adminAccess" in part for part in (*_exactly(_spec(claim)), *results(claim)))
 
 
 def _one_spec(obj: Object) -> list[Object]:
@@ -269,13 +265,13 @@ _CLAIM_STATUS = (
     _Feature(
         ("DRAResourceClaimDeviceStatus",), _any_filled(_one_status, "devices"), _drop_each(_one_status, "devices")
     ),
-    _Feature(("DRAAdminAccess",), _uses_admin_access, _drop_each(_results, "adminAccess")),
+    _Feature(("DRAAdminAccess",), _uses_admin_access, _drop_each(results, "adminAccess")),
     _Feature(("DRAConsumableCapacity",), _uses_status_sharing, _drop_status_sharing),
-    _Feature(("DRADeviceBindingConditions",), _any_has(_results, *_BINDING), _drop_each(_results, *_BINDING)),
+    _Feature(("DRADeviceBindingConditions",), _any_has(results, *_BINDING), _drop_each(results, *_BINDING)),
     _Feature(
         ("DRAOptionalNodeOperations",),
-        _any_filled(_results, "skipNodeOperations"),
-        _drop_each(_results, "skipNodeOperations"),
+        _any_filled(results, "skipNodeOperations"),
+        _drop_each(results, "skipNodeOperations"),
     ),
 )
 

@@ -11,13 +11,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from drakit_api import limits, semver
+from drakit_api import formats, limits, semver
 from drakit_api.layout_shapes import UNREADABLE, Place, Problems, Record, Shape, leaf, sequence, table, type_name
 from drakit_api.quantity import Quantity
 
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,31}")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _INT64 = range(-(2**63), 2**63)
 
@@ -66,17 +63,17 @@ def _version(value: Any) -> str:
 
 
 def _attribute_string(value: Any) -> str:
-    if len(_text(value).encode()) > limits.ATTRIBUTE_VALUE_LENGTH:
+    if formats.byte_length(_text(value)) > limits.ATTRIBUTE_VALUE_LENGTH:
         raise ValueError(f"may not be longer than {limits.ATTRIBUTE_VALUE_LENGTH} bytes")
     return str(value)
 
 
 def label(value: Any) -> str:
     """A DNS label: names of devices, counter sets, counters and mixins. Raises ``ValueError`` with a suggestion."""
-    if _LABEL.fullmatch(_text(value)):
+    if not formats.dns_label(_text(value)):
         return str(value)
     kebab = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z])(?=[0-9]+$)", "-", value).lower().replace(".", "")
-    suggestion = re.sub(r"[^a-z0-9]+", "-", kebab).strip("-")[:63].rstrip("-")
+    suggestion = re.sub(r"[^a-z0-9]+", "-", kebab).strip("-")[: limits.DNS_LABEL_LENGTH].rstrip("-")
     raise ValueError(
         f'"{value}" is not a DNS label (a-z, 0-9 and "-", at most 63 characters)'
         + (f'; write "{suggestion}"' if suggestion else "")
@@ -85,22 +82,23 @@ def label(value: Any) -> str:
 
 def subdomain(value: Any) -> str:
     """A DNS subdomain, as the names of nodes and drivers. Raises ``ValueError``."""
-    if len(_text(value)) > limits.DNS_SUBDOMAIN_LENGTH or not _SUBDOMAIN.fullmatch(value):
+    if formats.dns_subdomain(_text(value)):
         raise ValueError(f'"{value}" is not a DNS subdomain (labels of a-z, 0-9 and "-", separated by dots)')
     return str(value)
 
 
 def driver_name(value: Any) -> str:
-    """The name of a driver. Raises ``ValueError``."""
-    if len(subdomain(value)) > limits.DRIVER_NAME_LENGTH:
-        raise ValueError(f"may not be longer than {limits.DRIVER_NAME_LENGTH} characters")
+    """The name of a driver, in either case: the API only warns of capitals. Raises ``ValueError``."""
+    subdomain(_text(value).lower())
+    if formats.byte_length(value) > limits.DRIVER_NAME_LENGTH:
+        raise ValueError(f"may not be longer than {limits.DRIVER_NAME_LENGTH} bytes")
     return str(value)
 
 
 def pool_name(value: Any) -> str:
     """One or more DNS subdomains, separated by slashes. Raises ``ValueError``."""
-    if len(_text(value)) > limits.DNS_SUBDOMAIN_LENGTH:
-        raise ValueError(f"may not be longer than {limits.DNS_SUBDOMAIN_LENGTH} characters")
+    if formats.byte_length(_text(value)) > limits.POOL_NAME_LENGTH:
+        raise ValueError(f"may not be longer than {limits.POOL_NAME_LENGTH} bytes")
     return "/".join(subdomain(part) for part in value.split("/"))
 
 
@@ -108,14 +106,18 @@ def _qualified(value: Any) -> str:
     domain, slash, name = _text(value).rpartition("/")
     if slash:
         driver_name(domain)
-    if _IDENTIFIER.fullmatch(name):
+    if _is_identifier(name):
         return str(value)
     words = [word for word in re.split(r"[^A-Za-z0-9]+", name) if word]
     camel = "".join([words[0], *(word[:1].upper() + word[1:] for word in words[1:])]) if words else ""
     raise ValueError(
         f'"{name}" is not a C identifier (letters, digits and "_", at most 32 characters)'
-        + (f'; write "{domain}{slash}{camel}"' if _IDENTIFIER.fullmatch(camel) else "")
+        + (f'; write "{domain}{slash}{camel}"' if _is_identifier(camel) else "")
     )
+
+
+def _is_identifier(name: str) -> bool:
+    return len(name) <= limits.ATTRIBUTE_ID_LENGTH and not formats.c_identifier(name)
 
 
 def _repaired(check: Any) -> Shape:

@@ -1,9 +1,9 @@
-"""What becomes of an object between a request and the store: the steps before validation.
+"""What becomes of an object between a request and the store: the step before validation.
 
-Decoded objects get defaults, lose the fields of disabled gates, and keep what a request may not touch: the status in a
-write to the object, everything but the status in a write to the status. The functions take over the decoded ``obj`` and
-change it in place; a stored ``old`` object is only read, but its parts may be shared by the result. All objects are v1;
-``version`` is the one that ``obj`` was converted from (``drakit_api.conversion``), whose defaults it gets. Sources:
+Decoded objects that have their defaults (``drakit_api.defaults``) lose the fields of disabled gates, and keep what a
+request may not touch: the status in a write to the object, everything but the status in a write to the status. The
+functions take over ``obj`` and change it in place; a stored ``old`` object is only read, but its parts may be shared by
+the result. All objects are v1. Sources:
 ``k8s.io/kubernetes`` 1.37.1 ``pkg/registry/resource/*/strategy.go`` (``PrepareForCreate``, ``PrepareForUpdate``) and
 ``k8s.io/apiserver`` v0.37.1 ``pkg/registry/rest``.
 """
@@ -13,10 +13,9 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api import gated_fields, schema
-from drakit_api.defaults import set_defaults
+from drakit_api.allocations import DeviceID, device_id, results
 from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
-from drakit_api.validation.devicestatus import status_id
 
 Object = dict[str, Any]
 
@@ -33,9 +32,8 @@ _RESET_FOR_STATUS = (
 )
 
 
-def prepare_create(kind: str, obj: Object, gates: FeatureGates, *, now: str, version: str = "v1") -> Object:
+def prepare_create(kind: str, obj: Object, gates: FeatureGates) -> Object:
     """A new object as it is to be validated and stored."""
-    set_defaults(kind, obj, now, version)
     if kind in _WITH_STATUS:
         obj.pop("status", None)
     _drop_fields(kind, obj, None, gates)
@@ -45,11 +43,11 @@ def prepare_create(kind: str, obj: Object, gates: FeatureGates, *, now: str, ver
     return obj
 
 
-def prepare_update(
-    kind: str, obj: Object, old: Object, gates: FeatureGates, *, now: str, version: str = "v1"
-) -> Object:
-    """An object that is to replace ``old``; its generation grows if its spec differs."""
-    set_defaults(kind, obj, now, version)
+def prepare_update(kind: str, obj: Object, old: Object, gates: FeatureGates, *, now: str) -> Object:
+    """An object that is to replace ``old``; its generation grows if its spec differs.
+
+    ``now`` is the server's time, such as "2026-01-01T00:00:00Z", for a taint that starts anew.
+    """
     if kind in _WITH_STATUS:
         _copy(obj, old, "status")
     if kind == "DeviceTaintRule":
@@ -64,11 +62,8 @@ def prepare_update(
     return obj
 
 
-def prepare_status_update(
-    kind: str, obj: Object, old: Object, gates: FeatureGates, *, now: str, version: str = "v1"
-) -> Object:
+def prepare_status_update(kind: str, obj: Object, old: Object, gates: FeatureGates) -> Object:
     """A write to the status subresource: spec and most metadata stay those of ``old``."""
-    set_defaults(kind, obj, now, version)
     _keep_metadata(obj, old)
     _copy(obj, old, "spec")
     for field in _RESET_FOR_STATUS:
@@ -129,13 +124,12 @@ def _drop_statuses_of_deallocated_devices(claim: Object, old: Object) -> None:
     """What drivers reported about devices goes with the devices."""
     status = claim.get("status") or {}
     gone = _allocated(old) - _allocated(claim)
-    kept = [device for device in status.get("devices") or () if status_id(device) not in gone]
+    kept = [device for device in status.get("devices") or () if device_id(device) not in gone]
     if kept:
         status["devices"] = kept
     else:
         status.pop("devices", None)
 
 
-def _allocated(claim: Object) -> set[tuple[str, str, str, str]]:
-    allocation = (claim.get("status") or {}).get("allocation") or {}
-    return {status_id(result) for result in (allocation.get("devices") or {}).get("results") or ()}
+def _allocated(claim: Object) -> set[DeviceID]:
+    return set(map(device_id, results(claim)))

@@ -16,6 +16,8 @@ from typing import Literal, get_args
 
 import msgspec
 
+GROUP = "resource.k8s.io"
+
 Shape = Literal[
     "string", "bool", "int", "quantity", "time", "microtime", "bytes", "intorstring", "raw", "struct", "list", "map"
 ]
@@ -109,7 +111,7 @@ def struct_of(kind: str, version: str = "v1") -> str:
     try:
         return load().kinds[version][kind]
     except KeyError:
-        raise UnknownKind(f"resource.k8s.io/{version} has no kind {kind}") from None
+        raise UnknownKind(f"{GROUP}/{version} has no kind {kind}") from None
 
 
 def fields_of(struct: str) -> list[Field]:

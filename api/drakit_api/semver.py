@@ -1,8 +1,8 @@
-"""Version attributes of devices: strict semver 2.0.0.
+"""Version attributes of devices as selectors read them: strict semver 2.0.0.
 
-The API server validates them (``k8s.io/kubernetes`` 1.37 ``pkg/apis/resource/validation``) with the parser that CEL
-selectors compare them with, ``github.com/blang/semver/v4``. That one is stricter than the ``semver`` library in a
-single point: a number must fit into 64 bits. Wrapped here so that validation and selectors cannot drift apart.
+CEL compares them by ``github.com/blang/semver/v4``, which is stricter than the ``semver`` library in a single point: a
+number must fit into 64 bits. The API server goes by a regular expression without that bound, so it takes versions that
+no selector can compare (``drakit_api.validation.attributes``); a layout may not have them.
 """
 
 from __future__ import annotations

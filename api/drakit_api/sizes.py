@@ -15,10 +15,10 @@ from typing import Any
 
 import msgspec
 
-from drakit_api.features import FeatureGates
+from drakit_api.features import MIXINS_GATE, FeatureGates
 from drakit_api.mixins import flatten
 from drakit_api.pools import Object, Pool
-from drakit_api.slices import MIXINS_GATE, split
+from drakit_api.slices import split
 
 # Bytes of a field's content, without its tag.
 Size = Callable[[Any], int]

@@ -14,11 +14,10 @@ from typing import Any
 
 from drakit_api import limits, mixins, pool_rules
 from drakit_api.device_attributes import is_advanced
-from drakit_api.features import FeatureGates
+from drakit_api.features import MIXINS_GATE, FeatureGates
 from drakit_api.pools import Object, Pool, PoolError
 from drakit_api.slice_names import generate_name
 
-MIXINS_GATE = "DRAResourceSliceMixins"
 API_VERSION = "resource.k8s.io/v1"
 
 # Kubernetes 1.34: counters of all sets of a slice together, of all devices together, and of one device.

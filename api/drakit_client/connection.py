@@ -316,13 +316,7 @@ class Connection:
         Raises ``Expired`` when the server no longer knows that resourceVersion, whether it says so at once or
         later, as an ERROR event.
         """
-        params = _selectors(label_selector, field_selector)
-        params |= {
-            "watch": "true",
-            "allowWatchBookmarks": "true",
-            "resourceVersion": resource_version,
-            "timeoutSeconds": str(timeout_seconds),
-        }
+        params = _watching(resource_version, timeout_seconds) | _selectors(label_selector, field_selector)
         # The read bound is longer than the server's own, so that only a dead connection runs into it.
         timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS, sock_read=timeout_seconds + 30)
         async with self._open().get(
@@ -335,10 +329,23 @@ class Connection:
             if response.status >= 400:
                 raise _refusal(response.status, await response.read())
             async for line in response.content:
-                event: Object = msgspec.json.decode(line)
-                if event["type"] == "ERROR":
-                    raise api_error(event["object"].get("code", 500), event["object"])
-                yield event
+                yield _event(line)
+
+
+def _watching(resource_version: str, timeout_seconds: int) -> dict[str, str]:
+    return {
+        "watch": "true",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": resource_version,
+        "timeoutSeconds": str(timeout_seconds),
+    }
+
+
+def _event(line: bytes) -> Object:
+    event: Object = msgspec.json.decode(line)
+    if event["type"] == "ERROR":
+        raise api_error(event["object"].get("code", 500), event["object"])
+    return event
 
 
 def _refusal(code: int, raw: bytes) -> ApiError:

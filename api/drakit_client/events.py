@@ -12,6 +12,7 @@ import logging
 from datetime import UTC, datetime
 from typing import Literal
 
+from drakit_api.limits import DNS_SUBDOMAIN_LENGTH
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES, AlreadyExists, NotFound
 from drakit_client.resources import EVENTS
@@ -71,44 +72,55 @@ class EventRecorder:
 
     async def _write(self, target: Object, event_type: EventType, reason: str, message: str) -> None:
         namespace = target.get("namespace") or "default"
-        identity = "\0".join([str(target.get("uid")), target.get("name", ""), event_type, reason, message])
-        digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
-        name = f"{target['name']}.{digest}"[-253:]
-        count = self._counts[name] = self._counts.pop(name, 0) + 1
-        while len(self._counts) > _REMEMBERED:
-            del self._counts[next(iter(self._counts))]
+        name = _name(target, event_type, reason, message)
+        count = self._counted(name)
         if count > 1:
             try:
                 await self._repeat(name, namespace, count)
                 return
             except NotFound:
-                self._counts[name] = count = 1
-        now = timestamp()
-        body = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": name, "namespace": namespace},
-            "involvedObject": target,
-            "type": event_type,
-            "reason": reason,
-            "message": message,
-            "source": self._source,
-            "reportingComponent": self._source["component"],
-            "reportingInstance": self._source.get("host", ""),
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "count": count,
-        }
+                self._counts[name] = 1
+        told = {"involvedObject": target, "type": event_type, "reason": reason, "message": message}
         try:
-            await self._connection.create(EVENTS, body, namespace)
+            await self._connection.create(EVENTS, self._first(name, namespace, told), namespace)
         except AlreadyExists:
             # Told before this process started, or by a request whose answer got lost.
             known = await self._connection.get(EVENTS, name, namespace)
             self._counts[name] = (known.get("count") or 0) + 1
             await self._repeat(name, namespace, self._counts[name])
 
+    def _counted(self, name: str) -> int:
+        """How often an event has been told, this time included."""
+        count = self._counts[name] = self._counts.pop(name, 0) + 1
+        while len(self._counts) > _REMEMBERED:
+            del self._counts[next(iter(self._counts))]
+        return count
+
+    def _first(self, name: str, namespace: str, told: Object) -> Object:
+        now = timestamp()
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            **told,
+            "source": self._source,
+            "reportingComponent": self._source["component"],
+            "reportingInstance": self._source.get("host", ""),
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
+
     async def _repeat(self, name: str, namespace: str, count: int) -> None:
         await self._connection.patch(EVENTS, name, {"count": count, "lastTimestamp": timestamp()}, namespace)
+
+
+def _name(target: Object, event_type: EventType, reason: str, message: str) -> str:
+    """The same for the same event of the same object; a DNS subdomain, as the name of the object is."""
+    identity = "\0".join([str(target.get("uid")), target["name"], event_type, reason, message])
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
+    beginning = target["name"][: DNS_SUBDOMAIN_LENGTH - len(digest) - 1].rstrip("-.")
+    return f"{beginning}.{digest}"
 
 
 def _clip(message: str) -> str:

@@ -71,6 +71,8 @@ BY_KIND = {
         DEPLOYMENTS,
         REPLICA_SETS,
         DAEMON_SETS,
+        CLUSTER_ROLES,
+        RESOURCE_QUOTAS,
         LEASES,
         RESOURCE_SLICES,
         RESOURCE_CLAIMS,

@@ -26,7 +26,7 @@ _DERIVED = {
     *("type", "format", "items", "additionalProperties", "allOf", "$ref", "properties"),
     *("x-kubernetes-patch-strategy", "x-kubernetes-patch-merge-key", "x-kubernetes-list-map-keys"),
 }
-_ZEROS = ("", 0, False, {})
+_ZEROS: tuple[object, ...] = ("", 0, False, {})
 # Kinds that are sent and never served.
 _SENT = ("meta/", "policy/v1.Eviction")
 

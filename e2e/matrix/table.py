@@ -23,7 +23,8 @@ switched, older versions are emulated, and components of different versions work
 own that is changed from phase to phase while pods run; what is expected in each phase is written once, and holds for
 both. Rows and stories are in [e2e/matrix](../e2e/matrix).
 
-- Of *embedded*, a version means: ours, behaving like that minor version.
+- Of *embedded*, a version means: ours, behaving like that minor version, but for some
+  [words](clusters.md#what-it-does-not-imitate).
 - In every phase all pods that ran before must still run, without a restart but where a story wants one, on the same
   devices; at the end everything is given back.
 - That the components are of the version that a phase asks for is checked in every phase, by what they say of

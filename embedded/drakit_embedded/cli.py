@@ -55,6 +55,9 @@ def apiserver() -> None:
 )
 @click.option("--tls-private-key-file", type=click.Path(exists=True, dir_okay=False), help="Key of the certificate.")
 @click.option("--emulated-version", default="1.37", show_default=True, help="Kubernetes version to behave as.")
+@click.option(
+    "--min-compatibility-version", help="Of all that it has to work with.  [default: a minor version less than it is]"
+)
 @click.option("--feature-gates", default="", metavar="A=true,B=false", help="Gates that differ from their defaults.")
 @click.option("--runtime-config", default="", metavar="VERSION=true,...", help="e.g. resource.k8s.io/v1beta1=true")
 @click.option("--controllers/--no-controllers", default=True, show_default=True, help="Claims, workloads, garbage.")
@@ -71,6 +74,7 @@ def run(
     cert_dir: str | None,
     tls_private_key_file: str | None,
     emulated_version: str,
+    min_compatibility_version: str | None,
     feature_gates: str,
     runtime_config: str,
     controllers: bool,
@@ -100,7 +104,11 @@ def run(
             client_ca_file=_path(client_ca_file),
             service_account_key_file=_path(service_account_signing_key_file),
             data_file=_path(data_file),
-            gates=FeatureGates(emulated_version, parse_gates(feature_gates)),
+            gates=FeatureGates(
+                emulated_version,
+                parse_gates(feature_gates),
+                min_compatibility_version=min_compatibility_version,
+            ),
             runtime_config=parse(runtime_config),
             tls=tls,
             tls_cert_file=_path(tls_cert_file),

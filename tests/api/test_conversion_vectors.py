@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from drakit_api import conversion, encoding, lifecycle, schema, validation
 from drakit_api.decoding import decode
+from drakit_api.defaults import set_defaults
 from drakit_api.features import FeatureGates
 from tests.vectors.exchanges import GATES, comparable, conversions
 
@@ -30,7 +31,8 @@ def written(vector: Object) -> tuple[Object, list[validation.FieldError]]:
     sent, gates = vector["object"], GATES[vector["server"]]
     kind, version = sent["kind"], version_of(sent)
     obj = conversion.to_v1(kind, decode(kind, sent, version), version)
-    lifecycle.prepare_create(kind, obj, gates, now=NOW, version=version)
+    set_defaults(kind, obj, NOW, version)
+    lifecycle.prepare_create(kind, obj, gates)
     admin = obj["metadata"].get("namespace") == "admin"
     errors = validation.validate_create(vector["resource"], obj, gates, admin_namespace=admin, version=version)
     return obj, errors
@@ -228,7 +230,8 @@ DEFAULTS = [
 @pytest.mark.parametrize(("request_", "filled"), DEFAULTS)
 def test_defaults_of_an_exact_request_in_v1beta1(request_: Object, filled: Object) -> None:
     obj = conversion.to_v1("ResourceClaim", claim({"name": "r", **request_}), "v1beta1")
-    lifecycle.prepare_create("ResourceClaim", obj, FeatureGates(), now=NOW, version="v1beta1")
+    set_defaults("ResourceClaim", obj, NOW, "v1beta1")
+    lifecycle.prepare_create("ResourceClaim", obj, FeatureGates())
     exactly = obj["spec"]["devices"]["requests"][0]["exactly"]
     assert {name: exactly[name] for name in ("allocationMode", "count") if name in exactly} == filled
 
@@ -238,7 +241,8 @@ def test_a_request_without_a_class_has_no_mode_either_in_v1beta1() -> None:
     sent = claim({"name": "r", "tolerations": [{"effect": "Never", "operator": "Exists"}]})
     obj = conversion.to_v1("ResourceClaim", sent, "v1beta1")
     obj["metadata"]["namespace"] = "default"
-    lifecycle.prepare_create("ResourceClaim", obj, FeatureGates(), now=NOW, version="v1beta1")
+    set_defaults("ResourceClaim", obj, NOW, "v1beta1")
+    lifecycle.prepare_create("ResourceClaim", obj, FeatureGates())
     errors = validation.validate_create("resourceclaims", obj, FeatureGates(), version="v1beta1")
     path = "spec.devices.requests[0]"
     assert [(error.field, error.reason) for error in errors] == [
@@ -253,7 +257,8 @@ def test_a_repeated_request_is_shown_as_it_was_sent() -> None:
     sent["spec"]["devices"]["requests"] *= 2
     obj = conversion.to_v1("ResourceClaim", copy.deepcopy(sent), "v1beta1")
     obj["metadata"]["namespace"] = "default"
-    lifecycle.prepare_create("ResourceClaim", obj, FeatureGates(), now=NOW, version="v1beta1")
+    set_defaults("ResourceClaim", obj, NOW, "v1beta1")
+    lifecycle.prepare_create("ResourceClaim", obj, FeatureGates())
     (error,) = validation.validate_create("resourceclaims", obj, FeatureGates(), version="v1beta1")
     shown = '{"name":"r","deviceClassName":"gpu","allocationMode":"ExactCount","count":1}'
     assert (error.field, error.message) == ("spec.devices.requests[1]", f"Duplicate value: {shown}")

@@ -267,6 +267,33 @@ def test_two_selections_are_refused() -> None:
     ]
 
 
+def _named(driver: str, pool: str) -> str:
+    return f"{{driver: {driver}, pool: {{name: {pool}}}, nodeName: n, devices: [{{name: d}}]}}"
+
+
+@pytest.mark.parametrize(
+    ("driver", "pool"),
+    [("GPU.example.com", "p"), ("d" * 63, "p" * 253)],
+    ids=["capitals, of which the API only warns", "as long as can be"],
+)
+def test_names_that_the_api_takes(driver: str, pool: str) -> None:
+    (read,) = _read(_named(driver, pool))
+    assert (read.driver, read.name) == (driver, pool)
+
+
+@pytest.mark.parametrize(
+    ("driver", "pool", "error"),
+    [
+        ("d" * 64, "p", "driver: may not be longer than 63 bytes"),
+        ("d.example.com", "ä" * 127, "pool.name: may not be longer than 253 bytes"),
+        ("gpu_1.example.com", "p", 'driver: "gpu_1.example.com" is not a DNS subdomain'),
+    ],
+    ids=["too long", "too many bytes", "not for DNS"],
+)
+def test_names_that_the_api_refuses(driver: str, pool: str, error: str) -> None:
+    assert any(error in line for line in _errors(_named(driver, pool)))
+
+
 def test_the_driver_may_come_from_the_caller() -> None:
     assert _errors("devices: [{name: d}]") == ["driver: required; name it in the layout or with --driver-name"]
     assert _read("devices: [{name: d}]", driver="d.example.com")[0].driver == "d.example.com"

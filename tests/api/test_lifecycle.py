@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from drakit_api import lifecycle, schema, validation
-from drakit_api.embedded import Embedded
+from drakit_api.defaults import set_defaults
 from drakit_api.equality import comparison
 from drakit_api.features import FeatureGates
+from drakit_api.raw_extensions import Embedded
 from tests.vectors.exchanges import GATES
 
 NOW, EARLIER = "2026-02-02T00:00:00Z", "2026-01-01T00:00:00Z"
@@ -48,9 +49,9 @@ def of_kind(kind: str, spec: dict[str, Any], **meta: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("spec", SLICE_FEATURES.values(), ids=SLICE_FEATURES)
 def test_slice_fields_live_and_die_with_their_gates(spec: dict[str, Any]) -> None:
-    created = lifecycle.prepare_create("ResourceSlice", of_kind("ResourceSlice", spec), ALPHA, now=NOW)
+    created = lifecycle.prepare_create("ResourceSlice", of_kind("ResourceSlice", spec), ALPHA)
     assert created["spec"] == spec
-    dropped = lifecycle.prepare_create("ResourceSlice", of_kind("ResourceSlice", spec), OFF, now=NOW)
+    dropped = lifecycle.prepare_create("ResourceSlice", of_kind("ResourceSlice", spec), OFF)
     assert dropped["spec"] != spec
     kept = lifecycle.prepare_update("ResourceSlice", of_kind("ResourceSlice", spec), created, OFF, now=NOW)
     assert kept["spec"] == spec
@@ -61,9 +62,9 @@ def test_slice_fields_live_and_die_with_their_gates(spec: dict[str, Any]) -> Non
 def test_compatibility_groups_have_a_gate_of_their_own() -> None:
     consumption = {"counterSet": "c", "counters": {"m": {"value": "1"}}}
     spec = {"devices": [{"name": "a", "consumesCounters": [consumption | {"compatibilityGroups": ["g"]}]}]}
-    kept = lifecycle.prepare_create("ResourceSlice", of_kind("ResourceSlice", spec), ALPHA, now=NOW)
+    kept = lifecycle.prepare_create("ResourceSlice", of_kind("ResourceSlice", spec), ALPHA)
     assert kept["spec"] == spec
-    dropped = lifecycle.prepare_create("ResourceSlice", of_kind("ResourceSlice", spec), ON, now=NOW)
+    dropped = lifecycle.prepare_create("ResourceSlice", of_kind("ResourceSlice", spec), ON)
     assert dropped["spec"]["devices"] == [{"name": "a", "consumesCounters": [consumption]}]
 
 
@@ -71,12 +72,12 @@ def test_compatibility_groups_have_a_gate_of_their_own() -> None:
 def test_claim_fields_live_and_die_with_their_gates(devices: dict[str, Any]) -> None:
     def prepare(gates: FeatureGates) -> dict[str, Any]:
         claim = of_kind("ResourceClaim", {"devices": devices})
-        kept: dict[str, Any] = lifecycle.prepare_create("ResourceClaim", claim, gates, now=NOW)["spec"]["devices"]
+        kept: dict[str, Any] = lifecycle.prepare_create("ResourceClaim", claim, gates)["spec"]["devices"]
         return kept
 
     def in_template(gates: FeatureGates) -> dict[str, Any]:
         template = of_kind("ResourceClaimTemplate", {"spec": {"devices": devices}})
-        created = lifecycle.prepare_create("ResourceClaimTemplate", template, gates, now=NOW)
+        created = lifecycle.prepare_create("ResourceClaimTemplate", template, gates)
         kept: dict[str, Any] = created["spec"]["spec"]["devices"]
         return kept
 
@@ -87,7 +88,7 @@ def test_claim_fields_live_and_die_with_their_gates(devices: dict[str, Any]) -> 
 
 def test_a_class_keeps_the_extended_resource_that_it_had() -> None:
     spec = {"extendedResourceName": "example.com/gpu"}
-    dropped = lifecycle.prepare_create("DeviceClass", of_kind("DeviceClass", spec), OFF, now=NOW)
+    dropped = lifecycle.prepare_create("DeviceClass", of_kind("DeviceClass", spec), OFF)
     assert dropped["spec"] == {}
     old = of_kind("DeviceClass", spec)
     assert lifecycle.prepare_update("DeviceClass", of_kind("DeviceClass", spec), old, OFF, now=NOW)["spec"] == spec
@@ -99,7 +100,7 @@ def test_defaults_of_a_claim() -> None:
         {"name": "b", "firstAvailable": [{"name": "all", "allocationMode": "All"}, {"name": "one", "count": 0}]},
     ]
     claim = of_kind("ResourceClaim", {"devices": {"requests": requests}})
-    lifecycle.prepare_create("ResourceClaim", claim, ON, now=NOW)
+    set_defaults("ResourceClaim", claim, NOW)
     first, second = claim["spec"]["devices"]["requests"]
     tolerations = [{"key": "k", "operator": "Equal"}]
     assert first["exactly"] == {"allocationMode": "ExactCount", "count": 1, "tolerations": tolerations}
@@ -111,10 +112,15 @@ def test_defaults_of_a_claim() -> None:
 
 def test_a_new_object_has_no_status_and_the_first_generation() -> None:
     claim = of_kind("ResourceClaim", {}) | {"status": {"reservedFor": [{"uid": "u"}]}}
-    assert "status" not in lifecycle.prepare_create("ResourceClaim", claim, ON, now=NOW)
+    assert "status" not in lifecycle.prepare_create("ResourceClaim", claim, ON)
     assert "generation" not in claim["metadata"]
-    rule = lifecycle.prepare_create("DeviceTaintRule", of_kind("DeviceTaintRule", {}, generation=7), ON, now=NOW)
+    rule = lifecycle.prepare_create("DeviceTaintRule", of_kind("DeviceTaintRule", {}, generation=7), ON)
     assert rule["metadata"]["generation"] == 1
+
+
+def test_a_taint_gets_its_time_even_if_nothing_was_sent() -> None:
+    rule = of_kind("DeviceTaintRule", {})
+    set_defaults("DeviceTaintRule", rule, NOW)
     assert rule["spec"]["taint"] == {"timeAdded": NOW}
 
 
@@ -134,7 +140,7 @@ def test_a_write_to_the_object_leaves_the_status_alone() -> None:
 def test_a_write_to_the_status_changes_nothing_else() -> None:
     old = of_kind("ResourceClaim", {"devices": {}}, labels={"a": "b"}, finalizers=["f"], uid="u")
     new = of_kind("ResourceClaim", {"devices": {"requests": []}}, labels={"c": "d"}) | {"status": {"devices": []}}
-    prepared = lifecycle.prepare_status_update("ResourceClaim", new, old, ON, now=NOW)
+    prepared = lifecycle.prepare_status_update("ResourceClaim", new, old, ON)
     assert prepared["spec"] == old["spec"]
     assert prepared["metadata"] == old["metadata"]
 
@@ -144,7 +150,7 @@ def test_device_statuses_go_with_their_devices() -> None:
     old = of_kind("ResourceClaim", {}) | {"status": {"allocation": {"devices": {"results": [gone, kept]}}}}
     status = {"allocation": {"devices": {"results": [kept]}}, "devices": [gone, kept]}
     prepared = lifecycle.prepare_status_update(
-        "ResourceClaim", of_kind("ResourceClaim", {}) | {"status": status}, old, ON, now=NOW
+        "ResourceClaim", of_kind("ResourceClaim", {}) | {"status": status}, old, ON
     )
     assert prepared["status"]["devices"] == [kept]
 

@@ -96,3 +96,13 @@ def test_derived_attributes_of_a_claim_share_a_cost_limit() -> None:
         "derivedAttributes[0].expression: Forbidden: too complex, exceeds cost limit",
         f"spec.devices: {total}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"), [("1.37", []), ("1.36", ["undeclared reference to 'includes'"])], ids=["1.37", "1.36"]
+)
+def test_lists_have_includes_once_every_component_knows_it(version: str, expected: list[str]) -> None:
+    gates = FeatureGates("1.37", min_compatibility_version=version)
+    errors = list(map(str, validation.validate_create("resourceclaims", claim("[1].includes(1)"), gates)))
+    assert len(errors) == len(expected)
+    assert all(part in error for part, error in zip(expected, errors, strict=True))

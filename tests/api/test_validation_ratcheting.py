@@ -40,7 +40,7 @@ def partitioned(attribute: str | None) -> dict[str, Any]:
 )
 def test_a_partition_type_outlives_its_gate(attribute: str | None, found: list[str]) -> None:
     old, new, on, off = partitioned("gpu.example.com/profile"), partitioned(attribute), GATES["alpha"], FeatureGates()
-    lifecycle.prepare_create("ResourceSlice", old, on, now=NOW)
+    lifecycle.prepare_create("ResourceSlice", old, on)
     assert validation.validate_create("resourceslices", copy.deepcopy(old), on) == []
     lifecycle.prepare_update("ResourceSlice", new, old, off, now=NOW)
     assert list(map(str, validation.validate_update("resourceslices", new, old, off))) == found

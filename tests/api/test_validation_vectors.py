@@ -15,6 +15,7 @@ import pytest
 
 from drakit_api import encoding, lifecycle, validation
 from drakit_api.decoding import DecodeError, decode
+from drakit_api.defaults import set_defaults
 from drakit_api.features import FeatureGates
 from tests.vectors.exchanges import FILES, GATES, Vector, comparable, recorded
 
@@ -44,8 +45,9 @@ def key(vector: Vector) -> str:
 
 
 def received(vector: Vector, field: str) -> dict[str, Any]:
-    """A decoded object in the namespace that the request named."""
+    """A decoded object with its defaults, in the namespace that the request named."""
     obj = decode(KINDS[vector["resource"]], vector[field])
+    set_defaults(KINDS[vector["resource"]], obj, NOW)
     meta = obj.setdefault("metadata", {})
     if vector["resource"] in NAMESPACED:
         meta.setdefault("namespace", "default")
@@ -56,7 +58,7 @@ def stored(vector: Vector, gates: FeatureGates) -> dict[str, Any]:
     """The object that an update finds."""
     obj = received(vector, "old")
     status = obj.get("status")
-    lifecycle.prepare_create(KINDS[vector["resource"]], obj, gates, now=NOW)
+    lifecycle.prepare_create(KINDS[vector["resource"]], obj, gates)
     if status:
         obj["status"] = status
     obj["metadata"] |= {"resourceVersion": "1", "uid": "u", "creationTimestamp": NOW}
@@ -73,7 +75,7 @@ def replay(vector: Vector) -> Answer:
         return 400, clauses(str(error))
     admin = obj["metadata"].get("namespace") == "admin"
     if op == "create":
-        lifecycle.prepare_create(kind, obj, gates, now=NOW)
+        lifecycle.prepare_create(kind, obj, gates)
         errors = validation.validate_create(resource, obj, gates, admin_namespace=admin)
     else:
         old = stored(vector, gates)
@@ -82,7 +84,7 @@ def replay(vector: Vector) -> Answer:
             lifecycle.prepare_update(kind, obj, old, gates, now=NOW)
             errors = validation.validate_update(resource, obj, old, gates)
         else:
-            lifecycle.prepare_status_update(kind, obj, old, gates, now=NOW)
+            lifecycle.prepare_status_update(kind, obj, old, gates)
             errors = validation.validate_status_update(resource, obj, old, gates, admin_namespace=admin)
     if errors:
         return 422, Counter((error.field, error.reason, error.message) for error in errors)
@@ -123,7 +125,7 @@ def test_errors_come_in_the_order_of_kube_apiserver() -> None:
         if len(causes) > 1:
             obj = received(vector, "object")
             gates = GATES[vector["server"]]
-            lifecycle.prepare_create("ResourceClaim", obj, gates, now=NOW)
+            lifecycle.prepare_create("ResourceClaim", obj, gates)
             errors = validation.validate_create("resourceclaims", obj, gates)
             assert [error.field for error in errors] == [cause["field"] for cause in causes], key(vector)
             compared += 1

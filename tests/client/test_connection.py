@@ -12,6 +12,7 @@ import yaml
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from drakit_api import formats
 from drakit_client import errors, readiness
 from drakit_client.connection import Connection
 from drakit_client.events import EventRecorder
@@ -121,6 +122,26 @@ async def test_a_repeated_event_raises_its_count() -> None:
     assert requests[1][1]["count"] == 2
     assert len(requests[2][1]["message"]) == 1024
     assert requests[0][1]["involvedObject"]["uid"] == "1"
+
+
+@pytest.mark.parametrize("name", ["p", "a" * 253, "a" * 17 + "." + "b" * 235, "a" * 235 + "-." + "b" * 16])
+async def test_the_name_of_an_event_is_one_whatever_the_name_of_the_object_is(name: str) -> None:
+    told: list[str] = []
+
+    async def store(request: web.Request) -> web.Response:
+        body = await request.json()
+        told.append(body["metadata"]["name"])
+        return web.json_response(body)
+
+    server = await _serve(store)
+    async with Connection(str(server.make_url("/"))) as connection:
+        recorder = EventRecorder(connection, "tester")
+        recorder.event({"kind": "Pod", "name": name, "namespace": "ns"}, "Normal", "Why", "text")
+        await recorder.flush()
+    await server.close()
+    assert len(told) == 1
+    assert formats.dns_subdomain(told[0]) == []
+    assert told[0].startswith(name[:235])
 
 
 async def test_an_event_that_was_told_before_a_restart_is_counted_on() -> None:

@@ -108,7 +108,8 @@ async def prepare(directory: Path) -> Any:
         claims=[dra_v1_pb2.Claim(namespace="default", name="half", uid=UID)]
     )
     socket = directory / NODE / "plugins" / DRIVER / "dra.sock"
-    answer = await call(socket, wire.PREPARE_V1, request, dra_v1_pb2.NodePrepareResourcesResponse)
+    prepare = wire.method_path(wire.DRA_V1, wire.PREPARE_METHOD)
+    answer = await call(socket, prepare, request, dra_v1_pb2.NodePrepareResourcesResponse)
     return answer.claims[UID]
 
 

@@ -109,9 +109,9 @@ class Kubelet:
         )
         return dict(answer.claims)
 
-    def health(self, messages: ModuleType, path: str) -> Any:
+    def health(self, messages: ModuleType, version: str) -> Any:
         method = self._channel.unary_stream(
-            path,
+            wire.method_path(version, wire.WATCH_HEALTH_METHOD),
             request_serializer=lambda message: message.SerializeToString(),
             response_deserializer=messages.NodeWatchResourcesResponse.FromString,
         )
@@ -417,12 +417,14 @@ async def test_only_the_advertised_versions_are_served(
 
 
 @pytest.mark.parametrize(
-    ("messages", "path"),
-    [(health_v1_pb2, wire.WATCH_HEALTH_V1), (health_v1alpha1_pb2, wire.WATCH_HEALTH_V1ALPHA1)],
+    ("messages", "version"),
+    [(health_v1_pb2, wire.HEALTH_V1), (health_v1alpha1_pb2, wire.HEALTH_V1ALPHA1)],
     ids=["v1", "v1alpha1"],
 )
-async def test_health_is_streamed_at_once_and_at_each_change(plugin: Fixture, messages: ModuleType, path: str) -> None:
-    stream = plugin.kubelet.health(messages, path)
+async def test_health_is_streamed_at_once_and_at_each_change(
+    plugin: Fixture, messages: ModuleType, version: str
+) -> None:
+    stream = plugin.kubelet.health(messages, version)
     first = await asyncio.wait_for(stream.read(), 5)
     assert {(each.device.device_name, each.health) for each in first.devices} == {
         (name, messages.HEALTHY) for name in ("whole", "part-0", "part-1", "shared")
@@ -523,7 +525,7 @@ async def test_preparation_is_finished_though_the_kubelet_hangs_up(
         await saving.wait()
         call.cancel()
         # The next call on the same connection is seen after the cancellation of this one.
-        await plugin.kubelet.health(health_v1_pb2, wire.WATCH_HEALTH_V1).read()
+        await plugin.kubelet.health(health_v1_pb2, wire.HEALTH_V1).read()
         hung_up.set()
         await finished.wait()
     assert preparer.claims[UID].state == "prepared"

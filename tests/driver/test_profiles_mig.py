@@ -228,7 +228,7 @@ def test_class_names_follow_another_driver_name() -> None:
         ("a30", {"gpus": 65}, "a node has 1 to 64 GPUs, not 65"),
         ("a30", {"nodes": ["Node_1"]}, 'node: "Node_1" is not a DNS subdomain'),
         ("a30", {"nodes": ["n", "n"]}, "node n: named twice"),
-        ("a30", {"driver_name": "x" * 64}, "driver name: may not be longer than 63 characters"),
+        ("a30", {"driver_name": "x" * 64}, "driver name: may not be longer than 63 bytes"),
         ("a30", {"pool_name": "p"}, "the pools of a30 are named after their nodes"),
         ("a30", {"layout": Path("x")}, "a30 takes no layout file"),
         ("layout", {}, "profile layout needs a file"),

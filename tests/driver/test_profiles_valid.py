@@ -11,6 +11,7 @@ import yaml
 
 from drakit_api.cel import compile_selector, device_view
 from drakit_api.decoding import decode
+from drakit_api.defaults import set_defaults
 from drakit_api.features import FeatureGates
 from drakit_api.lifecycle import prepare_create
 from drakit_api.slices import split
@@ -87,7 +88,9 @@ def test_example_claims_are_valid_and_select_what_they_mean(example: str, profil
     (claim,) = [each for each in documents if each["kind"] in _PLURALS]
     kind = claim["kind"]
     written = {**claim, "metadata": {**claim["metadata"], "namespace": "default"}}
-    stored = prepare_create(kind, decode(kind, written), _GATES, now="2026-01-01T00:00:00Z")
+    decoded = decode(kind, written)
+    set_defaults(kind, decoded, "2026-01-01T00:00:00Z")
+    stored = prepare_create(kind, decoded, _GATES)
     assert validate_create(_PLURALS[kind], stored, _GATES) == []
     assert [len(_selected(profile, request)) for request in _requests(claim)] == selected
 

@@ -22,7 +22,7 @@ from drakit_allocator.scheduler.queue import Backoff, SchedulingQueue
 from drakit_allocator.scheduler.rankings import Rankings
 from drakit_allocator.scheduler.readiness import Readiness
 from drakit_api import mixins
-from drakit_api.features import FeatureGates
+from drakit_api.features import MIXINS_GATE, FeatureGates
 from drakit_client.connection import Object
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class State:
         compat: Compat = "upstream",
     ) -> None:
         self._name = name
-        self._mixins = gates.enabled("DRAResourceSliceMixins")
+        self._mixins = gates.enabled(MIXINS_GATE)
         self.cluster = Cluster()
         self.searches = DeviceSearches(gates, filter_timeout, compat)
         self.claims = claim_store.Claims(self.searches.allocated, self._released)

@@ -34,9 +34,9 @@ def stored(expression: str) -> Checked:
     return _checked(expression, environment.stored())
 
 
-def new(expression: str, *, consumable_capacity: bool, list_attributes: bool) -> Checked:
-    """Check the expression of a request, with the gates DRAConsumableCapacity and DRAListTypeAttributes."""
-    known = environment.new(consumable_capacity=consumable_capacity, list_attributes=list_attributes)
+def new(expression: str, *, consumable_capacity: bool, list_attributes: bool, includes: bool) -> Checked:
+    """Check the expression of a request, with what ``environment.new`` is given."""
+    known = environment.new(consumable_capacity=consumable_capacity, list_attributes=list_attributes, includes=includes)
     return _checked(expression, known)
 
 

@@ -71,11 +71,15 @@ def compile_derived_attribute(expression: str) -> DerivedAttribute:
 
 
 @functools.lru_cache(maxsize=CACHE_SIZE)
-def check_derived_attribute(expression: str, *, consumable_capacity: bool = True, list_attributes: bool = False) -> int:
+def check_derived_attribute(
+    expression: str, *, consumable_capacity: bool = True, list_attributes: bool = False, includes: bool = False
+) -> int:
     """Check the expression of a derived attribute in a request, as ``check_selector`` does for selectors."""
     from . import compiler
 
-    checked = compiler.new(expression, consumable_capacity=consumable_capacity, list_attributes=list_attributes)
+    checked = compiler.new(
+        expression, consumable_capacity=consumable_capacity, list_attributes=list_attributes, includes=includes
+    )
     return compiler.planned_cost(_deriving(checked, list_attributes=list_attributes))
 
 

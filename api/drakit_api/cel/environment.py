@@ -59,10 +59,13 @@ def stored() -> Environment:
 
 
 @functools.cache
-def new(*, consumable_capacity: bool = True, list_attributes: bool = False) -> Environment:
-    """For expressions in a request, with the gates DRAConsumableCapacity and DRAListTypeAttributes."""
+def new(*, consumable_capacity: bool = True, list_attributes: bool = False, includes: bool = False) -> Environment:
+    """For expressions in a request, with the gates DRAConsumableCapacity and DRAListTypeAttributes.
+
+    ``includes``: lists have that function without the gate, too (``base.go``: from compatibility version 1.37 on).
+    """
     libraries = [library.FUNCTIONS for library in _LIBRARIES]
-    if list_attributes:
+    if list_attributes or includes:
         libraries.append(lists.INCLUDES)
     attribute = types.DYN if list_attributes else types.ANY
     fields = {

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from .syntax import Call, Node, Select
-from .validators import children
+from .syntax import Call, Node, Select, children
 
 LIMIT = 250
 _BRACKET = re.compile(

@@ -18,7 +18,7 @@ from .device import FIELDS, DeviceView
 from .errors import CelError
 from .expression import CACHE_SIZE
 from .selector import compile_selector
-from .syntax import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from .syntax import Bind, Call, Comprehension, Ident, Literal, Node, Select, children
 from .values import Semver
 
 Scalar = bool | int | str
@@ -144,21 +144,8 @@ def _mentioned(node: Node, known: _Variables) -> Iterator[_Path]:
         for part in node.body:
             yield from _mentioned(part, inner)
     else:
-        for child in _children(node):
+        for child in children(node):
             yield from _mentioned(child, known)
-
-
-def _children(node: Node) -> list[Node]:
-    match node:
-        case Select():
-            return [node.operand]
-        case Call():
-            return node.operands
-        case ListLiteral():
-            return node.elements
-        case MapLiteral():
-            return [part for entry in node.entries for part in (entry.key, entry.value)]
-    return []
 
 
 def _path(node: Node, known: _Variables) -> _Path | None:

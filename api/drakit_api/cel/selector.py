@@ -43,15 +43,20 @@ def compile_selector(expression: str) -> Selector:
 
 
 @functools.lru_cache(maxsize=CACHE_SIZE)
-def check_selector(expression: str, *, consumable_capacity: bool = True, list_attributes: bool = False) -> int:
+def check_selector(
+    expression: str, *, consumable_capacity: bool = True, list_attributes: bool = False, includes: bool = False
+) -> int:
     """Check a selector in a request, with the gates DRAConsumableCapacity and DRAListTypeAttributes.
 
+    ``includes``: lists have that function without the gate, since the minimum compatibility version is 1.37 or later.
     Returns the greatest cost that it could have on any device; the limits of cost and length are the caller's. Raises
     ``CelCompileError`` with the detail that kube-apiserver shows.
     """
     from . import compiler
 
-    checked = compiler.new(expression, consumable_capacity=consumable_capacity, list_attributes=list_attributes)
+    checked = compiler.new(
+        expression, consumable_capacity=consumable_capacity, list_attributes=list_attributes, includes=includes
+    )
     return compiler.planned_cost(_selecting(checked))
 
 

@@ -6,6 +6,7 @@ parenthesis of a call, the dot of a selection. The checker fills in ``type`` and
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -123,3 +124,24 @@ class Bind(Node):
     name: str
     value: Node
     body: Node
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The operands of a node, in the order they are written."""
+    match node:
+        case Select():
+            yield node.operand
+        case Call():
+            yield from node.operands
+        case ListLiteral():
+            yield from node.elements
+        case MapLiteral():
+            for entry in node.entries:
+                yield entry.key
+                yield entry.value
+        case Comprehension():
+            yield node.range
+            yield from node.body
+        case Bind():
+            yield node.value
+            yield node.body

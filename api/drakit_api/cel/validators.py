@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from .errors import CelRuntimeError, Problem
 from .library import conversions, regex, texts
-from .syntax import Bind, Call, Comprehension, Entry, ListLiteral, Literal, MapLiteral, Node, Select
+from .syntax import Call, Entry, ListLiteral, Literal, MapLiteral, Node, children
 from .types import Type, is_optional
 
 _LITERAL_CHECKS: dict[str, Callable[[str], object]] = {
@@ -25,27 +25,6 @@ def validate(tree: Node) -> list[Problem]:
     problems: list[Problem] = []
     _visit(tree, problems, in_format=False)
     return problems
-
-
-def children(node: Node) -> Iterator[Node]:
-    """The operands of a node, in the order they are written."""
-    match node:
-        case Select():
-            yield node.operand
-        case Call():
-            yield from node.operands
-        case ListLiteral():
-            yield from node.elements
-        case MapLiteral():
-            for entry in node.entries:
-                yield entry.key
-                yield entry.value
-        case Comprehension():
-            yield node.range
-            yield from node.body
-        case Bind():
-            yield node.value
-            yield node.body
 
 
 def _visit(node: Node, problems: list[Problem], *, in_format: bool) -> None:

@@ -32,9 +32,7 @@ PREPARE_METHOD = "NodePrepareResources"
 UNPREPARE_METHOD = "NodeUnprepareResources"
 WATCH_HEALTH_METHOD = "NodeWatchResources"
 
-PREPARE_V1 = f"/{SERVICES[DRA_V1]}/{PREPARE_METHOD}"
-UNPREPARE_V1 = f"/{SERVICES[DRA_V1]}/{UNPREPARE_METHOD}"
-PREPARE_V1BETA1 = f"/{SERVICES[DRA_V1BETA1]}/{PREPARE_METHOD}"
-UNPREPARE_V1BETA1 = f"/{SERVICES[DRA_V1BETA1]}/{UNPREPARE_METHOD}"
-WATCH_HEALTH_V1 = f"/{SERVICES[HEALTH_V1]}/{WATCH_HEALTH_METHOD}"
-WATCH_HEALTH_V1ALPHA1 = f"/{SERVICES[HEALTH_V1ALPHA1]}/{WATCH_HEALTH_METHOD}"
+
+def method_path(version: str, method: str) -> str:
+    """The path of a method, such as ``PREPARE_METHOD``, in an advertised version. Raises ``KeyError`` for others."""
+    return f"/{SERVICES[version]}/{method}"

@@ -6,6 +6,10 @@ modules named after the part. Kubernetes validates twice, by handwritten rules a
 and lists the findings in that order; functions named ``declared...`` hold the second kind. Objects are always v1; the
 declared rules speak of them as the ``version`` of the request has them, which only in v1beta1 makes a difference.
 
+The words are those of 1.36 and later. A 1.37.1 that emulates 1.34 or 1.35 has most declared rules switched off (gate
+DeclarativeValidationBeta), and refuses the same by its handwritten ones, in words that differ for some: a repeated
+request is shown by its name, a driver's name must be lower case, bytes are called characters.
+
 The specification is ``k8s.io/kubernetes`` 1.37.1, ``pkg/apis/resource/validation/validation.go``,
 ``pkg/apis/resource/*/zz_generated.validations.go`` and ``pkg/registry/resource``.
 """
@@ -14,10 +18,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from drakit_api import formats
 from drakit_api.features import FeatureGates
 from drakit_api.validation import (
     deviceclass,
-    formats,
     metadata,
     resourceclaim,
     resourceslice,

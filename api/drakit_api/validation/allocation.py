@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api import limits
+from drakit_api.allocations import device_id, results_in
 from drakit_api.equality import same_field
-from drakit_api.validation import formats, names
+from drakit_api.validation import names
 from drakit_api.validation.binding import binding_conditions, declared_binding_conditions
 from drakit_api.validation.configuration import SOURCES, configuration, declared_configuration
-from drakit_api.validation.devicestatus import declared_device_status, device_status, status_id
+from drakit_api.validation.devicestatus import declared_device_status, declared_share_id, device_status
 from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required
 from drakit_api.validation.items import declared_list, declared_objects, declared_set, each
 from drakit_api.validation.nodeselector import node_selector
@@ -30,7 +31,7 @@ def claim_status(
     """``status`` of a claim whose requests have the ``known`` names."""
     consumers, allocation = status.get("reservedFor") or [], status.get("allocation")
     yield from each(consumers, f"{path}.reservedFor", _consumer, maximum=limits.CLAIM_CONSUMERS)
-    allocated = {status_id(result) for result in _results(allocation)}
+    allocated = set(map(device_id, results_in(status)))
     devices = f"{path}.devices"
     yield from each(status.get("devices"), devices, lambda value, at: device_status(value, at, allocated))
     yield from _reservations(consumers, allocation, old.get("reservedFor") or [], f"{path}.reservedFor", claim_deleted)
@@ -59,14 +60,9 @@ def declared_claim_status(status: dict[str, Any], old: dict[str, Any], path: str
             status.get("devices"),
             f"{path}.devices",
             "resource/v1.AllocatedDeviceStatus",
-            status_id,
+            device_id,
             rule=declared_device_status,
         )
-
-
-def _results(allocation: dict[str, Any] | None) -> list[dict[str, Any]]:
-    results: list[dict[str, Any]] = ((allocation or {}).get("devices") or {}).get("results") or []
-    return results
 
 
 def _consumer(value: dict[str, Any], path: str) -> Errors:
@@ -134,9 +130,7 @@ def _declared_result(value: dict[str, Any], path: str) -> Errors:
     yield from names.declared_pool(value.get("pool") or "", f"{path}.pool")
     yield from each(value.get("tolerations"), f"{path}.tolerations", declared_toleration)
     yield from declared_binding_conditions(value, path)
-    if value.get("shareID") is not None:
-        share = value["shareID"]
-        yield from (invalid(f"{path}.shareID", share, problem) for problem in formats.uuid(share))
+    yield from declared_share_id(value, path)
     yield from declared_skipped_operations(value.get("skipNodeOperations"), f"{path}.skipNodeOperations")
 
 

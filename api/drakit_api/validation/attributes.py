@@ -10,9 +10,8 @@ import functools
 import re
 from typing import Any
 
-from drakit_api import encoding, limits
+from drakit_api import encoding, formats, limits
 from drakit_api.device_attributes import LIST_VALUES
-from drakit_api.validation import formats
 from drakit_api.validation.errors import Errors, invalid, too_long
 from drakit_api.validation.items import each
 

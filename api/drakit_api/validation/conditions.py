@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api.validation import formats, names
+from drakit_api import formats
+from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, duplicate, invalid, not_supported, required, too_long
 
 _STATUSES = ["False", "True", "Unknown"]

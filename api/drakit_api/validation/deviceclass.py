@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api import limits
+from drakit_api import formats, limits
 from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
-from drakit_api.validation import formats, metadata
+from drakit_api.validation import metadata
 from drakit_api.validation.configuration import configuration, declared_configuration
 from drakit_api.validation.errors import Errors, invalid
 from drakit_api.validation.items import declared_list, each

@@ -10,27 +10,22 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from drakit_api import limits
+from drakit_api import formats, limits
+from drakit_api.allocations import DeviceID, device_id
 from drakit_api.gostrings import quote
 from drakit_api.long_numbers import bounded
-from drakit_api.validation import formats, names
+from drakit_api.validation import names
 from drakit_api.validation.conditions import conditions
 from drakit_api.validation.configuration import json_object
 from drakit_api.validation.errors import Errors, invalid, too_long, too_many
 from drakit_api.validation.items import declared_set, each
 
 _MOST_BITS = 128  # of an address
-DeviceID = tuple[str, str, str, str]
-
-
-def status_id(value: dict[str, Any]) -> DeviceID:
-    """Which device, or share of one, an allocation result or a device status is about."""
-    return value.get("driver") or "", value.get("pool") or "", value.get("device") or "", value.get("shareID") or ""
 
 
 def device_status(value: dict[str, Any], path: str, allocated: set[DeviceID]) -> Errors:
     """One entry of ``status.devices``; it must be about an allocated device."""
-    driver, pool, device, share = key = status_id(value)
+    driver, pool, device, share = key = device_id(value)
     yield from names.driver(driver, f"{path}.driver")
     yield from names.pool(pool, f"{path}.pool")
     yield from names.dns_label(device, f"{path}.device")
@@ -49,15 +44,19 @@ def device_status(value: dict[str, Any], path: str, allocated: set[DeviceID]) ->
 
 def declared_device_status(value: dict[str, Any], path: str) -> Errors:
     """Share id and sizes of the network data."""
-    if value.get("shareID") is not None:
-        share = value["shareID"]
-        yield from (invalid(f"{path}.shareID", share, problem) for problem in formats.uuid(share))
+    yield from declared_share_id(value, path)
     network = value.get("networkData") or {}
     if formats.byte_length(network.get("interfaceName") or "") > limits.NETWORK_INTERFACE_NAME_LENGTH:
         yield too_long(f"{path}.networkData.interfaceName", limits.NETWORK_INTERFACE_NAME_LENGTH)
     yield from declared_set(network.get("ips"), f"{path}.networkData.ips", limits.NETWORK_IPS)
     if formats.byte_length(network.get("hardwareAddress") or "") > limits.NETWORK_HARDWARE_ADDRESS_LENGTH:
         yield too_long(f"{path}.networkData.hardwareAddress", limits.NETWORK_HARDWARE_ADDRESS_LENGTH)
+
+
+def declared_share_id(value: dict[str, Any], path: str) -> Errors:
+    """The share that an allocation result or a device status is about."""
+    if (share := value.get("shareID")) is not None:
+        yield from (invalid(f"{path}.shareID", share, problem) for problem in formats.uuid(share))
 
 
 def _interface_address(value: str, path: str) -> Errors:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from drakit_api import encoding
+from drakit_api.formats import byte_length
 from drakit_api.validation.errors import Errors, duplicate, too_many
-from drakit_api.validation.formats import byte_length
 
 Rule = Callable[[Any, str], Errors]
 
@@ -58,6 +58,11 @@ def declared_objects(
     yield from unique(items, path, key, encoding.struct_encoder(struct))
     if rule:
         yield from each(items, path, rule)
+
+
+def name_of(value: dict[str, Any]) -> str:
+    """The key of objects that are told apart by their name."""
+    return value.get("name") or ""
 
 
 def unique(

@@ -9,8 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from drakit_api import limits
-from drakit_api.validation import formats
+from drakit_api import formats, limits
 from drakit_api.validation.errors import Errors, FieldError, invalid, required, too_long
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from drakit_api import limits
-from drakit_api.validation import formats
+from drakit_api import formats, limits
 from drakit_api.validation.attributes import is_plain
 from drakit_api.validation.names import is_qualified
 

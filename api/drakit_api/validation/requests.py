@@ -13,7 +13,7 @@ from drakit_api.features import FeatureGates
 from drakit_api.validation import names
 from drakit_api.validation.configuration import configuration, declared_configuration
 from drakit_api.validation.errors import Errors, invalid, not_supported, required
-from drakit_api.validation.items import Rule, declared_list, declared_objects, declared_set, each
+from drakit_api.validation.items import Rule, declared_list, declared_objects, declared_set, each, name_of
 from drakit_api.validation.selectors import DerivedAttributes, declared_derived_attribute, selectors
 from drakit_api.validation.taints import declared_toleration, toleration
 
@@ -57,7 +57,7 @@ def declared_device_claim(devices: dict[str, Any], path: str, version: str) -> E
         requests,
         f"{path}.requests",
         f"resource/{version}.DeviceRequest",
-        _name,
+        name_of,
         maximum=limits.CLAIM_REQUESTS,
         rule=rule,
     )
@@ -69,7 +69,7 @@ def declared_device_claim(devices: dict[str, Any], path: str, version: str) -> E
 def request_names(devices: dict[str, Any]) -> RequestNames:
     """What ``requests`` of constraints, configuration and results may refer to."""
     return {
-        _name(request): {_name(subrequest) for subrequest in request.get("firstAvailable") or ()}
+        name_of(request): {name_of(subrequest) for subrequest in request.get("firstAvailable") or ()}
         for request in devices.get("requests") or ()
     }
 
@@ -103,12 +103,8 @@ def declared_claim_configuration(value: dict[str, Any], path: str) -> Errors:
     yield from declared_configuration(value, path)
 
 
-def _name(value: dict[str, Any]) -> str:
-    return value.get("name") or ""
-
-
 def _request(value: dict[str, Any], path: str, derived: DerivedAttributes, gates: FeatureGates) -> Errors:
-    yield from names.dns_label(_name(value), f"{path}.name")
+    yield from names.dns_label(name_of(value), f"{path}.name")
     exactly, subrequests = value.get("exactly"), value.get("firstAvailable")
     detail = "exactly one of `exactly` or `firstAvailable` is required"
     if exactly is None and not subrequests:
@@ -117,14 +113,14 @@ def _request(value: dict[str, Any], path: str, derived: DerivedAttributes, gates
         yield invalid(path, None, f"{detail}, but multiple fields are set")
     elif exactly is not None:
         yield from _device_class(exactly, f"{path}.exactly.deviceClassName", names.dns_subdomain)
-        yield from _devices(exactly, f"{path}.exactly", _name(value), derived, gates)
+        yield from _devices(exactly, f"{path}.exactly", name_of(value), derived, gates)
     else:
 
         def subrequest(value: dict[str, Any], at: str) -> Errors:
-            yield from names.dns_label(_name(value), f"{at}.name")
-            yield from _devices(value, at, f"{parent}/{_name(value)}", derived, gates)
+            yield from names.dns_label(name_of(value), f"{at}.name")
+            yield from _devices(value, at, f"{parent}/{name_of(value)}", derived, gates)
 
-        parent = _name(value)
+        parent = name_of(value)
         yield from each(subrequests, f"{path}.firstAvailable", subrequest, maximum=limits.SUBREQUESTS)
 
 
@@ -165,7 +161,7 @@ def _declared_subrequests(value: dict[str, Any], path: str) -> Errors:
         value.get("firstAvailable"),
         f"{path}.firstAvailable",
         "resource/v1.DeviceSubRequest",
-        _name,
+        name_of,
         maximum=limits.SUBREQUESTS,
         rule=_declared_subrequest,
     )

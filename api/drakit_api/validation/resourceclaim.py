@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drakit_api.allocations import results_in
 from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
 from drakit_api.validation import metadata
@@ -77,5 +78,4 @@ def _admin_results(status: dict[str, Any], old: dict[str, Any], *, admin_namespa
 
 
 def _first_admin_result(status: dict[str, Any]) -> int | None:
-    results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or []
-    return next((index for index, result in enumerate(results) if result.get("adminAccess")), None)
+    return next((index for index, result in enumerate(results_in(status)) if result.get("adminAccess")), None)

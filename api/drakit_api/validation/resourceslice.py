@@ -16,7 +16,7 @@ from drakit_api.validation import metadata, names
 from drakit_api.validation.counters import counter_set, declared_counter_set
 from drakit_api.validation.devices import declared_device, device
 from drakit_api.validation.errors import Errors, forbidden, invalid, invalid_constant, required, too_many
-from drakit_api.validation.items import declared_objects, each, unique
+from drakit_api.validation.items import declared_objects, each, name_of, unique
 from drakit_api.validation.nodeselector import node_selector
 from drakit_api.validation.operations import declared_skipped_operations, skipped_operations
 from drakit_api.validation.ordinary import is_ordinary
@@ -64,7 +64,7 @@ def declared(
         spec.get("sharedCounters"),
         f"{path}.sharedCounters",
         "resource/v1.CounterSet",
-        _name,
+        name_of,
         maximum=limits.SLICE_COUNTER_SETS,
         rule=declared_counter_set,
     )
@@ -77,16 +77,12 @@ def declared(
     yield from declared_skipped_operations(spec.get("skipNodeOperations"), f"{path}.skipNodeOperations")
 
 
-def _name(value: dict[str, Any]) -> str:
-    return value.get("name") or ""
-
-
 def _spec(spec: dict[str, Any], old: dict[str, Any] | None, devices: Devices, gates: FeatureGates) -> Errors:
     path, pool = "spec", spec.get("pool") or {}
     yield from names.driver(spec.get("driver") or "", f"{path}.driver")
     yield from _pool(pool, f"{path}.pool")
     if old is not None:
-        yield from _immutable(_name(pool), _name(old.get("pool") or {}), f"{path}.pool.name")
+        yield from _immutable(name_of(pool), name_of(old.get("pool") or {}), f"{path}.pool.name")
         yield from _immutable(spec.get("driver") or "", old.get("driver") or "", f"{path}.driver")
         if spec.get("nodeName") != old.get("nodeName"):
             yield invalid_constant(f"{path}.nodeName", spec.get("nodeName"), "field is immutable")
@@ -102,7 +98,7 @@ def _spec(spec: dict[str, Any], old: dict[str, Any] | None, devices: Devices, ga
 
 
 def _pool(pool: dict[str, Any], path: str) -> Errors:
-    yield from names.pool(_name(pool), f"{path}.name")
+    yield from names.pool(name_of(pool), f"{path}.name")
     count, generation = pool.get("resourceSliceCount") or 0, pool.get("generation") or 0
     if count <= 0:
         yield invalid(f"{path}.resourceSliceCount", count, "must be greater than zero")
@@ -153,11 +149,11 @@ def _devices(
     per_device_nodes = bool(spec.get("perDeviceNodeSelection"))
     previous: dict[str, dict[str, Any]] = {}
     for value in (old.get("devices") or ()) if questionable else ():
-        previous.setdefault(_name(value), value)
+        previous.setdefault(name_of(value), value)
     for index, value in questionable:
-        known = previous.get(_name(value))
+        known = previous.get(name_of(value))
         yield from device(value, known, f"{path}[{index}]", per_device_nodes=per_device_nodes, gates=gates)
-    yield from unique([_name(value) for value in devices], path, str)
+    yield from unique([name_of(value) for value in devices], path, str)
 
 
 def _partition_type(spec: dict[str, Any], path: str) -> Errors:

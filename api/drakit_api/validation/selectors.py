@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from drakit_api import cel, limits
+from drakit_api import cel, formats, limits
 from drakit_api.features import FeatureGates
-from drakit_api.validation import formats, names
+from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, forbidden, internal, invalid, required, too_long
 from drakit_api.validation.items import each, unique
 
 # Attributes by the request, or request/subrequest, whose constraints use them; "" for constraints on all requests.
 _ConstraintAttributes = Mapping[str, set[str]]
+# Of the version from which on lists have ``includes`` by themselves (k8s.io/apiserver pkg/cel/environment/base.go).
+_INCLUDES_SINCE = (1, 37)
 _UNUSED = "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
 
 
@@ -45,6 +47,7 @@ def _expression(
             expression,
             consumable_capacity=gates.enabled("DRAConsumableCapacity"),
             list_attributes=gates.enabled("DRAListTypeAttributes"),
+            includes=gates.compatible_since >= _INCLUDES_SINCE,
         )
     except cel.CelProgramError as error:
         yield internal(path, str(error))

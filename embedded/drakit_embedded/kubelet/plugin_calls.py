@@ -164,7 +164,7 @@ class PluginClient:
         assert self._health_version is not None
         messages = _HEALTH_MESSAGES[self._health_version]
         call = self._channel.unary_stream(
-            f"/{wire.SERVICES[self._health_version]}/{wire.WATCH_HEALTH_METHOD}",
+            wire.method_path(self._health_version, wire.WATCH_HEALTH_METHOD),
             request_serializer=messages.NodeWatchResourcesRequest.SerializeToString,
             response_deserializer=messages.NodeWatchResourcesResponse.FromString,
         )
@@ -177,7 +177,7 @@ class PluginClient:
 
     async def _call(self, method: str, request: Any, response: Any) -> Any:
         call = self._channel.unary_unary(
-            f"/{wire.SERVICES[self._dra_version]}/{method}",
+            wire.method_path(self._dra_version, method),
             request_serializer=type(request).SerializeToString,
             response_deserializer=response.FromString,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drakit_api.validation import formats
+from drakit_api import formats
 
 REQUESTS = "requests."
 # Extended resources that stand for devices of a class, by its name.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import binascii
-import importlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
+from drakit_api import formats, limits
 from drakit_api.cel.declarations import overload, register
 from drakit_api.cel.library.urls import request_uri_problem
 from drakit_api.cel.values import NONE, Optional
@@ -32,31 +32,23 @@ class Format:
     """A named format; ``problems`` says what is wrong with a text."""
 
     name: str
-    problems: Callable[[str], list[str]] = field(compare=False)
+    problems: Callable[[str], Sequence[str]] = field(compare=False)
 
 
 register(Format, "kubernetes.NamedFormat", strict=True, hashing="never")
 
 
-def _rule(name: str) -> Callable[[str], list[str]]:
-    """A rule of API validation, imported when it is used: validation itself needs this package."""
-
-    def problems(text: str) -> list[str]:
-        return list(getattr(importlib.import_module("drakit_api.validation.formats"), name)(text))
-
-    return problems
-
-
-_dns_label, _dns_subdomain = _rule("dns_label"), _rule("dns_subdomain")
-_label_key, _label_value = _rule("label_key"), _rule("label_value")
+def _dns_label(text: str) -> list[str]:
+    return list(formats.dns_label(text))
 
 
 def _dns1035(text: str) -> list[str]:
-    problems = [f"must be no more than {63} bytes"] if len(text.encode()) > 63 else []
+    maximum = limits.DNS_LABEL_LENGTH
+    problems = [f"must be no more than {maximum} bytes"] if formats.byte_length(text) > maximum else []
     return problems if _DNS1035.fullmatch(text) else [*problems, _DNS1035_COMPLAINT]
 
 
-def _prefix(problems: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+def _prefix(problems: Callable[[str], Sequence[str]]) -> Callable[[str], list[str]]:
     """The format of a name's beginning: a dash at its end is fine."""
     return lambda text: problems(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
 
@@ -66,7 +58,7 @@ def _uri(text: str) -> list[str]:
     return [problem] if problem else []
 
 
-def _checked(complaint: str, is_valid: Callable[[str], bool]) -> Callable[[str], list[str]]:
+def _checked(complaint: str, is_valid: Callable[[str], bool]) -> Callable[[str], Sequence[str]]:
     return lambda text: [] if is_valid(text) else [complaint]
 
 
@@ -99,13 +91,13 @@ def _is_datetime(text: str) -> bool:
 
 _FORMATS = {
     "dns1123Label": Format("DNS1123Label", _dns_label),
-    "dns1123Subdomain": Format("DNS1123Subdomain", _dns_subdomain),
+    "dns1123Subdomain": Format("DNS1123Subdomain", formats.dns_subdomain),
     "dns1035Label": Format("DNS1035Label", _dns1035),
-    "qualifiedName": Format("QualifiedName", _label_key),
+    "qualifiedName": Format("QualifiedName", formats.label_key),
     "dns1123LabelPrefix": Format("DNS1123LabelPrefix", _prefix(_dns_label)),
-    "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", _prefix(_dns_subdomain)),
+    "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", _prefix(formats.dns_subdomain)),
     "dns1035LabelPrefix": Format("DNS1035LabelPrefix", _prefix(_dns1035)),
-    "labelValue": Format("LabelValue", _label_value),
+    "labelValue": Format("LabelValue", formats.label_value),
     "uri": Format("URI", _uri),
     "uuid": Format("uuid", _checked("does not match the UUID format", lambda text: bool(_UUID.fullmatch(text)))),
     "byte": Format("byte", _checked("invalid base64", _is_base64)),

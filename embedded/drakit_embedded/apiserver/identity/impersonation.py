@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
+from drakit_api import formats
 from drakit_api.gostrings import aggregated, quote
-from drakit_api.validation import formats
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import (
     ANONYMOUS,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from drakit_api.validation import formats
+from drakit_api import formats
 
 MASTERS = "system:masters"
 AUTHENTICATED = "system:authenticated"

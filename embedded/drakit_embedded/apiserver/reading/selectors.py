@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
+from drakit_api import formats
 from drakit_api.gostrings import quote
-from drakit_api.validation import formats
 from drakit_embedded.apiserver.statuses import bad_request
 
 Requirement = Callable[[Mapping[str, str]], bool]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from drakit_api import schema
+from drakit_api.allocations import device_id
 from drakit_api.equality import comparison, same_field
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import bound_node
@@ -22,9 +23,8 @@ if TYPE_CHECKING:
     from drakit_embedded.apiserver.admission.attributes import Attributes
     from drakit_embedded.apiserver.api import Api
 
-_GROUP, _PLURAL = "resource.k8s.io", "resourceclaims"
+_PLURAL = "resourceclaims"
 _GATE = "DRAResourceClaimGranularStatusAuthorization"
-DeviceKey = tuple[str, str, str, str]
 
 
 def faults(request: Attributes, api: Api) -> list[FieldFault]:
@@ -43,7 +43,7 @@ def _of_binding(request: Attributes, new: Object, old: Object, api: Api) -> list
     fields = ("allocation", "reservedFor")
     if all(same_field("resource/v1.ResourceClaimStatus", field, new, old) for field in fields):
         return []
-    decision = Access(request.user, request.verb, _GROUP, _PLURAL, "binding")
+    decision = Access(request.user, request.verb, schema.GROUP, _PLURAL, "binding")
     if not (why := _refusal(decision, api)):
         return []
     what = f'resource="resourceclaims/binding", verb="{request.verb}" permission'
@@ -59,7 +59,7 @@ def _of_devices(request: Attributes, new: Object, old: Object, api: Api) -> list
     found: list[FieldFault] = []
     for driver in sorted(_changed_drivers(new, old)):
         refusals = [
-            _refusal(Access(request.user, verb, _GROUP, _PLURAL, "driver", request.namespace, driver), api)
+            _refusal(Access(request.user, verb, schema.GROUP, _PLURAL, "driver", request.namespace, driver), api)
             for verb in verbs
         ]
         if all(refusals):
@@ -77,19 +77,14 @@ def _refusal(access: Access, api: Api) -> str:
 def _changed_drivers(new: Object, old: Object) -> set[str]:
     """Drivers with an entry that was added, removed or changed."""
     same = comparison(schema.load(), "resource/v1.AllocatedDeviceStatus")
-    before = {_key(device): device for device in old.get("devices") or ()}
+    before = {device_id(device): device for device in old.get("devices") or ()}
     changed = set()
     for device in new.get("devices") or ():
-        key = _key(device)
+        key = device_id(device)
         previous = before.pop(key, None)
         if previous is None or not same(previous, device):
             changed.add(key[0])
     return changed | {key[0] for key in before}
-
-
-def _key(device: Object) -> DeviceKey:
-    driver, pool, name, share = (device.get(key) or "" for key in ("driver", "pool", "device", "shareID"))
-    return driver, pool, name, share
 
 
 def _allocated_node(allocation: Object) -> str:

@@ -9,8 +9,8 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
+from drakit_api import formats
 from drakit_api.gostrings import quote
-from drakit_api.validation import formats
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from drakit_api import conversion, encoding
+from drakit_api import conversion, encoding, schema
 from drakit_embedded.apiserver.registry import dra
 from drakit_embedded.apiserver.registry.kinds import Kind
 
@@ -54,7 +54,7 @@ def between(kind: Kind) -> Converter | None:
     """The converter for a kind in its version, or None if the stored form looks the same."""
     if (kind.group, kind.plural) == ("events.k8s.io", "events"):
         return _EVENTS
-    if kind.group != conversion.GROUP or kind.plural == _ALPHA_ONLY:
+    if kind.group != schema.GROUP or kind.plural == _ALPHA_ONLY:
         return None
     if conversion.same_structure(kind.kind, kind.version):
         return None
@@ -72,7 +72,7 @@ def _older(kind: str, version: str) -> Converter:
         # No version has mixins, so encoding by its types would drop them.
         return converted if dra.has_mixins(obj) else encoding.encode(kind, converted, version)
 
-    return Converter(f"{conversion.GROUP}/{conversion.STORAGE_VERSION}", to_storage, from_storage)
+    return Converter(f"{schema.GROUP}/{conversion.STORAGE_VERSION}", to_storage, from_storage)
 
 
 def encode(obj: Object) -> bytes:

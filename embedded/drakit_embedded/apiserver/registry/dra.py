@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from drakit_api import encoding, lifecycle, mixins, validation
+from drakit_api import encoding, lifecycle, mixins, schema, validation
 from drakit_api.defaults import set_defaults
+from drakit_api.features import MIXINS_GATE
 from drakit_api.gostrings import quote
 from drakit_api.layout_fields import SPEC
 from drakit_api.layout_shapes import Place, Problems
 from drakit_api.pools import PoolError
 from drakit_api.validation.metadata import on_create
+from drakit_api.validation.resourceclaim import ADMIN_LABEL
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry import claim_status_access, structures
 from drakit_embedded.apiserver.registry.kinds import Kind
@@ -24,10 +26,6 @@ from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-
-_GROUP = "resource.k8s.io"
-_ADMIN_LABEL = "resource.kubernetes.io/admin-access"
-_MIXINS_GATE = "DRAResourceSliceMixins"
 
 
 def _decode(obj: Object, kind: Kind, validation_mode: str, cluster: Cluster) -> tuple[Object, list[str]]:
@@ -40,7 +38,7 @@ def _decode(obj: Object, kind: Kind, validation_mode: str, cluster: Cluster) -> 
 
 def _native_mixins(obj: Object, plural: str, gates: FeatureGates) -> bool:
     """Whether this is a slice with mixins on a server that takes those."""
-    return plural == "resourceslices" and gates.enabled(_MIXINS_GATE) and has_mixins(obj)
+    return plural == "resourceslices" and gates.enabled(MIXINS_GATE) and has_mixins(obj)
 
 
 def has_mixins(obj: Object) -> bool:
@@ -104,20 +102,24 @@ class _Rules:
         if not self._native(obj, cluster):
             set_defaults(self._kind, obj, metadata.timestamp(), self._version)
 
+    def _is_readable(self, obj: Object, cluster: Cluster) -> bool:
+        """Whether an object can be prepared. A slice with mixins gets a spelling only now, and with it its defaults."""
+        if self._native(obj, cluster):
+            if not _respelled(obj):
+                return False
+            set_defaults(self._kind, obj, metadata.timestamp(), self._version)
+        return True
+
     def _prepare_create(self, obj: Object, cluster: Cluster) -> None:
-        if self._native(obj, cluster) and not _respelled(obj):
-            return
-        lifecycle.prepare_create(self._kind, obj, cluster.gates, now=metadata.timestamp(), version=self._version)
+        if self._is_readable(obj, cluster):
+            lifecycle.prepare_create(self._kind, obj, cluster.gates)
 
     def _prepare_update(self, new: Object, old: Object, cluster: Cluster) -> None:
-        if self._native(new, cluster) and not _respelled(new):
-            return
-        lifecycle.prepare_update(self._kind, new, old, cluster.gates, now=metadata.timestamp(), version=self._version)
+        if self._is_readable(new, cluster):
+            lifecycle.prepare_update(self._kind, new, old, cluster.gates, now=metadata.timestamp())
 
     def _prepare_status(self, new: Object, old: Object, cluster: Cluster) -> None:
-        lifecycle.prepare_status_update(
-            self._kind, new, old, cluster.gates, now=metadata.timestamp(), version=self._version
-        )
+        lifecycle.prepare_status_update(self._kind, new, old, cluster.gates)
 
     def _validate_create(self, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
         if self._native(obj, cluster):
@@ -147,7 +149,7 @@ def _admin_namespace(obj: Object, cluster: Cluster) -> bool:
     """Whether the object's namespace is labelled for admin access."""
     name = obj["metadata"].get("namespace")
     namespace = cluster.find("namespaces", "", name) if name else None
-    return namespace is not None and (namespace["metadata"].get("labels") or {}).get(_ADMIN_LABEL) == "true"
+    return namespace is not None and (namespace["metadata"].get("labels") or {}).get(ADMIN_LABEL) == "true"
 
 
 def _respelled(obj: Object) -> bool:
@@ -181,7 +183,7 @@ def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
     """Rule sets of the group for requests in a version."""
 
     def rules(plural: str, kind: str, **options: Any) -> dict[tuple[str, str], Strategy]:
-        return {(_GROUP, plural): _Rules(plural, kind, version).strategy(**options)}
+        return {(schema.GROUP, plural): _Rules(plural, kind, version).strategy(**options)}
 
     slice_fields = ("spec.nodeName", "spec.driver", "spec.pool.name")
     return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from drakit_api import conversion
+from drakit_api import conversion, schema
 from drakit_embedded.apiserver.registry.kinds import Kind
 
 # Minor releases: deprecated since, no longer served from. DeviceTaintRule came to v1beta2 only in 1.36.
@@ -26,7 +26,7 @@ _DEPRECATED_CORE = {
 
 def of(kind: Kind) -> list[Kind]:
     """A kind of the group in its older versions, newest first."""
-    if kind.group != conversion.GROUP or kind.version != conversion.STORAGE_VERSION:
+    if kind.group != schema.GROUP or kind.version != conversion.STORAGE_VERSION:
         return []
     return [
         replace(kind, version=version, since=_SINCE.get((version, kind.kind), 0))
@@ -39,7 +39,7 @@ def deprecation(kind: Kind) -> str:
     """The warning about a version of a kind, or the empty string."""
     if not kind.group and kind.plural in _DEPRECATED_CORE:
         return _DEPRECATED_CORE[kind.plural]
-    if kind.group != conversion.GROUP or (kind.version, kind.kind) in _NOT_DEPRECATED:
+    if kind.group != schema.GROUP or (kind.version, kind.kind) in _NOT_DEPRECATED:
         return ""
     if kind.version not in _LIFECYCLE:
         return ""

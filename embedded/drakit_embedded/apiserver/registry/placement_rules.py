@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drakit_api.validation import formats, names
+from drakit_api import formats
+from drakit_api.validation import names
 from drakit_api.validation.errors import (
     FieldError,
     duplicate,

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
+from drakit_api import formats
 from drakit_api.quantity import ZERO, Quantity
-from drakit_api.validation import formats, names
+from drakit_api.validation import names
 from drakit_api.validation.errors import (
     FieldError,
     duplicate,

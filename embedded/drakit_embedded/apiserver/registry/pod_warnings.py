@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from drakit_api import formats
 from drakit_api.gostrings import quote
 from drakit_api.quantity import Quantity
-from drakit_api.validation import formats
 from drakit_embedded.apiserver.registry.pod_references import CONTAINERS
 
 Object = dict[str, Any]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from drakit_api.validation import formats, names
+from drakit_api import formats
+from drakit_api.validation import names
 from drakit_api.validation.conditions import conditions
 from drakit_api.validation.errors import Errors, invalid, required
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from drakit_api import formats
 from drakit_api.gostrings import quote, to_json
 from drakit_api.quantity import Quantity, QuantityError, canonical
-from drakit_api.validation import formats
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 from drakit_embedded.quota.names import CPU_AND_MEMORY, is_standard_in_quota, is_whole

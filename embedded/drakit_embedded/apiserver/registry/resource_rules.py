@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from drakit_api import formats
 from drakit_api.quantity import ZERO, Quantity, QuantityError
-from drakit_api.validation import formats, names
+from drakit_api.validation import names
 from drakit_api.validation.errors import (
     FieldError,
     duplicate,

@@ -34,7 +34,7 @@ def types_of(kind: Kind) -> tuple[schema.Schema, str]:
 def types_named(api_version: str, kind: str) -> tuple[schema.Schema, str]:
     """The same for a kind by its names. Raises ``LookupError`` if there is no such kind."""
     group, _, version = api_version.rpartition("/")
-    if group == decoding.GROUP:
+    if group == schema.GROUP:
         return schema.load(), schema.struct_of(kind, version)
     return others(), others().kinds[api_version][kind]
 
@@ -44,7 +44,7 @@ def is_registered(kind: str, api_version: str) -> bool:
     if (kind, api_version) == ("List", "v1"):
         return True
     group, _, version = api_version.rpartition("/")
-    if group == decoding.GROUP:
+    if group == schema.GROUP:
         try:
             schema.struct_of(kind, version)
         except schema.UnknownKind:

@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 
+from drakit_api import formats
 from drakit_api.gostrings import quote
 from drakit_api.quantity import ZERO, Quantity
-from drakit_api.validation import formats, names
+from drakit_api.validation import names
 from drakit_api.validation.errors import (
     FieldError,
     duplicate,

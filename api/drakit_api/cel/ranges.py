@@ -1,13 +1,15 @@
 """Ranges of sizes and costs, and what is known about the size of a device's parts before there is one.
 
 Both are pairs of a least and a greatest value in 64 bits that saturate, as in cel-go v0.29 ``checker/cost.go``. The
-limits of a device are those of ``k8s.io/api`` v0.37 ``resource/v1/types.go``.
+sizes of a device are the limits that the API has for it.
 """
 
 from __future__ import annotations
 
 import math
 from typing import NamedTuple
+
+from drakit_api import limits
 
 MAX = 2**64 - 1
 TRAVERSAL = 0.1  # cost of one character or byte that is looked at
@@ -56,7 +58,6 @@ UNKNOWN = Range(0, MAX)
 
 Path = tuple[str, ...]
 
-_DOMAIN, _IDENTIFIER, _DRIVER, _ENTRIES, _ATTRIBUTE = 63, 32, 63, 32, 64
 _MAPS = ("attributes", "capacity")
 
 
@@ -74,19 +75,19 @@ def _greatest(path: Path) -> int | None:
         case ():
             return 0
         case ("driver",):
-            return _DRIVER
+            return limits.DRIVER_NAME_LENGTH
         case ("allowMultipleAllocations",):
             return 1
         case (field,) if field in _MAPS:
-            return _ENTRIES
+            return limits.ATTRIBUTES_AND_CAPACITIES_PER_DEVICE
         case (field, "@keys") if field in _MAPS:
-            return _DOMAIN
+            return limits.ATTRIBUTE_DOMAIN_LENGTH
         case (field, "@values") if field in _MAPS:
-            return _ENTRIES
+            return limits.ATTRIBUTES_AND_CAPACITIES_PER_DEVICE
         case (field, "@values", "@keys") if field in _MAPS:
-            return _IDENTIFIER
+            return limits.ATTRIBUTE_ID_LENGTH
         case ("attributes", "@values", name) if name not in ("@items", "@indices"):
-            return _ATTRIBUTE
+            return limits.ATTRIBUTE_VALUE_LENGTH
         case ("capacity", "@values", "@values"):
             return 0
     return None

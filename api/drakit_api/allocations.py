@@ -1,0 +1,25 @@
+"""Which devices a claim got, as its status tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Object = dict[str, Any]
+# Driver, pool, device and share.
+DeviceID = tuple[str, str, str, str]
+
+
+def results(claim: Object) -> list[Object]:
+    """``status.allocation.devices.results`` of a decoded claim; empty without an allocation."""
+    return results_in(claim.get("status") or {})
+
+
+def results_in(status: Object) -> list[Object]:
+    """The same of its status."""
+    found: list[Object] = ((status.get("allocation") or {}).get("devices") or {}).get("results") or []
+    return found
+
+
+def device_id(value: Object) -> DeviceID:
+    """Which device, or share of one, an allocation result or a device status is about."""
+    return value.get("driver") or "", value.get("pool") or "", value.get("device") or "", value.get("shareID") or ""
