@@ -46,13 +46,6 @@ async def test_a_volume_without_a_spec_is_nobodys(server: Server) -> None:
     assert (code, why.rpartition(": ")[2]) == (403, "no relationship found between node 'n1' and this object")
 
 
-async def test_a_pod_whose_volume_has_no_name_keeps_nobody_from_his(server: Server) -> None:
-    volume: Object = {"ephemeral": {"volumeClaimTemplate": {"spec": {}}}}
-    spec = {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}], "volumes": [volume]}
-    assert (await ask(server, ADMIN, "POST", PODS, {"metadata": {"name": "nameless"}, "spec": spec}))[0] == 200
-    assert (await ask(server, "of-n1", "GET", "/api/v1/namespaces/default/persistentvolumeclaims/c"))[0] == 404
-
-
 SECRETS_OF_VOLUMES: dict[str, tuple[Object, int]] = {
     "with a namespace": ({"csi": {"nodeStageSecretRef": {"name": "s", "namespace": "default"}}}, 404),
     "of a sort that takes the claim's": ({"rbd": {"secretRef": {"name": "s"}}}, 404),

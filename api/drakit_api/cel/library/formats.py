@@ -48,7 +48,7 @@ def _dns1035(text: str) -> list[str]:
     return problems if _DNS1035.fullmatch(text) else [*problems, _DNS1035_COMPLAINT]
 
 
-def _prefix(problems: Callable[[str], Sequence[str]]) -> Callable[[str], list[str]]:
+def _prefix(problems: Callable[[str], Sequence[str]]) -> Callable[[str], Sequence[str]]:
     """The format of a name's beginning: a dash at its end is fine."""
     return lambda text: problems(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
 
@@ -112,7 +112,7 @@ def _named(name: str) -> Optional:
 
 def _validate(named: Format, text: str) -> Optional:
     problems = named.problems(text)
-    return Optional(problems) if problems else NONE
+    return Optional(list(problems)) if problems else NONE
 
 
 def _constant(value: Format) -> Callable[[], Format]:
