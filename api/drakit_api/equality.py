@@ -17,8 +17,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from drakit_api import schema
-from drakit_api.embedded import same_text
 from drakit_api.quantity import Quantity
+from drakit_api.raw_extensions import same_text
 from drakit_api.schema import Schema, Type
 
 Object = Mapping[str, Any]

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .declarations import Overload
-from .sizes import LIST_BASE, MAX, NOTHING, ONE, PATTERN, TRAVERSAL, UNKNOWN, Range, fixed
+from .ranges import LIST_BASE, MAX, NOTHING, ONE, PATTERN, TRAVERSAL, UNKNOWN, Range, fixed
 from .syntax import Literal, Node
 from .types import Type
 

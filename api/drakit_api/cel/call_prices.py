@@ -16,7 +16,7 @@ from .keys import map_keys
 from .library.formats import Format
 from .library.network import Cidr, Ip
 from .library.urls import Url
-from .sizes import LIST_BASE, PATTERN, TRAVERSAL, scale
+from .ranges import LIST_BASE, PATTERN, TRAVERSAL, scale
 from .values import LISTS, MAPS, Optional, Semver
 
 _SIZED = (str, bytes, *LISTS, *MAPS)

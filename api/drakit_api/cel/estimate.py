@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from drakit_api import limits
 
-from . import sizes
+from . import ranges
 from .call_estimates import Estimate, Sizes, estimate
-from .sizes import LIST_BASE, MAP_BASE, MAX, NOTHING, ONE, UNKNOWN, Path, Range, fixed
+from .ranges import LIST_BASE, MAP_BASE, MAX, NOTHING, ONE, UNKNOWN, Path, Range, fixed
 from .syntax import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
 from .types import STRING, Type, is_optional
 
@@ -98,7 +98,7 @@ class _Coster:
         if known is None:
             known = _literal_size(node)
         if known is None:
-            known = sizes.of_path(self._path(node))
+            known = ranges.of_path(self._path(node))
         if known is None and _is_scalar(node.type):
             known = ONE
         if known is None and isinstance(node, Ident) and node.name in self._variables:
@@ -164,7 +164,7 @@ class _Coster:
         if node.target is None or not node.target.type.parameters:
             return None
         path = self._path(node.target)
-        found = sizes.of_path((*path, "@items")) if path else None
+        found = ranges.of_path((*path, "@items")) if path else None
         return node.target.type.parameters[0], UNKNOWN if found is None else found
 
     def _logic(self, costs: list[Range]) -> Range:

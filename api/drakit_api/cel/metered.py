@@ -7,7 +7,7 @@ from .calls import dispatcher
 from .closures import UNKNOWN, Compiler, is_constant
 from .comprehensions import Closure
 from .library import operators
-from .sizes import LIST_BASE, MAP_BASE
+from .ranges import LIST_BASE, MAP_BASE
 from .syntax import Call, Ident, ListLiteral, Literal, MapLiteral, Node, Select
 from .values import TypeValue
 

@@ -15,7 +15,7 @@ from .declarations import Implementation
 from .device import COST
 from .errors import CelRuntimeError, CostExceeded
 from .estimate import LIMIT
-from .sizes import LIST_BASE
+from .ranges import LIST_BASE
 from .values import LISTS, MAPS, NONE
 
 

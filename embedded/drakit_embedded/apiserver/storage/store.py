@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from drakit_api import embedded
+from drakit_api import raw_extensions
 from drakit_embedded.apiserver.storage.journal import Change, Journal
 
 Object = dict[str, Any]
@@ -31,7 +31,7 @@ FieldValues = Callable[[Object], dict[str, str]]
 HISTORY_EVENTS = 10_000
 HISTORY_BYTES = 64 * 1024 * 1024
 _COMPACT_BATCH = 512
-_EMBEDDING = frozenset(f"{plural}.resource.k8s.io" for plural in embedded.PLURALS)
+_EMBEDDING = frozenset(f"{plural}.resource.k8s.io" for plural in raw_extensions.PLURALS)
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -65,7 +65,7 @@ class Record:
     # Bodies in other API versions, made when first asked for.
     converted: dict[str, bytes] = field(default_factory=dict)
     # Of embedded objects that came in another form than is printed; only updates ask for them.
-    texts: embedded.Texts | None = None
+    texts: raw_extensions.Texts | None = None
 
     @property
     def uid(self) -> str:
@@ -91,7 +91,7 @@ class Record:
         """A decoded copy, without kind and apiVersion."""
         decoded: Object = _decode(self.body)
         if self.texts is not None:
-            embedded.restore(decoded, self.texts)
+            raw_extensions.restore(decoded, self.texts)
         return decoded
 
 
@@ -194,7 +194,7 @@ class Collection:
 def _record(collection: Collection, key: Key, version: int, obj: Object) -> Record:
     record = Record(key, version, _encode(obj), Index.of(obj, collection.fields))
     if collection.kind in _EMBEDDING:
-        record.texts = embedded.texts_of(obj)
+        record.texts = raw_extensions.texts_of(obj)
     return record
 
 

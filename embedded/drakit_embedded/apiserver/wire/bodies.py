@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from drakit_api import embedded, gojson
+from drakit_api import gojson, raw_extensions
 from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry import structures
@@ -52,8 +52,8 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
         raise _unrecognized(raw, kind, f"couldn't get version/kind; json parse error: {error}") from None
     except BodyError as error:
         raise _unrecognized(raw, kind, str(error)) from None
-    if media in _JSON and kind in embedded.KINDS:
-        embedded.attach(found, raw)
+    if media in _JSON and kind in raw_extensions.KINDS:
+        raw_extensions.attach(found, raw)
     return found
 
 

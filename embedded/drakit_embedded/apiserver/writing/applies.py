@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from drakit_api import embedded
+from drakit_api import raw_extensions
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.call import Call
 from drakit_embedded.apiserver.managedfields import applies
@@ -35,7 +35,7 @@ def apply(call: Call, patch: Patch, *, subresource: str, dry_run: bool) -> write
         _check_repeated(call, patch)
         _check_names(call, found, created=not stored)
         try:
-            return call.incoming(embedded.print_anew(found), "Ignore")
+            return call.incoming(raw_extensions.print_anew(found), "Ignore")
         except statuses.StatusError as error:
             raise _unconvertible(error, call, patch.content) from None
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from drakit_api import embedded, gojson
+from drakit_api import gojson, raw_extensions
 from drakit_api.gostrings import formatted, quote
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.catalog import Served
@@ -170,7 +170,7 @@ def change(served: Served, key: Key, patch: Patch, reader: Reader) -> Change:
         if served.converter is not None:
             stored = served.converter.from_storage(stored)
         typed = {"kind": kind.kind, "apiVersion": kind.api_version, **stored}
-        found = embedded.print_anew(plain(typed, patch, node))
+        found = raw_extensions.print_anew(plain(typed, patch, node))
         if patch.type == "strategic":
             # Merged into a Go type, which is what it is whatever the patch says.
             found |= {"kind": kind.kind, "apiVersion": kind.api_version}
