@@ -5,12 +5,13 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal
 
+from drakit_api.features import MIXINS_GATE
 from drakit_api.mixins import flatten
 from drakit_api.slices import split
 from drakit_driver.pool_plan import Desired
 
 if TYPE_CHECKING:
-    from drakit_api.features import MIXINS_GATE, FeatureGates
+    from drakit_api.features import FeatureGates
     from drakit_api.pools import Pool
 
 Object = dict[str, Any]

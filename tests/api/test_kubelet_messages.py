@@ -43,13 +43,13 @@ def test_every_method_that_a_kubelet_calls_is_declared(path: str) -> None:
     assert path in paths(PATHS_SEEN[path])
 
 
-def test_the_constants_are_these_methods() -> None:
-    named = {
-        value
-        for value in vars(wire).values()
-        if isinstance(value, str) and value.startswith(("/k8s.", "/plugin", "/v1"))
+def test_the_names_are_those_of_these_methods() -> None:
+    methods = {
+        version: [wire.PREPARE_METHOD, wire.UNPREPARE_METHOD] if "DRAPlugin" in version else [wire.WATCH_HEALTH_METHOD]
+        for version in wire.SERVICES
     }
-    assert named == set(PATHS_SEEN)
+    named = {wire.method_path(version, method) for version, known in methods.items() for method in known}
+    assert named | {wire.GET_INFO, wire.NOTIFY_REGISTRATION_STATUS} == set(PATHS_SEEN)
 
 
 def test_a_prepare_answer_in_bytes() -> None:
