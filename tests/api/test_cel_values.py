@@ -123,3 +123,9 @@ def test_nothing_but_its_own_errors_escapes(seed: int) -> None:
     with contextlib.suppress(CelError):
         verdict = compile_selector(expression).matches(device_view(random_expressions.DRIVER, device))
         assert verdict in (True, False)
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("verb", ["f", "e"])
+def test_no_number_of_places_takes_all_memory(verb: str) -> None:
+    assert evaluated(f'"%.99999999999{verb}".format([1.0]).contains("1.000")') is True

@@ -15,6 +15,9 @@ from drakit_api.gostrings import quote
 from drakit_api.long_numbers import bounded
 
 _DEFAULT_PRECISION = 6
+# Beyond this golang.org/x/text counts places in too few bits, and prints whatever that gives; Python would run out of
+# memory.
+_MOST_PLACES = 30_000
 _CLAUSE = re.compile(r"%(?:(?P<percent>%)|(?P<precision>\.[0-9]*)?(?P<verb>[\s\S])?)")
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _STRINGS = "strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
@@ -60,7 +63,7 @@ def _verb(precision: str | None, verb: str | None) -> tuple[str, int]:
         raise CelRuntimeError(f"{problem}error while parsing precision: {reason}")
     if verb not in _VERBS:
         raise CelRuntimeError(f'{problem}unrecognized formatting clause "{verb}"')
-    return verb, places
+    return verb, min(places, _MOST_PLACES)
 
 
 def refusal(verb: str, kind: str) -> str:
