@@ -1,25 +1,22 @@
 """The recorded exchanges with a real kube-apiserver 1.37.1, and how they are to be compared.
 
-``api/create.jsonl.gz`` and ``api/ops.jsonl.gz`` hold one JSON object a line: ``name``, ``server`` (a key of ``GATES``),
-``op``, ``resource``, ``object`` and ``response``. Tests of the rules and of the server replay the same lines.
-``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong.
+The files of ``FILES`` hold one JSON object a line: ``name``, ``server`` (a key of ``GATES``), ``op``, ``resource``,
+``object`` and ``response``. Tests of the rules and of the server replay the same lines. ``workloads`` are pods with
+affinity, deployments and replica sets, most of them wrong.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-from collections.abc import Iterable
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from drakit_api.features import FeatureGates
+from tests.vectors import recordings
 
 Vector = dict[str, Any]
 
-_FILES = Path(__file__).parent / "api"
+# The files of ``api`` that are exchanges. All are recorded again by one recorder, and replayed by one test.
+FILES = ("create", "ops", "workloads")
 _ALPHA = [
     "DRADerivedAttributes",
     "DRADeviceCompatibilityGroups",
@@ -50,26 +47,9 @@ UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
 
 
-@cache
 def recorded(file: str) -> tuple[Vector, ...]:
     """All lines of a file in ``api``, by its name without the suffix."""
-    with gzip.open(_path(file), "rt", encoding="utf-8") as lines:
-        return tuple(map(json.loads, lines))
-
-
-def keep(file: str, vectors: Iterable[Vector]) -> None:
-    """Write a file anew: the same lines are the same bytes."""
-    with gzip.GzipFile(_path(file), "wb", mtime=0) as out:
-        out.writelines(line(vector).encode() for vector in vectors)
-
-
-def line(vector: Vector) -> str:
-    """How a vector is written."""
-    return json.dumps(vector, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def _path(file: str) -> Path:
-    return _FILES / f"{file}.jsonl.gz"
+    return recordings.recorded(f"api/{file}")
 
 
 def conversions() -> list[Vector]:

@@ -20,6 +20,8 @@ Vector = dict[str, Any]
 RUNTIME_CONFIG = {f"resource.k8s.io/{version}": "true" for version in ("v1beta1", "v1beta2", "v1alpha3")}
 ADMIN_NAMESPACE = {"metadata": {"name": "admin", "labels": {"resource.kubernetes.io/admin-access": "true"}}}
 CLUSTER_WIDE = {"resourceslices", "deviceclasses", "devicetaintrules"}
+# Where the resources are that resource.k8s.io does not have.
+_ROOTS = {"pods": "/api/v1", "deployments": "/apis/apps/v1", "replicasets": "/apis/apps/v1"}
 _DRY = "dryRun=All&fieldValidation=Strict"
 # What the body of an answer to ``http`` is recorded without.
 _VOLATILE = {"metadata", "spec", "items"}
@@ -105,9 +107,7 @@ class Replay:
         return {"response": _recorded(made, vector["resource"]), "reads": reads}
 
     async def _http(self, vector: Vector) -> Vector:
-        token = None if vector.get("anonymous") else self._token
-        if "token" in vector["name"]:
-            token = "of-somebody-else"
+        token = None if vector.get("anonymous") else vector.get("token", self._token)
         answer = await self._send(
             vector["method"], vector["path"], vector.get("body"), token=token, headers=vector.get("headers")
         )
@@ -150,7 +150,7 @@ def _version(obj: Vector) -> str:
 
 def _collection(vector: Vector, obj: Vector | None = None) -> str:
     obj, resource = obj or vector["object"], vector["resource"]
-    root = "/api/v1" if resource == "pods" else f"/apis/resource.k8s.io/{_version(obj)}"
+    root = _ROOTS.get(resource) or f"/apis/resource.k8s.io/{_version(obj)}"
     if resource in CLUSTER_WIDE:
         return f"{root}/{resource}"
     given = obj.get("metadata")
@@ -164,7 +164,8 @@ def _recorded(answer: Answer, resource: str) -> Vector:
     if answer.warning:
         found["warning"] = answer.warning
     if answer.code < 300:
-        return {**found, "object": _of_pod(body) if resource == "pods" else bare(body)}
+        kept = _of_pod(body) if resource in _ROOTS else bare(body)
+        return {**found, "object": kept} if kept else found
     found |= {"reason": body.get("reason"), "message": body.get("message")}
     if causes := (body.get("details") or {}).get("causes"):
         found["causes"] = causes
@@ -172,8 +173,9 @@ def _recorded(answer: Answer, resource: str) -> Vector:
 
 
 def _of_pod(pod: Vector) -> Vector:
-    """Of pods only their claims are recorded."""
-    return {"spec": {"resourceClaims": pod["spec"]["resourceClaims"]}}
+    """Of pods only their claims are recorded, and of workloads nothing."""
+    claims = pod["spec"].get("resourceClaims")
+    return {"spec": {"resourceClaims": claims}} if claims else {}
 
 
 def comparable(response: Vector) -> Vector:
@@ -188,13 +190,13 @@ def comparable(response: Vector) -> Vector:
 def _comparable_status(status: Vector) -> Vector:
     found = {name: value for name, value in status.items() if name != "metadata"}
     if isinstance(message := status.get("message"), str):
-        found["message"] = _pieces(message)
+        found["message"] = pieces(message)
     if "causes" in status:
         found["causes"] = sorted(json.dumps(cause, sort_keys=True) for cause in status["causes"])
     return found
 
 
-def _pieces(message: str) -> list[str]:
+def pieces(message: str) -> list[str]:
     """A list of errors or of unknown fields comes in the order of Go's maps.
 
     What separates its items occurs in them as well, so that all pieces together are compared.
