@@ -9,8 +9,9 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import aiohttp
 import grpc
 import pytest
 
@@ -23,6 +24,9 @@ from drakit_api.kubelet import (
     wire,
 )
 from drakit_client.connection import Connection
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver import Server
 
 Object = dict[str, Any]
 
@@ -53,17 +57,26 @@ def until() -> Callable[..., Awaitable[Any]]:
 
 
 @pytest.fixture
-async def connection() -> AsyncIterator[Connection]:
-    """A client of an API server that lives as long as the test."""
+async def server() -> AsyncIterator[Server]:
+    """An API server that lives as long as the test."""
     from drakit_embedded.apiserver import Server, ServerConfig
 
-    server = Server(ServerConfig(token=TOKEN))
-    await server.start()
-    try:
-        async with Connection(server.url, token=TOKEN) as client:
-            yield client
-    finally:
-        await server.stop()
+    async with Server(ServerConfig(token=TOKEN)) as running:
+        yield running
+
+
+@pytest.fixture
+async def connection(server: Server) -> AsyncIterator[Connection]:
+    """Its client."""
+    async with Connection(server.url, token=TOKEN) as client:
+        yield client
+
+
+@pytest.fixture
+async def session(server: Server) -> AsyncIterator[aiohttp.ClientSession]:
+    """A client of it that shows answers as they came: codes, headers, bytes."""
+    async with aiohttp.ClientSession(server.url, headers={"Authorization": f"Bearer {TOKEN}"}) as client:
+        yield client
 
 
 class FakePlugin:

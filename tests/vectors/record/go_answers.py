@@ -19,11 +19,16 @@ _BESIDE = {"name", "steps", "alternatives", "unstable"}  # not part of what is a
 
 
 class Recorder(NamedTuple):
-    """A Go program in ``directory``; ``beside``: its answer is a part of the line, not all that is not asked."""
+    """A Go program in ``directory``.
+
+    ``beside``: its answer is a part of the line, not all that is not asked. ``kept`` are the parts of an answer that
+    are recorded, if not all are.
+    """
 
     directory: str
     beside: bool = True
     arguments: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 def language() -> Vector:
@@ -68,7 +73,8 @@ def answers(recorder: Recorder, questions: Sequence[Vector], version: str) -> li
 def _lines(vectors: Iterable[Vector], version: str, recorder: Recorder, left_out: Vector) -> Iterable[Vector]:
     questions = [_question(vector, recorder) for vector in vectors]
     found = answers(recorder, [{**left_out, **question} for question in questions], version)
-    for question, answer in zip(questions, found, strict=True):
+    for question, whole in zip(questions, found, strict=True):
+        answer = {key: one for key, one in whole.items() if not recorder.kept or key in recorder.kept}
         yield {**question, "answer": answer} if recorder.beside else {**question, **answer}
 
 

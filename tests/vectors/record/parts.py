@@ -50,7 +50,7 @@ PARTS = (
     _served("cel/admission", selectors.asked_again),
     _of_go("cel/devices", _CEL),
     _of_go("cel/language", _CEL, go_answers.language()),
-    _of_go("cel/unknown", _CEL, {**go_answers.language(), "new": True}),
+    _of_go("cel/unknown", _CEL._replace(kept=("compileError", "maxCost")), {**go_answers.language(), "new": True}),
     _of_go("cel/derived", _CEL, {"derived": True}),
     _of_go("cel/random", _CEL),
     _of_go("allocator/random", _ALLOCATOR),
