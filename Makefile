@@ -43,7 +43,8 @@ help:
 	@echo "make setup-kind  the same with what kind clusters need; make e2e CLUSTER=kind does it by itself"
 	@echo "make demo    a DGX A100 and a TPU pool in a cluster, claims running, pictures of who got what  [CLUSTER=embedded|binaries]"
 	@echo "make test    unit tests and recorded vectors            [ARGS='-k quantity' TESTS=tests/api]"
-	@echo "make vectors Kubernetes' own API server, allocator and CEL answer again what is recorded of them; Go  [VERSION=1.37.1]"
+	@echo "make vectors Kubernetes' own API server, controllers, allocator, CEL and readers are asked again all that is recorded"
+	@echo "                 of them, and what differs is printed; needs Go  [VERSION=1.37.1]"
 	@echo "make e2e     the end-to-end suite                       [CLUSTER=embedded|binaries|kind VERSION=1.37.1 ARGS='-k tpu'"
 	@echo "                 GATES=A=true,B=false; default: needed, those that stories need and a version has off"
 	@echo "                 KIND_IMAGE=kindest/node:v1.37.1, of kind; without it one is made: Go and root]"
@@ -81,8 +82,7 @@ test: setup
 	$(BIN)/python -m pytest $(TESTS) -n $(JOBS) $(ARGS)
 
 vectors: setup ready-binaries
-	$(BIN)/python -m tests.vectors.record
-	$(BIN)/python -m tests.vectors.record.apiserver check --version $(VERSION)
+	$(BIN)/python -m tests.vectors.record check --version $(VERSION)
 
 # Defaults are for a cluster that is started; beside one that is there pytest refuses what says how to start one.
 IS_THERE := $(findstring --cluster-kubeconfig,$(ARGS))

@@ -17,7 +17,7 @@ from drakit_api import encoding, lifecycle, validation
 from drakit_api.decoding import DecodeError, decode
 from drakit_api.defaults import set_defaults
 from drakit_api.features import FeatureGates
-from tests.vectors.exchanges import FILES, GATES, Vector, comparable, recorded
+from tests.vectors.exchanges import GATES, OF_RULES, Vector, comparable, recorded
 
 NOW = "2026-01-01T00:00:00Z"
 KINDS = {
@@ -35,7 +35,7 @@ Answer = tuple[int, Any]
 
 
 def vectors(op: str, resource: str) -> Iterator[Vector]:
-    asked = (vector for file in FILES for vector in recorded(file))
+    asked = (vector for file in OF_RULES for vector in recorded(file))
     served = (vector for vector in asked if vector["response"]["code"] != 404)
     return (vector for vector in served if vector["op"] == op and vector.get("resource") == resource)
 

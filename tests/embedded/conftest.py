@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import os
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import aiohttp
 import grpc
 import pytest
 
@@ -20,6 +24,9 @@ from drakit_api.kubelet import (
     wire,
 )
 from drakit_client.connection import Connection
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver import Server
 
 Object = dict[str, Any]
 
@@ -50,17 +57,26 @@ def until() -> Callable[..., Awaitable[Any]]:
 
 
 @pytest.fixture
-async def connection() -> AsyncIterator[Connection]:
-    """A client of an API server that lives as long as the test."""
+async def server() -> AsyncIterator[Server]:
+    """An API server that lives as long as the test."""
     from drakit_embedded.apiserver import Server, ServerConfig
 
-    server = Server(ServerConfig(token=TOKEN))
-    await server.start()
-    try:
-        async with Connection(server.url, token=TOKEN) as client:
-            yield client
-    finally:
-        await server.stop()
+    async with Server(ServerConfig(token=TOKEN)) as running:
+        yield running
+
+
+@pytest.fixture
+async def connection(server: Server) -> AsyncIterator[Connection]:
+    """Its client."""
+    async with Connection(server.url, token=TOKEN) as client:
+        yield client
+
+
+@pytest.fixture
+async def session(server: Server) -> AsyncIterator[aiohttp.ClientSession]:
+    """A client of it that shows answers as they came: codes, headers, bytes."""
+    async with aiohttp.ClientSession(server.url, headers={"Authorization": f"Bearer {TOKEN}"}) as client:
+        yield client
 
 
 class FakePlugin:
@@ -287,3 +303,45 @@ async def controllers(connection: Connection) -> AsyncIterator[None]:
         assert not task.done(), task
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+@pytest.fixture
+async def kubectl(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Callable[..., Awaitable[str]]]:
+    """Runs a command on a server over TLS and gives its output and errors; fails with these if it fails.
+
+    A parameter is the runtime configuration of the server.
+    """
+    from drakit_embedded.apiserver import Server, ServerConfig
+
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not in PATH")
+    config = ServerConfig(token=TOKEN, tls=True, runtime_config=getattr(request, "param", {}))
+    async with Server(config) as server:
+        assert server.ca_certificate is not None
+        authority = base64.b64encode(server.ca_certificate).decode()
+        kubeconfig = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "t",
+            "clusters": [{"name": "t", "cluster": {"server": server.url, "certificate-authority-data": authority}}],
+            "users": [{"name": "t", "user": {"token": TOKEN}}],
+            "contexts": [{"name": "t", "context": {"cluster": "t", "user": "t"}}],
+        }
+        (tmp_path / "kubeconfig").write_text(json.dumps(kubeconfig))
+        environment = {**os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig"), "HOME": str(tmp_path)}
+
+        async def run(*arguments: str, stdin: str = "", fails: bool = False) -> str:
+            process = await asyncio.create_subprocess_exec(
+                "kubectl",
+                *arguments,
+                env=environment,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.STDOUT,
+            )
+            async with asyncio.timeout(3 * BOUND):
+                output, _ = await process.communicate(stdin.encode())
+            assert (process.returncode != 0) is fails, output.decode()
+            return output.decode()
+
+        yield run

@@ -12,6 +12,7 @@ import ssl
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +106,14 @@ async def test_a_restart_keeps_objects_versions_and_history(tmp_path: Path) -> N
     async with Server(config) as server, Connection(server.url, token=TOKEN) as connection:
         assert await everything(connection) == before
         assert (await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"] == version
-        watch = connection.watch(resources.CONFIG_MAPS, resource_version=start, timeout_seconds=1)
-        seen = [(event["type"], event["object"]["metadata"]["name"]) async for event in watch]
-        assert seen == [("ADDED", "a"), ("MODIFIED", "a"), ("ADDED", "b"), ("DELETED", "b")]
+        await connection.create(resources.CONFIG_MAPS, config_map("last"), "default")
+        seen: list[tuple[str, str]] = []
+        watch = connection.watch(resources.CONFIG_MAPS, resource_version=start)
+        async with asyncio.timeout(BOUND), aclosing(watch):
+            while ("ADDED", "last") not in seen:
+                event = await anext(watch)
+                seen.append((event["type"], event["object"]["metadata"]["name"]))
+        assert seen[:-1] == [("ADDED", "a"), ("MODIFIED", "a"), ("ADDED", "b"), ("DELETED", "b")]
 
 
 async def test_selectors_and_preconditions_hold_of_what_a_restart_found(tmp_path: Path) -> None:

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-import base64
-import json
-import os
 import re
-import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from drakit_embedded.apiserver import Server, ServerConfig
-
-pytestmark = [
-    pytest.mark.kubectl,
-    pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not in PATH"),
-]
+pytestmark = pytest.mark.kubectl
 Kubectl = Callable[..., Awaitable[str]]
-BOUND = 30.0
 
 DEPLOYMENT = """
 apiVersion: apps/v1
@@ -45,40 +33,6 @@ spec:
   containers: [{name: c, image: busybox, resources: {claims: [{name: gpu}]}}]
   resourceClaims: [{name: gpu, resourceClaimTemplateName: one-gpu}]
 """
-
-
-@pytest.fixture
-async def kubectl(tmp_path: Path) -> AsyncIterator[Kubectl]:
-    """Runs a command and gives its output; fails with what kubectl printed if it fails."""
-    async with Server(ServerConfig(token="t", tls=True)) as server:
-        assert server.ca_certificate is not None
-        authority = base64.b64encode(server.ca_certificate).decode()
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "t",
-            "clusters": [{"name": "t", "cluster": {"server": server.url, "certificate-authority-data": authority}}],
-            "users": [{"name": "t", "user": {"token": "t"}}],
-            "contexts": [{"name": "t", "context": {"cluster": "t", "user": "t"}}],
-        }
-        (tmp_path / "kubeconfig").write_text(json.dumps(config))
-        environment = {**os.environ, "KUBECONFIG": str(tmp_path / "kubeconfig"), "HOME": str(tmp_path)}
-
-        async def run(*arguments: str, stdin: str = "", fails: bool = False) -> str:
-            process = await asyncio.create_subprocess_exec(
-                "kubectl",
-                *arguments,
-                env=environment,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT,
-            )
-            async with asyncio.timeout(BOUND):
-                output, _ = await process.communicate(stdin.encode())
-            assert (process.returncode != 0) is fails, output.decode()
-            return output.decode()
-
-        yield run
 
 
 async def test_manifests_are_applied_changed_shown_and_deleted(kubectl: Kubectl) -> None:

@@ -17,7 +17,7 @@ from yarl import URL
 
 from drakit_embedded.apiserver import Server, ServerConfig
 from tests.vectors.exchanges import Vector
-from tests.vectors.record.apiserver.exchanges import bases
+from tests.vectors.record.apiserver.changes import bases
 from tests.vectors.record.apiserver.mutations import mutations
 from tests.vectors.replay import CLUSTER_WIDE, RUNTIME_CONFIG
 

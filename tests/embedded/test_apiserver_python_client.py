@@ -47,10 +47,13 @@ async def test_claims_are_created_watched_changed_and_deleted(run: Callable[[Sto
         # The client guesses a type that it does not have: there are claims in core/v1, too.
         watching = watch.Watch(return_type="ResourceV1ResourceClaim")
         version = made.metadata.resource_version
-        events = watching.stream(
-            claims.list_namespaced_resource_claim, "default", resource_version=version, timeout_seconds=1
-        )
-        return [(event["type"], event["object"].metadata.labels) for event in events]
+        events = watching.stream(claims.list_namespaced_resource_claim, "default", resource_version=version)
+        seen = []
+        for event in events:
+            seen.append((event["type"], event["object"].metadata.labels))
+            if event["type"] == "DELETED":
+                watching.stop()
+        return seen
 
     assert await run(story) == [("MODIFIED", {"n": "1"}), ("DELETED", {"n": "1"})]
 

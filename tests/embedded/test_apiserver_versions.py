@@ -1,18 +1,18 @@
-"""Older versions of resource.k8s.io show the objects of v1, in the form and with the warnings of kube-apiserver."""
+"""Older versions of resource.k8s.io show the objects of v1, in the form and with the warnings of kube-apiserver.
+
+What a kube-apiserver read in each version of what was written in any is replayed by test_apiserver_exchanges.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
-import yaml
 
 from drakit_api.features import FeatureGates
 from drakit_client import resources
@@ -20,14 +20,13 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Invalid, NotFound
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.registry import conversion
-from tests.vectors.exchanges import GATES, comparable, conversions, recorded
+from tests.vectors.replay import RUNTIME_CONFIG
 
 Object = dict[str, Any]
 
 BOUND = 10.0
 TOKEN = "of-the-tests"
 OLDER = ("v1beta2", "v1beta1", "v1alpha3")
-ALL = {f"resource.k8s.io/{version}": "true" for version in OLDER}
 SLICES = {version: resources.RESOURCE_SLICES.in_version(version) for version in ("v1", "v1beta2", "v1beta1")}
 CLAIMS = {version: resources.RESOURCE_CLAIMS.in_version(version) for version in ("v1", "v1beta2", "v1beta1")}
 RULES = {version: resources.DEVICE_TAINT_RULES.in_version(version) for version in ("v1", "v1beta2", "v1alpha3")}
@@ -43,7 +42,7 @@ async def serving(runtime_config: Mapping[str, str], gates: FeatureGates | None 
 @pytest.fixture
 async def versions() -> AsyncIterator[Connection]:
     """A client of a server of all versions."""
-    async with serving(ALL) as connection:
+    async with serving(RUNTIME_CONFIG) as connection:
         yield connection
 
 
@@ -59,48 +58,12 @@ def claim_of(name: str, request: Object) -> Object:
     return {"metadata": {"name": name}, "spec": {"devices": {"requests": [request]}}}
 
 
-def path(vector: Object, version: str) -> str:
-    namespace = vector["object"]["metadata"].get("namespace")
-    place = f"namespaces/{namespace}/" if namespace else ""
-    return f"/apis/resource.k8s.io/{version}/{place}{vector['resource']}"
-
-
-@pytest.mark.parametrize("server", sorted({vector["server"] for vector in conversions()}))
-async def test_reads_in_every_version_what_was_written_in_any(server: str) -> None:
-    """Recorded: what a kube-apiserver answered to a POST in one version and to GETs in each."""
-    authorized = {"Authorization": f"Bearer {TOKEN}"}
-    async with serving(ALL, GATES[server]) as connection, aiohttp.ClientSession(connection.server) as session:
-        label = {"resource.kubernetes.io/admin-access": "true"}
-        await connection.create(resources.NAMESPACES, {"metadata": {"name": "admin", "labels": label}})
-        compared = 0
-        for vector in (vector for vector in conversions() if vector["server"] == server):
-            sent, expected = vector["object"], vector["response"]
-            where = path(vector, sent["apiVersion"].rpartition("/")[2])
-            async with session.post(where, json=sent, headers=authorized) as response:
-                answer = await response.json()
-                assert response.status == expected["code"], (vector["name"], answer)
-                assert response.headers.get("Warning") == expected.get("warning"), vector["name"]
-            if "object" in expected:
-                assert json.dumps(comparable(answer)) == json.dumps(comparable(expected["object"])), vector["name"]
-            else:
-                assert _unordered(answer["details"]["causes"]) == _unordered(expected["causes"]), vector["name"]
-            for version, read in vector["reads"].items():
-                obj = await connection.json("GET", f"{path(vector, version)}/{sent['metadata']['name']}")
-                assert json.dumps(comparable(obj)) == json.dumps(comparable(read)), (vector["name"], version)
-                compared += 1
-        assert compared > 50
-
-
-def _unordered(causes: list[Object]) -> list[str]:
-    return sorted(json.dumps(cause, sort_keys=True) for cause in causes)
-
-
 @pytest.mark.parametrize(
     ("runtime_config", "served"),
     [
         pytest.param({}, ["v1"], id="none but v1 by default"),
         pytest.param({"resource.k8s.io/v1beta1": "true"}, ["v1", "v1beta1"], id="one"),
-        pytest.param(ALL, ["v1", "v1beta2", "v1beta1", "v1alpha3"], id="all, by name"),
+        pytest.param(RUNTIME_CONFIG, ["v1", "v1beta2", "v1beta1", "v1alpha3"], id="all, by name"),
         pytest.param({"api/beta": "true"}, ["v1", "v1beta2", "v1beta1"], id="all beta versions"),
         pytest.param(
             {"api/all": "true", "resource.k8s.io/v1beta2": "false"}, ["v1", "v1beta1", "v1alpha3"], id="all but one"
@@ -322,7 +285,7 @@ TAINT_RULES = {"1.34": ["v1alpha3"], "1.35": ["v1alpha3"], "1.36": ["v1beta2", "
 
 @pytest.mark.parametrize("emulated", TAINT_RULES)
 async def test_a_kind_is_served_in_the_versions_that_the_emulated_release_had(emulated: str) -> None:
-    async with serving(ALL, FeatureGates(emulated)) as connection:
+    async with serving(RUNTIME_CONFIG, FeatureGates(emulated)) as connection:
         served = []
         for version, rules in RULES.items():
             listed = (await connection.json("GET", f"/apis/resource.k8s.io/{version}"))["resources"]
@@ -333,18 +296,6 @@ async def test_a_kind_is_served_in_the_versions_that_the_emulated_release_had(em
                 with pytest.raises(NotFound, match="the server could not find the requested resource"):
                     await connection.list(rules)
     assert served == TAINT_RULES[emulated]
-
-
-async def test_a_kind_that_is_not_served_cannot_be_created() -> None:
-    """As recorded; everything else that was recorded of creation is compared without a server."""
-    missing = [vector for vector in recorded("create") if vector["response"]["code"] == 404]
-    assert missing
-    for vector in missing:
-        async with serving({}, GATES[vector["server"]]) as connection:
-            with pytest.raises(NotFound) as refused:
-                await connection.json("POST", path(vector, "v1"), vector["object"])
-        expected = {name: vector["response"][name] for name in ("reason", "message")}
-        assert {"reason": refused.value.reason, "message": refused.value.message} == expected
 
 
 async def test_older_versions_are_encoded_only_when_somebody_asks(
@@ -375,7 +326,7 @@ async def test_slices_with_mixins_keep_them_in_every_version() -> None:
     gates = FeatureGates("1.37", {"DRAResourceSliceMixins": True})
     body = slice_of("s", {"name": "gpu-0", "basic": {"includes": ["common"]}})
     body["spec"]["mixins"] = {"device": [{"name": "common", "attributes": {"model": {"string": "A100"}}}]}
-    async with serving(ALL, gates) as connection:
+    async with serving(RUNTIME_CONFIG, gates) as connection:
         await connection.create(SLICES["v1beta1"], body)
         newer = (await connection.get(SLICES["v1"], "s"))["spec"]
         assert newer["devices"] == [{"name": "gpu-0", "includes": ["common"]}]
@@ -388,50 +339,19 @@ async def test_slices_with_mixins_keep_them_in_every_version() -> None:
         assert refused.value.code == 400
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-async def test_kubectl_gets_a_version_by_name(tmp_path: Path) -> None:
-    async with Server(ServerConfig(token=TOKEN, runtime_config=ALL, tls=True)) as server:
-        made = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", **slice_of("s", {"name": "gpu-0"})}
-        await kubectl(server, tmp_path, "create", "--filename=-", body=made)
-        arguments = ["get", "resourceslices.v1beta1.resource.k8s.io", "s", "--output=json"]
-        out, err = await kubectl(server, tmp_path, *arguments)
-        table, _ = await kubectl(server, tmp_path, *arguments[:2])
-    got = json.loads(out)
-    assert got["apiVersion"] == "resource.k8s.io/v1beta1"
-    assert got["spec"]["devices"] == [{"name": "gpu-0", "basic": {}}]
-    assert "Warning: resource.k8s.io/v1beta1 ResourceSlice is deprecated" in err
-    assert [line.split()[:4] for line in table.splitlines()] == [
+@pytest.mark.kubectl
+@pytest.mark.parametrize("kubectl", [RUNTIME_CONFIG], indirect=True, ids=["older versions"])
+async def test_kubectl_gets_a_version_by_name(kubectl: Any) -> None:
+    made = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", **slice_of("s", {"name": "gpu-0"})}
+    await kubectl("create", "--filename=-", stdin=json.dumps(made))
+    name = "resourceslices.v1beta1.resource.k8s.io"
+    warning, _, got = (await kubectl("get", name, "s", "--output=json")).partition("\n")
+    _, *table = (await kubectl("get", name)).splitlines()
+    read = json.loads(got)
+    assert read["apiVersion"] == "resource.k8s.io/v1beta1"
+    assert read["spec"]["devices"] == [{"name": "gpu-0", "basic": {}}]
+    assert "Warning: resource.k8s.io/v1beta1 ResourceSlice is deprecated" in warning
+    assert [line.split()[:4] for line in table] == [
         ["NAME", "NODE", "DRIVER", "POOL"],
         ["s", "node-1", "gpu.example.com", "node-1"],
     ]
-
-
-async def kubectl(server: Server, directory: Path, *arguments: str, body: Object | None = None) -> tuple[str, str]:
-    """Its output and errors. It sends tokens over TLS only."""
-    kubeconfig = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "current-context": "c",
-        "clusters": [{"name": "c", "cluster": {"server": server.url, "insecure-skip-tls-verify": True}}],
-        "users": [{"name": "c", "user": {"token": TOKEN}}],
-        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "c"}}],
-    }
-    (directory / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
-    process = await asyncio.create_subprocess_exec(
-        "kubectl",
-        f"--kubeconfig={directory / 'kubeconfig'}",
-        f"--cache-dir={directory / 'cache'}",
-        *arguments,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    try:
-        async with asyncio.timeout(3 * BOUND):
-            out, err = await process.communicate(json.dumps(body or {}).encode())
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    assert process.returncode == 0, err
-    return out.decode(), err.decode()

@@ -12,6 +12,7 @@ from contextlib import aclosing
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+import aiohttp
 import msgspec
 import pytest
 from aiohttp import web
@@ -29,7 +30,9 @@ from drakit_embedded.apiserver.storage import store
 from drakit_embedded.apiserver.wire.forms import Form, Plain, negotiate
 
 Object = dict[str, Any]
+Until = Callable[..., Awaitable[Any]]
 BOUND = 10.0
+TOKEN = "of-the-tests"
 
 
 def config_map(name: str, labels: dict[str, str] | None = None, **data: str) -> Object:
@@ -50,10 +53,33 @@ async def events(connection: Connection, count: int, version: str, **options: An
     return found
 
 
-async def raw_events(connection: Connection, path: str, params: dict[str, str]) -> list[Object]:
-    """All events of a watch that ends by itself."""
-    raw = await connection.request("GET", path, params={"watch": "true", "timeoutSeconds": "1", **params})
-    return [msgspec.json.decode(line) for line in raw.splitlines()]
+async def raw_events(connection: Connection, path: str, params: dict[str, str], last: str = "") -> list[Object]:
+    """All events of a watch up to the object of this name, or a bookmark, or the end of the watch."""
+    found: list[Object] = []
+    params = {"watch": "true", **params}
+    async with (
+        asyncio.timeout(BOUND),
+        aiohttp.ClientSession(connection.server, headers={"Authorization": f"Bearer {TOKEN}"}) as session,
+        session.get(path, params=params, raise_for_status=True) as response,
+    ):
+        async for line in response.content:
+            found.append(msgspec.json.decode(line))
+            if found[-1]["type"] == "BOOKMARK" or found[-1]["object"]["metadata"].get("name") == last != "":
+                break
+    return found
+
+
+async def marked_events(connection: Connection, version: str, labels: dict[str, str] | None = None) -> list[Object]:
+    """All events of config maps since a version: one more is created, and that it is seen ends the watch.
+
+    Of a selection of labels, if these are named.
+    """
+    await connection.create(resources.CONFIG_MAPS, config_map("marker", labels), "default")
+    params = {"resourceVersion": version}
+    if labels:
+        params["labelSelector"] = ",".join(f"{key}={value}" for key, value in labels.items())
+    *seen, _ = await raw_events(connection, resources.CONFIG_MAPS.path(), params, last="marker")
+    return seen
 
 
 async def test_a_watch_continues_where_a_list_ended(connection: Connection) -> None:
@@ -65,9 +91,10 @@ async def test_a_watch_continues_where_a_list_ended(connection: Connection) -> N
     assert await events(connection, 3, version) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
 
 
-async def test_events_arrive_while_the_watch_is_open(connection: Connection) -> None:
+async def test_events_arrive_while_the_watch_is_open(server: Server, connection: Connection, until: Until) -> None:
     version = (await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"]
     watching = [asyncio.create_task(events(connection, 3, version)) for _ in range(5)]
+    await until(lambda: server.watching == 5)
     for name in ("a", "b", "c"):
         await connection.create(resources.CONFIG_MAPS, config_map(name), "default")
     expected = [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
@@ -77,9 +104,7 @@ async def test_events_arrive_while_the_watch_is_open(connection: Connection) -> 
 async def test_the_version_of_a_deletion_is_its_own(connection: Connection) -> None:
     made = await connection.create(resources.CONFIG_MAPS, config_map("a"), "default")
     await connection.delete(resources.CONFIG_MAPS, "a", "default")
-    seen = await raw_events(
-        connection, resources.CONFIG_MAPS.path(), {"resourceVersion": made["metadata"]["resourceVersion"]}
-    )
+    seen = await marked_events(connection, made["metadata"]["resourceVersion"])
     assert [event["type"] for event in seen] == ["DELETED"]
     assert int(seen[0]["object"]["metadata"]["resourceVersion"]) > int(made["metadata"]["resourceVersion"])
 
@@ -93,9 +118,7 @@ async def test_an_object_enters_and_leaves_a_selection(connection: Connection) -
         )
         await connection.patch(resources.CONFIG_MAPS, "a", {"data": {"n": value + version}}, "default")
     await connection.delete(resources.CONFIG_MAPS, "a", "default")
-    seen = await raw_events(
-        connection, resources.CONFIG_MAPS.path(), {"resourceVersion": version, "labelSelector": "on=yes"}
-    )
+    seen = await marked_events(connection, version, {"on": "yes"})
     kinds = [event["type"] for event in seen]
     assert kinds[0] == "ADDED"
     assert kinds[-1] == "DELETED"
@@ -107,7 +130,7 @@ async def test_an_object_enters_and_leaves_a_selection(connection: Connection) -
 
 async def test_a_watch_without_version_begins_with_what_is_there(connection: Connection) -> None:
     await connection.create(resources.CONFIG_MAPS, config_map("a"), "default")
-    seen = await raw_events(connection, resources.CONFIG_MAPS.path(), {})
+    seen = await marked_events(connection, "")
     assert [(event["type"], event["object"]["metadata"]["name"]) for event in seen] == [("ADDED", "a")]
 
 
@@ -137,12 +160,15 @@ async def test_a_list_of_a_version_from_the_future_is_refused(connection: Connec
     assert refused.value.code == 504
 
 
-async def test_a_watch_from_the_future_shows_what_happens_then(connection: Connection) -> None:
+async def test_a_watch_from_the_future_shows_what_happens_then(
+    server: Server, connection: Connection, until: Until
+) -> None:
     """As of etcd: until the version is there, nothing is shown, and nothing is refused."""
     now = int((await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"])
-    path, params = resources.CONFIG_MAPS.path(), {"watch": "true", "timeoutSeconds": "1"}
-    watching = asyncio.create_task(raw_events(connection, path, {**params, "resourceVersion": str(now + 2)}))
-    first = asyncio.create_task(raw_events(connection, path, {**params, "resourceVersion": str(now)}))
+    path = resources.CONFIG_MAPS.path()
+    watching = asyncio.create_task(raw_events(connection, path, {"resourceVersion": str(now + 2)}, last="c"))
+    first = asyncio.create_task(raw_events(connection, path, {"resourceVersion": str(now)}, last="c"))
+    await until(lambda: server.watching == 2)
     for name in ("a", "b", "c"):
         await connection.create(resources.CONFIG_MAPS, {"metadata": {"name": name}}, "default")
     assert [event["object"]["metadata"]["name"] for event in await first] == ["a", "b", "c"]
@@ -151,7 +177,6 @@ async def test_a_watch_from_the_future_shows_what_happens_then(connection: Conne
 
 async def test_what_there_is_of_a_version_from_the_future_is_refused(connection: Connection) -> None:
     params = {
-        "watch": "true",
         "resourceVersion": "99999",
         "sendInitialEvents": "true",
         "resourceVersionMatch": "NotOlderThan",
@@ -165,7 +190,7 @@ async def test_what_there_is_of_a_version_from_the_future_is_refused(connection:
 async def forgetful(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Connection]:
     """A server that remembers ten changes."""
     monkeypatch.setattr(store, "HISTORY_EVENTS", 10)
-    async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
+    async with Server(ServerConfig(token=TOKEN)) as server, Connection(server.url, token=TOKEN) as connection:
         yield connection
 
 
@@ -178,7 +203,7 @@ async def test_a_forgotten_version_is_expired_for_its_kind_only(forgetful: Conne
     (last,) = await raw_events(forgetful, resources.CONFIG_MAPS.path(), {"resourceVersion": version})
     assert (last["type"], last["object"]["code"]) == ("ERROR", 410)
     await forgetful.create(resources.SECRETS, {"metadata": {"name": "s"}}, "default")
-    seen = await raw_events(forgetful, resources.SECRETS.path(), {"resourceVersion": version})
+    seen = await raw_events(forgetful, resources.SECRETS.path(), {"resourceVersion": version}, last="s")
     assert [event["object"]["metadata"]["name"] for event in seen] == ["s"]
 
 

@@ -27,8 +27,10 @@ Step = dict[str, Any]
 FILES = ("identities", "nodes", "quotas", "limits", "certificates", "volumes", "storage", "impersonations", "admission")
 _UID_OF = re.compile(r"\$uid\(([^)]*)\)")
 _GENERATED = re.compile(r"\b(g)-[b-z2-9]{5}\b")
-_SET_BY_SERVER = {"creationTimestamp", "expirationTimestamp", "managedFields", "resourceVersion", "token", "uid"}
-_CREDENTIAL = "authentication.kubernetes.io/credential-id"
+_SET_BY_SERVER = {"creationTimestamp", "managedFields", "resourceVersion", "uid"}
+# Of the status of a TokenRequest, and of who came with such a token.
+_OF_TOKENS = {"expirationTimestamp", "token"}
+_BY_CHANCE = {"authentication.kubernetes.io/credential-id"}
 _BOUND = 10.0
 
 
@@ -81,7 +83,7 @@ class Conversation:
         code, body = await self._send(
             step["method"], step["path"], await self._filled(step.get("body"), token), headers
         )
-        return reduced(code, body)
+        return self._named(reduced(code, body), token)
 
     async def _filled(self, value: Any, token: str) -> Any:
         if isinstance(value, dict):
@@ -93,6 +95,12 @@ class Conversation:
         for path in _UID_OF.findall(value):
             value = value.replace(f"$uid({path})", await self._uid(path))
         return value.replace("$admin", self._admin).replace("$token", token)
+
+    def _named(self, answer: Step, token: str) -> Step:
+        """With the names of the tokens in their places."""
+        text = json.dumps(answer).replace(self._admin, "$admin")
+        named: Step = json.loads(text.replace(token, "$token") if token else text)
+        return named
 
     async def _uid(self, path: str) -> str:
         _, found = await self._send("GET", path, None, {"Authorization": f"Bearer {self._admin}"})
@@ -117,6 +125,8 @@ def reduced(code: int, body: Any) -> Step:
         found |= {key: body[key] for key in ("reason", "message", "details") if key in body}
     elif kind.endswith("Review") or kind == "TokenRequest":
         found |= {key: body[key] for key in ("metadata", "spec", "status") if key in body}
+        if kind == "TokenRequest":
+            found["status"] = _without(found["status"], _OF_TOKENS)
     elif kind in ("LimitRange", "ResourceQuota"):
         found |= {key: body[key] for key in ("spec", "status") if key in body}
     elif kind == "Pod":
@@ -137,7 +147,9 @@ def _told_of_limits(pod: Any) -> Step:
 def _stable(value: Any) -> Any:
     """Without what differs each time, and rules in one order."""
     if isinstance(value, dict):
-        found = {key: _stable(item) for key, item in value.items() if key not in {*_SET_BY_SERVER, _CREDENTIAL}}
+        found = {key: _stable(item) for key, item in value.items() if key not in _BY_CHANCE}
+        if "metadata" in found:
+            found["metadata"] = _without(found["metadata"], _SET_BY_SERVER)
         for key in ("resourceRules", "nonResourceRules"):
             if key in found:
                 found[key] = sorted(found[key], key=lambda rule: json.dumps(rule, sort_keys=True))
@@ -147,3 +159,7 @@ def _stable(value: Any) -> Any:
     if isinstance(value, str):
         return _GENERATED.sub(r"\1-x", exchanges.UID.sub("UID", value))
     return value
+
+
+def _without(value: Any, keys: set[str]) -> Any:
+    return {key: item for key, item in value.items() if key not in keys} if isinstance(value, dict) else value

@@ -1,29 +1,26 @@
 """The recorded exchanges with a real kube-apiserver 1.37.1, and how they are to be compared.
 
-Each of ``FILES`` in ``api``, ``create.jsonl.gz`` and so on, holds one JSON object a line: ``name``, ``server`` (a key
-of ``GATES``), ``op``, ``resource``, ``object`` and ``response``. Tests of rules and server replay the same lines.
-``api/workloads.jsonl.gz`` has the same form: pods with affinity, deployments and replica sets, most of them wrong. So
-has ``api/pods.jsonl.gz``: what people write into pods; there ``shows`` names the parts of the answer that are recorded.
+The files of ``FILES`` hold one JSON object a line: ``name``, ``server`` (a key of ``GATES``), ``op``, ``resource``,
+``object`` and ``response``. Tests of the rules and of the server replay the same lines. ``workloads`` are pods with
+affinity, deployments and replica sets, most of them wrong; ``pods`` has the same form, and is what people write into
+pods: there ``shows`` names the parts of the answer that are recorded.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
-from collections.abc import Iterable
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from drakit_api.features import FeatureGates
+from tests.vectors import recordings
 
 Vector = dict[str, Any]
 
-FILES = ("create", "ops", "equality", "long-numbers", "fractional-capacity")
-# Pods are more than their claims, which is all that the rules of ``drakit_api`` know of them.
+# The files of ``api`` that the rules of ``drakit_api`` decide alone.
+OF_RULES = ("create", "ops", "equality", "long-numbers", "fractional-capacity")
+# Those that one test replays with a server, and one recorder records again; pods have a test of their own.
+FILES = (*OF_RULES, "workloads")
 OF_SERVER = (*FILES, "pods")
-_DIRECTORY = Path(__file__).parent / "api"
 _ALPHA = [
     "DRADerivedAttributes",
     "DRADeviceCompatibilityGroups",
@@ -55,26 +52,9 @@ UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 SET_BY_SERVER = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
 
 
-@cache
 def recorded(file: str) -> tuple[Vector, ...]:
     """All lines of a file in ``api``, by its name without the suffix."""
-    with gzip.open(_path(file), "rt", encoding="utf-8") as lines:
-        return tuple(map(json.loads, lines))
-
-
-def keep(file: str, vectors: Iterable[Vector]) -> None:
-    """Write a file anew: the same lines are the same bytes."""
-    with gzip.GzipFile(_path(file), "wb", mtime=0) as out:
-        out.writelines(line(vector).encode() for vector in vectors)
-
-
-def line(vector: Vector) -> str:
-    """How a vector is written."""
-    return json.dumps(vector, ensure_ascii=False, separators=(",", ":")) + "\n"
-
-
-def _path(file: str) -> Path:
-    return _DIRECTORY / f"{file}.jsonl.gz"
+    return recordings.recorded(f"api/{file}")
 
 
 def conversions() -> list[Vector]:

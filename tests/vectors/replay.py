@@ -111,9 +111,7 @@ class Replay:
         return {"response": _recorded(made, vector), "reads": reads}
 
     async def _http(self, vector: Vector) -> Vector:
-        token = None if vector.get("anonymous") else self._token
-        if "token" in vector["name"]:
-            token = "of-somebody-else"
+        token = None if vector.get("anonymous") else vector.get("token", self._token)
         answer = await self._send(
             vector["method"], vector["path"], vector.get("body"), token=token, headers=vector.get("headers")
         )
@@ -172,7 +170,8 @@ def _recorded(answer: Answer, vector: Vector) -> Vector:
     if answer.code < 300:
         if "shows" in vector:
             return {**found, "object": {path: _at(body, path) for path in vector["shows"]}}
-        return {**found, "object": _of_pod(body) if vector["resource"] == "pods" else bare(body)}
+        kept = _of_pod(body) if vector["resource"] in _ROOTS else bare(body)
+        return {**found, "object": kept} if kept else found
     found |= {"reason": body.get("reason"), "message": body.get("message")}
     if causes := (body.get("details") or {}).get("causes"):
         found["causes"] = causes
@@ -180,8 +179,9 @@ def _recorded(answer: Answer, vector: Vector) -> Vector:
 
 
 def _of_pod(pod: Vector) -> Vector:
-    """Of pods only their claims are recorded."""
-    return {"spec": {"resourceClaims": pod["spec"]["resourceClaims"]}}
+    """Of pods only their claims are recorded, and of workloads nothing."""
+    claims = pod["spec"].get("resourceClaims")
+    return {"spec": {"resourceClaims": claims}} if claims else {}
 
 
 def _at(obj: Any, path: str) -> Any:
@@ -204,13 +204,13 @@ def comparable(response: Vector) -> Vector:
 def _comparable_status(status: Vector) -> Vector:
     found = {name: value for name, value in status.items() if name != "metadata"}
     if isinstance(message := status.get("message"), str):
-        found["message"] = _pieces(message)
+        found["message"] = pieces(message)
     if "causes" in status:
         found["causes"] = sorted(json.dumps(cause, sort_keys=True) for cause in status["causes"])
     return found
 
 
-def _pieces(message: str) -> list[str]:
+def pieces(message: str) -> list[str]:
     """A list of errors or of unknown fields comes in the order of Go's maps.
 
     What separates its items occurs in them as well, so that all pieces together are compared.

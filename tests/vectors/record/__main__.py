@@ -1,84 +1,143 @@
-"""Kubernetes' own allocator, CEL and readers of bodies on recorded questions, and on new ones; needs Go.
-
-    python -m tests.vectors.record                                     # all again: what differs from what is recorded
-    python -m tests.vectors.record allocator < questions > vectors     # answers to new ones, as vectors have them
-    python -m tests.vectors.record cel < questions > vectors
-    python -m tests.vectors.record texts < questions > vectors
-
-What a question looks like is told in ``allocator/main.go``, ``cel/main.go`` and ``texts/main.go``. What a whole
-kube-apiserver answers is recorded by ``tests.vectors.record.apiserver``.
-"""
+"""Asks Kubernetes' own components all that is recorded of them, and records what they answer: see ``--help``."""
 
 from __future__ import annotations
 
-import gzip
 import json
-import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import Any
+import time
+from collections.abc import Iterable
 
-Vector = dict[str, Any]
+import click
 
-_HERE = Path(__file__).parent
-_VECTORS = _HERE.parent
-_LANGUAGE = {"driver": "gpu.example.com", "device": json.loads((_VECTORS / "cel" / "device.json").read_text("utf-8"))}
-# File, what its lines leave out, and arguments of the recorder.
-_RECORDED: tuple[tuple[str, Vector, tuple[str, ...]], ...] = (
-    ("allocator/random", {}, ()),
-    ("allocator/quirks", {}, ("-variant", "")),
-    ("allocator/upstream-table", {}, ()),
-    ("allocator/found", {}, ()),
-    ("allocator/adversarial", {}, ("-timeout", "10m")),  # minutes, for the sake of the last ones of some families
-    ("cel/devices", {}, ()),
-    ("cel/language", _LANGUAGE, ()),
-    ("cel/unknown", {**_LANGUAGE, "new": True}, ()),
-    ("cel/derived", {"derived": True}, ()),
-    ("cel/random", {}, ()),
-    ("api/texts", {}, ()),
+from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError, Component
+from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.kubernetes.assets import find_assets
+from tests.vectors.record import go_answers
+from tests.vectors.record.go_modules import release_of
+from tests.vectors.record.outcome import Outcome
+from tests.vectors.record.parts import PARTS, Part
+from tests.vectors.recordings import keep, line, path_of
+
+_COMPONENTS: tuple[Component, ...] = ("apiserver", "controllers")
+_LIBRARIES = {"allocator", "cel", "quantities", "texts"}
+
+_version = click.option(
+    "--version", default=KUBERNETES_VERSION, show_default=True, metavar="V", help="The Kubernetes version to ask."
 )
-# Of files that are not in a directory of their recorder's name.
-_RECORDERS = {"api/texts": "texts"}
-_BESIDE = {"name", "steps", "alternatives", "unstable"}  # not part of what is answered
+_files = click.argument("files", metavar="[FILE]...", nargs=-1, type=click.Choice([part.file for part in PARTS]))
 
 
-def main(arguments: list[str]) -> int:
-    """Record, or check all that is recorded."""
-    if arguments:
-        questions = [json.loads(line) for line in sys.stdin]
-        for question, answer in zip(questions, _answers(arguments[0], questions, ()), strict=True):
-            print(json.dumps({**question, "answer": answer}, ensure_ascii=False, separators=(",", ":")))
-        return 0
-    return 1 if sum([_check(*recorded) for recorded in _RECORDED]) else 0
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Recorded answers of Kubernetes' own components.
+
+    Tests replay the files below tests/vectors against drakit. These commands ask Kubernetes itself: kube-apiserver with
+    etcd, a cluster of API server and controllers, and the libraries of allocator, CEL, quantities and texts as programs
+    in Go. README.md in tests/vectors says what each FILE holds, e.g. api/create; without one, all are asked, which
+    takes about six minutes.
+
+    For the next Kubernetes version, e.g. 1.38.0:
+
+    \b
+      python -m drakit_kind.kubernetes.pin 1.38.0              # once: its Go modules
+      drakit kubernetes build 1.38.0                           # once: its programs
+      python -m tests.vectors.record check --version 1.38.0    # what is answered otherwise?
+      python -m tests.vectors.record again --version 1.38.0    # record it, and see what `make test` says
+
+    New questions to a server: `python -m tests.vectors.record.apiserver --help`.
+    """
 
 
-def _check(name: str, left_out: Vector, arguments: tuple[str, ...]) -> int:
-    with gzip.open(_VECTORS / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        vectors: list[Vector] = [json.loads(line) for line in lines]
-    questions = [{**left_out, **{key: one[key] for key in one if key != "answer"}} for one in vectors]
-    answers = list(_answers(_RECORDERS.get(name, name.partition("/")[0]), questions, arguments))
-    different = [one for one, answer in zip(vectors, answers, strict=True) if not _is_recorded(answer, one["answer"])]
-    for one in different:
-        print(f"{name}: {one.get('name') or one.get('expression') or one['text']}")
-    print(f"{name}: {len(different)} of {len(vectors)} are answered differently")
-    return len(different)
+@main.command()
+@_version
+@_files
+def check(version: str, files: tuple[str, ...]) -> None:
+    """Ask all that is recorded, and print the names of what is answered otherwise; exit status 1 if anything is."""
+    sys.exit(1 if sum([_told(part, outcome) for part, outcome in _asked(version, files)]) else 0)
 
 
-def _answers(recorder: str, questions: Iterable[Vector], arguments: tuple[str, ...]) -> Iterator[Vector]:
-    """In the order of the questions."""
-    asked = "".join(json.dumps(question) + "\n" for question in questions)
-    command = ["go", "run", ".", *arguments]
-    done = subprocess.run(command, cwd=_HERE / recorder, input=asked, stdout=subprocess.PIPE, text=True, check=True)
-    answers = map(json.loads, done.stdout.splitlines())
-    return answers if recorder == "cel" else (answer["answer"] for answer in answers)
+@main.command()
+@_version
+@_files
+def again(version: str, files: tuple[str, ...]) -> None:
+    """Ask all that is recorded, and record what is answered now.
+
+    A line of which the answer says the same stays as it is. A file with a question that cannot be asked any more is
+    left as it was, and the names of these are printed; the exit status is then 1.
+    """
+    sys.exit(1 if sum([_recorded(part, outcome) for part, outcome in _asked(version, files)]) else 0)
 
 
-def _is_recorded(answer: Vector, recorded: Vector) -> bool:
-    """Where upstream's answer depends on the order of a Go map, each of the answers seen is right."""
-    seen = [recorded, *map(json.loads, recorded.get("alternatives") or ())]
-    return any(all(answer.get(key) == one[key] for key in one.keys() - _BESIDE) for one in seen)
+@main.command()
+@_version
+@click.argument("library", type=click.Choice(sorted(_LIBRARIES)))
+def ask(version: str, library: str) -> None:
+    """Read questions to a library from standard input, a line of JSON each, and print them with their answers.
+
+    What a question looks like is told at the top of main.go of the library's recorder.
+    """
+    questions = [json.loads(text) for text in sys.stdin]
+    try:
+        found = go_answers.answers(go_answers.Recorder(library), questions, version)
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+    for question, answer in zip(questions, found, strict=True):
+        print(line({**question, "answer": answer}), end="")
+
+
+def _asked(version: str, files: Iterable[str]) -> Iterable[tuple[Part, Outcome | None]]:
+    """Each file and what came of it; None is one that could not be asked, which is told."""
+    wanted = set(files) or {part.file for part in PARTS}
+    _refuse_unready(version)
+    for part in (part for part in PARTS if part.file in wanted):
+        print(f"{part.file} ...", end=" ", flush=True)
+        began = time.monotonic()
+        try:
+            outcome = part.ask(version)
+        except (ClusterError, OSError, LookupError, ValueError) as error:
+            print(f"Kubernetes {version} cannot be asked: {type(error).__name__}: {error}", flush=True)
+            yield part, None
+        else:
+            total = len(outcome.vectors) + len(outcome.refused)
+            print(f"{len(outcome.different) + len(outcome.refused)} of {total} otherwise", end=", ")
+            print(f"{time.monotonic() - began:.0f} s", flush=True)
+            yield part, outcome
+
+
+def _told(part: Part, outcome: Outcome | None) -> bool:
+    """Print what is answered otherwise; whether anything is."""
+    if outcome is None:
+        return True
+    for name in outcome.different:
+        print(f"  otherwise: {name!r}")
+    for name in outcome.refused:
+        print(f"  cannot be asked any more: {name!r}")
+    return bool(outcome.different or outcome.refused)
+
+
+def _recorded(part: Part, outcome: Outcome | None) -> bool:
+    """Write the file if anything is answered otherwise; whether that was not possible."""
+    changed = _told(part, outcome)
+    if outcome is None or outcome.refused:
+        print(f"  {part.file} stays as it was")
+        return True
+    if changed:
+        keep(part.file, outcome.vectors)
+        print(f"  written to {path_of(part.file)}")
+    return False
+
+
+def _refuse_unready(version: str) -> None:
+    """Say what is missing before anything is asked."""
+    try:
+        release_of(version)
+        assets = find_assets(version)
+        for component in _COMPONENTS:
+            for program in PROGRAMS[component]:
+                assets.path(program)
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

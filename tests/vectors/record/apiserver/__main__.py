@@ -1,15 +1,4 @@
-"""Asks a real kube-apiserver; it takes the programs that ``drakit kubernetes build VERSION`` makes.
-
-python -m tests.vectors.record.apiserver check                        # does it still answer as is recorded?
-python -m tests.vectors.record.apiserver again --version 1.38.0       # records all again, of another version
-python -m tests.vectors.record.apiserver ask < exchanges > vectors    # answers to new exchanges
-python -m tests.vectors.record.apiserver changes > exchanges          # changes of all that was accepted, to ask
-python -m tests.vectors.record.apiserver fields                       # records the stories of managed fields
-python -m tests.vectors.record.apiserver writes                       # records the stories of seldom writes
-python -m tests.vectors.record.apiserver conventions                  # records what holds for every kind
-python -m tests.vectors.record.apiserver pods                         # asks about pods, and records what is answered
-python -m tests.vectors.record.apiserver differences 500 7            # tells others to ours as well, from a seed
-"""
+"""New questions to a real kube-apiserver: see ``--help``."""
 
 from __future__ import annotations
 
@@ -17,94 +6,82 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterable
-from typing import IO
 
 import click
 
 from drakit_kind.cluster import KUBERNETES_VERSION
-from tests.vectors import conventions as held
-from tests.vectors import managed_fields
-from tests.vectors import writes as seldom
-from tests.vectors.exchanges import OF_SERVER, Vector, keep, line, recorded
-from tests.vectors.record.apiserver import (
-    answers,
-    exchanges,
-    fields_answers,
-    fields_stories,
-    writes_answers,
-    writes_stories,
-)
-from tests.vectors.record.apiserver import pods as pod_exchanges
-from tests.vectors.record.apiserver.conventions import answers as conventions_answers
+from tests.vectors.exchanges import Vector
+from tests.vectors.record.apiserver import answers, changes, fields_answers, fields_stories
+from tests.vectors.record.apiserver import ours as of_ours
+from tests.vectors.record.apiserver import pods as of_pods
+from tests.vectors.recordings import line
 
 _version = click.option(
-    "--version", default=KUBERNETES_VERSION, show_default=True, help="The Kubernetes version to ask."
+    "--version", default=KUBERNETES_VERSION, show_default=True, metavar="V", help="The Kubernetes version to ask."
 )
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Exchanges with a real kube-apiserver."""
+    """New questions to a real kube-apiserver, and whether ours answers the same.
 
+    It takes the programs that `drakit kubernetes build` makes. What is recorded already is asked again by `python -m
+    tests.vectors.record`.
 
-@main.command()
-@_version
-def check(version: str) -> None:
-    """Ask all that is recorded, and print what is answered differently."""
-    found = asyncio.run(answers.check(version)) + asyncio.run(conventions_answers.check(version))
-    sys.exit(1 if found else 0)
-
-
-@main.command()
-@_version
-def again(version: str) -> None:
-    """Ask all that is recorded, and record what is answered now."""
-    for file in OF_SERVER:
-        keep(file, asyncio.run(_all(recorded(file), version)))
-    _record_conventions(version)
+    \b
+      python -m tests.vectors.record.apiserver changes --together 2 --count 3000 --seed 1 > exchanges
+      python -m tests.vectors.record.apiserver ask < exchanges > vectors
+      python -m tests.vectors.record.apiserver ours < vectors
+    """
 
 
 @main.command()
 @_version
 def ask(version: str) -> None:
-    """Read exchanges from standard input, a line of JSON each, and print them with their answers."""
-    asyncio.run(_print(map(json.loads, sys.stdin), version, sys.stdout))
+    """Read exchanges from standard input, a line of JSON each, and print them with their answers.
+
+    An exchange whose old object the server does not take cannot be asked: it is left out, and counted at the end.
+    """
+    refused = asyncio.run(_ask(map(json.loads, sys.stdin), version))
+    if refused:
+        click.echo(f"{refused} could not be asked: their old objects are refused", err=True)
 
 
 @main.command()
-def changes() -> None:
-    """Print exchanges with every object that was accepted, changed in every way there is."""
-    for exchange in exchanges.made():
-        print(line(exchange), end="")
+def ours() -> None:
+    """Read exchanges with answers, as `ask` prints them, and print those that our server answers otherwise.
+
+    Each with the answer of ours beside it, and their number at the end; exit status 1 if there are any.
+    """
+    vectors = list(map(json.loads, sys.stdin))
+    different = asyncio.run(of_ours.different(vectors))
+    for vector in different:
+        click.echo(line(vector), nl=False)
+    click.echo(f"{len(different)} of {len(vectors)} are answered otherwise", err=True)
+    sys.exit(1 if different else 0)
+
+
+@main.command("changes")
+@click.option("--together", default=1, show_default=True, type=click.IntRange(min=1), help="Changes of one object.")
+@click.option("--count", type=click.IntRange(min=1), help="So many by chance, instead of all there are.")
+@click.option("--seed", default=1, show_default=True, help="Which ones, if not all.")
+def changed(together: int, count: int | None, seed: int) -> None:
+    """Print exchanges with objects that were accepted, each field changed in every way that its value allows.
+
+    All changes one at a time are some 60,000; of several at once so many are printed as --count says.
+    """
+    if together > 1 and count is None:
+        raise click.UsageError("--together needs --count: of several changes at once there is no end")
+    made = changes.made() if count is None else changes.chosen(count, seed, together=together)
+    for exchange in made:
+        click.echo(line(exchange), nl=False)
 
 
 @main.command()
-@_version
-@click.option("--count", default=220, show_default=True, help="How many stories by chance.")
-def fields(version: str, count: int) -> None:
-    """Tell the stories of managed fields, and record what is answered."""
-    keep(managed_fields.FILE, asyncio.run(fields_answers.told(list(fields_stories.made(count)), version)))
-
-
-@main.command()
-@_version
-def writes(version: str) -> None:
-    """Tell the stories of writes that are seldom made, and record what is answered."""
-    keep(seldom.FILE, asyncio.run(writes_answers.told(list(writes_stories.made()), version)))
-
-
-@main.command()
-@_version
-def conventions(version: str) -> None:
-    """Ask what holds for every kind, and record what is answered."""
-    _record_conventions(version)
-
-
-@main.command()
-@_version
-def pods(version: str) -> None:
-    """Ask about right and wrong pods, and record what is answered."""
-    keep("pods", asyncio.run(_all(pod_exchanges.made(), version)))
+def pods() -> None:
+    """Print exchanges with right and wrong pods, changes of them and of their statuses."""
+    for exchange in of_pods.made():
+        click.echo(line(exchange), nl=False)
 
 
 @main.command()
@@ -112,26 +89,26 @@ def pods(version: str) -> None:
 @click.argument("count", type=int)
 @click.argument("seed", type=int)
 def differences(version: str, count: int, seed: int) -> None:
-    """Tell stories by chance to the real server and to ours, and print where these part."""
+    """Tell COUNT stories of managed fields by chance, from a SEED, to the real server and to ours.
+
+    Those that end differently are printed up to the step where they part; exit status 1 if there are any.
+    """
     stories = list(fields_stories.made(count, seed))
     found = asyncio.run(fields_answers.different(stories, version))
     for story in found:
-        print(line(story))
-    print(f"{len(found)} of {len(stories)} stories end differently")
+        click.echo(line(story), nl=False)
+    click.echo(f"{len(found)} of {len(stories)} stories end differently", err=True)
     sys.exit(1 if found else 0)
 
 
-def _record_conventions(version: str) -> None:
-    keep(held.FILE, asyncio.run(conventions_answers.answered(conventions_answers.made(), version)))
-
-
-async def _all(asked: Iterable[Vector], version: str) -> list[Vector]:
-    return [answer async for answer in answers.answers(asked, version)]
-
-
-async def _print(asked: Iterable[Vector], version: str, out: IO[str]) -> None:
-    async for answer in answers.answers(asked, version):
-        out.write(line(answer))
+async def _ask(asked: Iterable[Vector], version: str) -> int:
+    refused = 0
+    async for _, answer in answers.answers(asked, version):
+        if answer is None:
+            refused += 1
+        else:
+            click.echo(line(answer), nl=False)
+    return refused
 
 
 if __name__ == "__main__":

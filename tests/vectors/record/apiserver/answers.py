@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
-from contextlib import suppress
 
-from tests.vectors.exchanges import GATES, OF_SERVER, Vector, recorded, without_times
+from tests.vectors.exchanges import GATES, Vector, recorded, without_times
 from tests.vectors.record.apiserver.servers import answering
-from tests.vectors.replay import NotStoredError, comparable
+from tests.vectors.record.outcome import Outcome, of_answers
+from tests.vectors.replay import NotStoredError, Replay, comparable
 
 _ANSWERED = ("response", "reads")
 
 
-async def answers(exchanges: Iterable[Vector], version: str) -> AsyncIterator[Vector]:
-    """The exchanges with their answers, one server after the other; without those whose old object none takes."""
+async def answers(exchanges: Iterable[Vector], version: str) -> AsyncIterator[tuple[Vector, Vector | None]]:
+    """Each exchange, and the same with its answer, one server after the other.
+
+    None is the answer to one whose old object is not taken: it is not asked at all.
+    """
     asked = list(exchanges)
     for server in GATES:
         mine = [exchange for exchange in asked if exchange["server"] == server]
@@ -21,27 +24,33 @@ async def answers(exchanges: Iterable[Vector], version: str) -> AsyncIterator[Ve
             continue
         async with answering(server, version) as replay:
             for exchange in mine:
-                question = {key: value for key, value in exchange.items() if key not in _ANSWERED}
-                with suppress(NotStoredError):
-                    yield {**question, **await replay.response(exchange)}
+                yield exchange, await answer(replay, exchange)
 
 
-async def check(version: str) -> int:
-    """Ask all that is recorded again, and print what is answered differently; how many."""
-    total = 0
-    for file in OF_SERVER:
-        vectors = [vector for server in GATES for vector in recorded(file) if vector["server"] == server]
-        found = [answer async for answer in answers(vectors, version)]
-        different = [vector for vector, answer in zip(vectors, found, strict=True) if not same(vector, answer)]
-        for vector in different:
-            print(f"api/{file}: {vector['server']}: {vector['name']}")
-        print(f"api/{file}: {len(different)} of {len(vectors)} are answered differently by {version}")
-        total += len(different)
-    return total
+async def answer(replay: Replay, exchange: Vector) -> Vector | None:
+    """An exchange with its answer, or None if it cannot be asked."""
+    question = {key: value for key, value in exchange.items() if key not in _ANSWERED}
+    try:
+        return {**question, **await replay.response(exchange)}
+    except NotStoredError:
+        return None
 
 
-def same(vector: Vector, answer: Vector) -> bool:
+async def asked_again(file: str, version: str) -> Outcome:
+    """All of one of ``exchanges.FILES``, in the order in which it is recorded."""
+    vectors = recorded(file)
+    places = {id(vector): number for number, vector in enumerate(vectors)}
+    found = [pair async for pair in answers(vectors, version)]
+    return of_answers(sorted(found, key=lambda pair: places[id(pair[0])]), name, same)
+
+
+def name(vector: Vector) -> str:
+    """A name that no other exchange of the file has."""
+    return f"{vector['server']}: {vector['name']}"
+
+
+def same(vector: Vector, answered: Vector) -> bool:
     """Whether two answers to one exchange say the same."""
-    return comparable(vector["response"]) == comparable(answer["response"]) and without_times(
+    return comparable(vector["response"]) == comparable(answered["response"]) and without_times(
         vector.get("reads")
-    ) == without_times(answer.get("reads"))
+    ) == without_times(answered.get("reads"))

@@ -5,11 +5,29 @@ from __future__ import annotations
 import aiohttp
 
 from drakit_embedded.apiserver import Server, ServerConfig
-from tests.vectors.managed_fields import Object, Stage
+from tests.vectors.managed_fields import Object, Stage, recorded
+from tests.vectors.record.apiserver import fields_stories
 from tests.vectors.record.apiserver.servers import running
+from tests.vectors.record.outcome import Outcome, of_lines
 from tests.vectors.replay import RUNTIME_CONFIG
 
+# How many of the recorded stories are by chance.
+STORIES = 150
+_TURNS = 3
 _TOKEN = "of-the-recorder"
+
+
+async def asked_again(version: str) -> Outcome:
+    """All stories that are recorded: those with names, and so many by chance.
+
+    What is told otherwise is told again a few times: of managers of one second another one is the oldest than of two.
+    """
+    before = {story["name"]: story for story in recorded()}
+    now = {story["name"]: story for story in await told(list(fields_stories.made(STORIES)), version)}
+    for _ in range(_TURNS):
+        other = [before[name] for name, story in now.items() if name in before and story != before[name]]
+        now |= {story["name"]: story for story in (await told(other, version) if other else ())}
+    return of_lines(before.values(), now.values(), lambda story: str(story["name"]))
 
 
 async def told(stories: list[Object], version: str) -> list[Object]:

@@ -44,6 +44,7 @@ _KEYS = {
     "keylong": "k" * 70,
 }
 _LENGTHS = (9, 33, 65, 129, 257)
+_PARTS = ("metadata", "spec", "status")
 # What tells the items of a list apart.
 _IDENTITIES = ("name", "key", "device", "type", "counterSet", "uid")
 
@@ -55,19 +56,38 @@ class Mutation(NamedTuple):
     object: Object
 
 
-def mutations(obj: Object, *, below: tuple[str, ...] = ("metadata", "spec", "status")) -> Iterator[Mutation]:
+class Change(NamedTuple):
+    """A mutation that is not made yet: of thousands, somebody may want one."""
+
+    name: str
+    path: Path
+    make: Callable[[Any, Any], None]
+
+    def of(self, obj: Object) -> Mutation:
+        """It, of the object that it was found for; that is not changed."""
+        changed = copy.deepcopy(obj)
+        self.make(_at(changed, self.path[:-1]), self.path[-1])
+        return Mutation(self.name, changed)
+
+
+def mutations(obj: Object, *, below: tuple[str, ...] = _PARTS) -> Iterator[Mutation]:
     """All of an object's, in the order of its fields; the given one is not changed."""
+    return (change.of(obj) for change in changes(obj, below=below))
+
+
+def changes(obj: Object, *, below: tuple[str, ...] = _PARTS) -> Iterator[Change]:
+    """The same, not made yet."""
     for top in below:
         if top in obj:
             yield from _of(obj, (top,))
 
 
-def _of(obj: Object, path: Path) -> Iterator[Mutation]:
+def _of(obj: Object, path: Path) -> Iterator[Change]:
     value = _at(obj, path)
     if path != ("metadata",):
-        yield _changed(obj, path, "delete", _delete)
+        yield _change(path, "delete", _delete)
         for kind, replacement in _replacements(value):
-            yield _changed(obj, path, kind, partial(_set, replacement))
+            yield _change(path, kind, partial(_set, replacement))
     if isinstance(value, dict | list):
         for key in list(value) if isinstance(value, dict) else range(len(value)):
             yield from _of(obj, (*path, key))
@@ -125,10 +145,8 @@ def _numbered(item: Any, index: int) -> Any:
     return item
 
 
-def _changed(obj: Object, path: Path, kind: str, change: Callable[[Any, Any], None]) -> Mutation:
-    changed = copy.deepcopy(obj)
-    change(_at(changed, path[:-1]), path[-1])
-    return Mutation(f"{kind} {'.'.join(map(str, path))}", changed)
+def _change(path: Path, kind: str, make: Callable[[Any, Any], None]) -> Change:
+    return Change(f"{kind} {'.'.join(map(str, path))}", path, make)
 
 
 def _at(obj: Any, path: Path) -> Any:

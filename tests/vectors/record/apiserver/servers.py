@@ -1,7 +1,8 @@
-"""etcd and kube-apiserver alone, set up as the recorded servers were."""
+"""etcd and kube-apiserver, set up as the recorded servers were: alone, or with controllers."""
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import ssl
 from collections.abc import AsyncIterator
@@ -11,11 +12,13 @@ from functools import partial
 import aiohttp
 
 from drakit_api.features import FeatureGates
+from drakit_client import kubeconfig
 from drakit_kind.cluster import ClusterSpec
 from drakit_kind.control_plane.control_plane import ControlPlane
 from drakit_kind.control_plane.flags import Behaviour
 from drakit_kind.home import ClusterHome
 from drakit_kind.kubernetes.assets import assets_of
+from drakit_kind.local import LocalCluster
 from drakit_kind.ports import free_port
 from tests.vectors.exchanges import GATES
 from tests.vectors.replay import RUNTIME_CONFIG, Replay
@@ -37,22 +40,54 @@ async def answering(server: str, version: str) -> AsyncIterator[Replay]:
 @asynccontextmanager
 async def running(server: str, version: str) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
     """Such a server itself: a client without credentials, and the token to send."""
-    gates = GATES[server]
+    async with behaving(_behaviour(version, GATES[server])) as found:
+        yield found
+
+
+@asynccontextmanager
+async def behaving(behaviour: Behaviour) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
+    """A server of any behaviour, with the older versions of resource.k8s.io."""
     spec = ClusterSpec(
-        name="vectors", version=version, real=frozenset({"apiserver"}), port=free_port(), runtime_config=RUNTIME_CONFIG
+        name="vectors",
+        version=behaviour.version,
+        real=frozenset({"apiserver"}),
+        port=free_port(),
+        runtime_config=RUNTIME_CONFIG,
     )
     home = ClusterHome.temporary()
     plane = ControlPlane(spec, home, partial(assets_of, spec))
     async with AsyncExitStack() as stack:
         stack.callback(shutil.rmtree, home.directory, ignore_errors=True)
-        for process in (plane.etcd(), plane.apiserver(_behaviour(version, gates))):
+        for process in (plane.etcd(), plane.apiserver(behaviour)):
             stack.push_async_callback(process.stop)
             await process.start()
-        access = plane.access
-        trust = ssl.create_default_context(cadata=(access.certificate or b"").decode())
-        connector = aiohttp.TCPConnector(ssl=trust)
-        session = await stack.enter_async_context(aiohttp.ClientSession(access.url, connector=connector))
-        yield session, access.token
+        session = await stack.enter_async_context(client(plane.access.url, plane.access.certificate))
+        yield session, plane.access.token
+
+
+@asynccontextmanager
+async def cluster(version: str) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
+    """A real API server with real controllers, and no node; the same two."""
+    spec = ClusterSpec(name="vectors", version=version, real=frozenset({"apiserver", "controllers"}), scheduler=False)
+    home = ClusterHome.temporary()
+    made = LocalCluster(spec, home, temporary=True)
+    try:
+        await asyncio.to_thread(made.start)
+        access = kubeconfig.read(str(made.kubeconfig))
+        assert access is not None
+        assert isinstance(access.token, str)
+        connector = aiohttp.TCPConnector(ssl=access.tls if access.tls is not None else True)
+        async with aiohttp.ClientSession(access.server, connector=connector) as session:
+            yield session, access.token
+    finally:
+        await asyncio.to_thread(made.stop)
+        shutil.rmtree(home.directory, ignore_errors=True)
+
+
+def client(url: str, certificate: bytes | None) -> aiohttp.ClientSession:
+    """A client that trusts one certificate."""
+    trust = ssl.create_default_context(cadata=(certificate or b"").decode())
+    return aiohttp.ClientSession(url, connector=aiohttp.TCPConnector(ssl=trust))
 
 
 def _behaviour(version: str, gates: FeatureGates) -> Behaviour:

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
+from tests.vectors.record.apiserver import writes_stories
 from tests.vectors.record.apiserver.servers import running
-from tests.vectors.writes import Object, Stage
+from tests.vectors.record.outcome import Outcome, of_lines
+from tests.vectors.writes import Object, Stage, recorded
+
+
+async def asked_again(version: str) -> Outcome:
+    """All stories that are recorded."""
+    now = await told(list(writes_stories.made()), version)
+    return of_lines(recorded(), now, lambda story: str(story["name"]))
 
 
 async def told(stories: list[Object], version: str) -> list[Object]:

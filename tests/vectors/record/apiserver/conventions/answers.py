@@ -7,36 +7,31 @@ from collections.abc import Iterable, Iterator
 from tests.vectors.conventions import Object, Stage, recorded
 from tests.vectors.record.apiserver.conventions import bodies, lists, media_types, patches, paths, selectors, watches
 from tests.vectors.record.apiserver.servers import running
+from tests.vectors.record.outcome import Outcome, of_lines
 
 _MATTERS = (paths, selectors, lists, watches, bodies, patches, media_types)
 
 
 def made() -> Iterator[Object]:
-    """All requests, each once."""
-    seen = set()
+    """All requests, each once. Raises ``ValueError`` for two that have one name."""
+    seen: dict[str, Object] = {}
     for matter in _MATTERS:
         for exchange in matter.exchanges():
-            if exchange["name"] not in seen:
-                seen.add(exchange["name"])
-                yield exchange
+            if seen.setdefault(exchange["name"], exchange) != exchange:
+                raise ValueError(f"two requests are called {exchange['name']}")
+    yield from seen.values()
+
+
+async def asked_again(version: str) -> Outcome:
+    """All requests that are made here, whether they were recorded before or not."""
+    return of_lines(recorded(), await answered(made(), version), lambda exchange: str(exchange["name"]))
 
 
 async def answered(exchanges: Iterable[Object], version: str) -> list[Object]:
     """The exchanges with the answers of a real server."""
-    asked = [{key: value for key, value in exchange.items() if key != "response"} for exchange in exchanges]
+    asked = list(exchanges)
     async with running("default", version) as (session, token):
         stage = Stage(session, token)
         await stage.prepare()
         answers = await stage.answers(asked)
     return [{**exchange, "response": answer} for exchange, answer in zip(asked, answers, strict=True)]
-
-
-async def check(version: str) -> int:
-    """Ask all that is recorded again, and print what is answered differently; how many."""
-    vectors = recorded()
-    again = await answered(vectors, version)
-    different = [vector["name"] for vector, answer in zip(vectors, again, strict=True) if vector != answer]
-    for name in different:
-        print(f"api/http: {name}")
-    print(f"api/http: {len(different)} of {len(vectors)} are answered differently by {version}")
-    return len(different)

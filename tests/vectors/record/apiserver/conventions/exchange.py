@@ -1,10 +1,14 @@
-"""One request in the form that is recorded; its name is the request itself."""
+"""One request in the form that is recorded; its name is the request itself.
+
+JSON is not named in it as the type of a body, but a type that is missing is: ``Content-Type: -``.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 Object = dict[str, Any]
+_HAVE_BODIES = {"POST", "PUT", "PATCH"}
 
 
 def exchange(
@@ -22,6 +26,8 @@ def exchange(
     if content_type is not None:
         sent["Content-Type"] = content_type
     shown = [f"{key}: {value}" for key, value in sent.items() if value != "application/json" or key == "Accept"]
+    if method in _HAVE_BODIES and content_type is None:
+        shown.append("Content-Type: -")
     name = " ".join([f"{group}: {method} {path}", *shown, *([] if body is None else [body])])
     found: Object = {"name": name, "method": method, "path": path, "headers": sent, "body": body}
     return {**found, "brief": True} if brief else found

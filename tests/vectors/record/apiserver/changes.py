@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 from tests.vectors.exchanges import GATES, Vector, recorded
-from tests.vectors.record.apiserver.mutations import mutations
+from tests.vectors.record.apiserver.mutations import changes, mutations
 
 _VERSIONS = ("v1", "v1beta2", "v1beta1")
 
@@ -37,6 +38,31 @@ def made() -> Iterator[Vector]:
         yield from _statuses(server)
 
 
+def chosen(count: int, seed: int, *, together: int) -> Iterator[Vector]:
+    """So many creates and updates by chance, each with as many changes of one object at once.
+
+    A later change is one of the object that the earlier ones have left.
+    """
+    of = Random(seed)
+    all_bases = list(bases().items())
+    for number in range(count):
+        name, base = of.choice(all_bases)
+        op = "create" if base["resource"] == "pods" else of.choice(("create", "update"))
+        obj = base["object"] if op == "create" else _updated(base["object"])
+        sent, told = obj, []
+        for _ in range(together):
+            change, sent = of.choice(list(changes(sent))).of(sent)
+            told.append(change)
+        found = {"name": f"{number}: {op} {name}: {'; '.join(told)}", "server": of.choice(list(GATES)), "op": op}
+        old = {"old": obj} if op == "update" else {}
+        yield {**found, "resource": base["resource"], **old, "object": sent}
+
+
+def _updated(obj: Any) -> Any:
+    """An object under the name that its updates have, so that they are not in the way of creates."""
+    return {**obj, "metadata": {**obj["metadata"], "name": f"upd-{obj['metadata']['name']}"}}
+
+
 def _creates(server: str, name: str, base: Vector) -> Iterator[Vector]:
     common = {"server": server, "op": "create", "resource": base["resource"]}
     yield {"name": f"{name}: as is", **common, "object": base["object"]}
@@ -47,8 +73,7 @@ def _creates(server: str, name: str, base: Vector) -> Iterator[Vector]:
 def _updates(server: str, name: str, base: Vector) -> Iterator[Vector]:
     if base["resource"] == "pods":
         return
-    meta = base["object"]["metadata"]
-    old = {**base["object"], "metadata": {**meta, "name": f"upd-{meta['name']}"}}
+    old = _updated(base["object"])
     for change, obj in mutations(old):
         common = {"server": server, "op": "update", "resource": base["resource"]}
         yield {"name": f"update {name}: {change}", **common, "old": old, "object": obj}
@@ -76,14 +101,3 @@ def _statuses(server: str) -> Iterator[Vector]:
         for change, obj in mutations(vector["object"], below=("status", "metadata")):
             common = {"server": server, "op": "status", "resource": vector["resource"]}
             yield {"name": f"{vector['name']}, {change}", **common, "old": vector["old"], "object": obj}
-
-
-def older(reads: Iterable[Vector]) -> Iterator[Vector]:
-    """Conversions from the older versions of what ``convert`` has read, changed once more."""
-    for vector in reads:
-        for version, obj in vector["reads"].items():
-            if version == "v1":
-                continue
-            for change, sent in [("as is", obj), *mutations(obj, below=("spec",))]:
-                name = f"{vector['name']} from {version}: {change}"
-                yield {**{key: vector[key] for key in ("server", "op", "resource")}, "name": name, "object": sent}

@@ -1,0 +1,66 @@
+"""What a kube-apiserver says about itself: how it is recorded.
+
+``api/discovery.jsonl.gz`` has a line for each version that kube-apiserver 1.37.1 can emulate, ``api/openapi.jsonl.gz``
+one for each document of OpenAPI 3 (without descriptions), ``api/policy.jsonl.gz`` one for each role and binding that it
+makes by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Object = dict[str, Any]
+
+POLICY = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+# Of /version; the rest says when and with what a program was built.
+_TOLD = (
+    *("major", "minor", "emulationMajor", "emulationMinor", "minCompatibilityMajor", "minCompatibilityMinor"),
+    "gitVersion",
+)
+_VERSIONS, _OF_ALL_VERSIONS = "x-kubernetes-group-version-kind", (".DeleteOptions", ".WatchEvent")
+_OF_METADATA = ("name", "namespace", "labels", "annotations")
+_OF_POLICY = ("metadata", "aggregationRule", "rules", "roleRef", "subjects")
+
+
+def version_told(version: Object) -> Object:
+    """What is recorded of ``/version``."""
+    return {key: version[key] for key in _TOLD if key in version}
+
+
+def undescribed(value: Any) -> Any:
+    """A part of an OpenAPI document without descriptions."""
+    if isinstance(value, dict):
+        return {
+            key: undescribed(entry)
+            for key, entry in value.items()
+            if not (key == "description" and isinstance(entry, str))
+        }
+    return [undescribed(entry) for entry in value] if isinstance(value, list) else value
+
+
+def without_options(schemas: dict[str, Object]) -> dict[str, Object]:
+    """Schemas, but for which versions options of a deletion are of: the real list has those that are never served."""
+    return {
+        name: {key: entry for key, entry in schema.items() if key != _VERSIONS or not name.endswith(_OF_ALL_VERSIONS)}
+        for name, schema in schemas.items()
+    }
+
+
+def openapi_lines(documents: Mapping[str, Object]) -> Iterable[Object]:
+    """A line for each document, by path: ``paths``, the names of all ``schemas``, and those that none before has."""
+    seen: set[str] = set()
+    for path, document in sorted(documents.items()):
+        schemas = without_options(undescribed(document.get("components", {}).get("schemas", {})))
+        new = {name: schemas[name] for name in sorted(schemas.keys() - seen)}
+        seen |= schemas.keys()
+        yield {"new": new, "path": path, "paths": undescribed(document["paths"]), "schemas": sorted(schemas)}
+
+
+def role_line(resource: str, obj: Object) -> Object:
+    """The line of a role or a binding."""
+    metadata = {key: obj["metadata"][key] for key in _OF_METADATA if key in obj["metadata"]}
+    found = {key: obj[key] for key in _OF_POLICY if obj.get(key)}
+    return {"resource": resource, "object": {**found, "metadata": metadata}}

@@ -1,0 +1,63 @@
+"""Every file of recorded answers that can be asked again, and how."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import Any, NamedTuple
+
+from tests.vectors import access, conventions, exchanges, managed_fields, writes
+from tests.vectors.record import go_answers
+from tests.vectors.record.apiserver import access as access_answers
+from tests.vectors.record.apiserver import answers, documents, fields_answers, selectors, writes_answers
+from tests.vectors.record.apiserver.conventions import answers as conventions_answers
+from tests.vectors.record.go_answers import Recorder
+from tests.vectors.record.outcome import Outcome
+from tests.vectors.recordings import Vector
+
+
+class Part(NamedTuple):
+    """A file, as ``recordings`` calls it, and what asks all of it of a Kubernetes version."""
+
+    file: str
+    ask: Callable[[str], Outcome]
+
+
+def _served(file: str, ask: Callable[[str], Coroutine[Any, Any, Outcome]]) -> Part:
+    """Of what a server answers."""
+    return Part(file, lambda version: asyncio.run(ask(version)))
+
+
+def _of_go(file: str, recorder: Recorder, left_out: Vector | None = None) -> Part:
+    """Of what a library answers; ``left_out`` is what the lines have in common."""
+    return Part(file, lambda version: go_answers.asked_again(file, version, recorder, left_out or {}))
+
+
+_ALLOCATOR = Recorder("allocator")
+_CEL = Recorder("cel")
+
+PARTS = (
+    *(_served(f"api/{file}", partial(answers.asked_again, file)) for file in exchanges.OF_SERVER),
+    _served(f"api/{conventions.FILE}", conventions_answers.asked_again),
+    _served(f"api/{managed_fields.FILE}", fields_answers.asked_again),
+    _served(f"api/{writes.FILE}", writes_answers.asked_again),
+    *(_served(f"api/{access.file_of(part)}", partial(access_answers.asked_again, part)) for part in access.FILES),
+    _served("api/discovery", documents.discovery),
+    _served("api/openapi", documents.openapi),
+    _served("api/policy", documents.policy),
+    _of_go("api/quantities", Recorder("quantities", beside=False)),
+    _of_go("api/texts", Recorder("texts")),
+    _served("cel/admission", selectors.asked_again),
+    _of_go("cel/devices", _CEL),
+    _of_go("cel/language", _CEL, go_answers.language()),
+    _of_go("cel/unknown", _CEL._replace(kept=("compileError", "maxCost")), {**go_answers.language(), "new": True}),
+    _of_go("cel/derived", _CEL, {"derived": True}),
+    _of_go("cel/random", _CEL),
+    _of_go("allocator/random", _ALLOCATOR),
+    _of_go("allocator/quirks", _ALLOCATOR._replace(arguments=("-variant", ""))),
+    _of_go("allocator/upstream-table", _ALLOCATOR),
+    _of_go("allocator/found", _ALLOCATOR),
+    # Minutes, for the sake of the last ones of some families.
+    _of_go("allocator/adversarial", _ALLOCATOR._replace(arguments=("-timeout", "10m"))),
+)
