@@ -12,6 +12,7 @@ from typing import Any
 from drakit_api import formats
 from drakit_api.gostrings import quote
 from drakit_api.quantity import Quantity
+from drakit_embedded.apiserver.registry import node_label_warnings
 from drakit_embedded.apiserver.registry.pod_references import CONTAINERS
 
 Object = dict[str, Any]
@@ -34,9 +35,12 @@ def _of_name(name: str) -> Iterator[str]:
 
 
 def _of_spec(spec: Object) -> Iterator[str]:
+    yield from node_label_warnings.of_spec(spec)
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        path = f"spec.topologySpreadConstraints[{index}]"
+        yield from node_label_warnings.of_key(constraint.get("topologyKey"), f"{path}.topologyKey")
         if constraint.get("labelSelector") is None:
-            yield f"spec.topologySpreadConstraints[{index}].labelSelector: {_NO_POD}"
+            yield f"{path}.labelSelector: {_NO_POD}"
     yield from _repeated(spec.get("hostAliases"), "spec.hostAliases", "ip")
     yield from _repeated(spec.get("imagePullSecrets"), "spec.imagePullSecrets", "name")
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
