@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterable
 
+import aiohttp
 import click
 
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError, Component
@@ -94,7 +95,7 @@ def _asked(version: str, files: Iterable[str]) -> Iterable[tuple[Part, Outcome |
         began = time.monotonic()
         try:
             outcome = part.ask(version)
-        except (ClusterError, OSError, LookupError, ValueError) as error:
+        except (ClusterError, aiohttp.ClientError, OSError, LookupError, ValueError) as error:
             print(f"Kubernetes {version} cannot be asked: {type(error).__name__}: {error}", flush=True)
             yield part, None
         else:
