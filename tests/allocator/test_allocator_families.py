@@ -7,7 +7,6 @@ the lexicographically first solution; where both were asked they agreed.
 from __future__ import annotations
 
 import functools
-import gzip
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 from bench.families import FAMILIES
 from drakit_allocator.problems import answer
 from drakit_allocator.search import Limits
+from tests.vectors import recordings
 
 Json = dict[str, Any]
 
@@ -27,7 +27,7 @@ _STEPS = 12_000  # of the search; without pruning nearly all of them take billio
 @functools.cache
 def _themes() -> dict[str, list[Json]]:
     themes: dict[str, list[Json]] = {}
-    for line in gzip.decompress(_VECTORS.read_bytes()).splitlines():
+    for line in recordings.lines("allocator/families"):
         problem = msgspec.json.decode(line)
         themes.setdefault(problem["name"].partition("-")[0], []).append(problem)
     return themes

@@ -8,7 +8,6 @@ search blows up. How to record: tests/vectors/record.
 from __future__ import annotations
 
 import functools
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 
 from drakit_allocator.problems import answer
 from drakit_allocator.search import NO_LIMITS, Limits
+from tests.vectors import recordings
 
 _VECTORS = Path(__file__).parent.parent / "vectors" / "allocator"
 _CHUNK = 150
@@ -28,7 +28,7 @@ _LIMITS = {"adversarial": Limits(steps=1000)}
 
 @functools.cache
 def _problems(name: str) -> list[bytes]:
-    return gzip.decompress((_VECTORS / f"{name}.jsonl.gz").read_bytes()).splitlines()
+    return recordings.lines(f"allocator/{name}")
 
 
 def _comparable(answered: dict[str, Any]) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from drakit_allocator.search.first_solution import FirstSolution
 from tests.allocator.defect_problems import defective_of, defective_problems
 from tests.allocator.problem_strategies import Json, problem_of
 from tests.allocator.reference_search import Reference, TooLong, picks_of
+from tests.vectors import recordings
 
 _STEPS = 1500  # of the reference; few problems need more
 _ALL = [one.value for one in Defect]
@@ -56,7 +55,7 @@ def test_the_problems_are_such_that_the_defects_matter() -> None:
 
 
 def test_only_the_recorded_problems_about_defects_get_another_answer() -> None:
-    problems = map(json.loads, gzip.decompress(_QUIRKS.read_bytes()).splitlines())
+    problems = recordings.recorded("allocator/quirks")
     differing = {one["name"] for one in problems if picks_of(answer(one)) != picks_of(answer(one, compat="safe"))}
     assert differing == {
         "admin-on-inuse-partition",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pytest
 
 from drakit_allocator.explanation import Inventory, explain, explanation_json, explanation_text
 from drakit_allocator.problems import features_of
+from tests.vectors import recordings
 
 _VECTORS = Path(__file__).parent.parent / "vectors" / "allocator"
 # Of the random ones; answering the problems takes most of the time.
@@ -18,8 +18,7 @@ _EVERY = 12
 
 
 def _problems(name: str) -> list[dict[str, Any]]:
-    lines = gzip.decompress((_VECTORS / f"{name}.jsonl.gz").read_bytes()).splitlines()
-    return [msgspec.json.decode(line) for line in lines]
+    return [msgspec.json.decode(line) for line in recordings.lines(f"allocator/{name}")]
 
 
 @pytest.mark.parametrize(("name", "every", "part"), [("quirks", 1, 0), *(("random", _EVERY * 3, n) for n in range(3))])

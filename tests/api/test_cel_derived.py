@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from drakit_api import cel
+from tests.vectors import recordings
 
-VECTORS = Path(__file__).parents[1] / "vectors" / "cel" / "derived.jsonl.gz"
-with gzip.open(VECTORS, "rt", encoding="utf-8") as LINES:
-    ROWS: list[dict[str, Any]] = [json.loads(line) for line in LINES]
+ROWS = recordings.recorded("cel/derived")
 
 
 def stored(row: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 
 from drakit_api.cel import CelCompileError, CelRuntimeError, compile_selector, device_view
 from drakit_api.cel.footprint import EVERYTHING, Footprint
+from tests.vectors import recordings
 
 Json = dict[str, Any]
 
@@ -63,7 +63,7 @@ def _rows() -> list[tuple[str, str, Json]]:
     plain = "gpu.example.com", msgspec.json.decode((_VECTORS / "device.json").read_bytes())
     rows = {}
     for name in ("language", "devices"):
-        for line in gzip.decompress((_VECTORS / f"{name}.jsonl.gz").read_bytes()).splitlines():
+        for line in recordings.lines(f"cel/{name}"):
             row = msgspec.json.decode(line)
             rows[row["expression"]] = (row["driver"], row["device"]) if "device" in row else plain
     return [(expression, *where) for expression, where in sorted(rows.items())]

@@ -4,7 +4,7 @@
 devices of allocation problems, evaluated by upstream's ``cel`` package. ``language``: expressions about each part of
 the language, evaluated on one device. ``unknown``: new expressions about attributes, whose type is unknown unless
 DRAListTypeAttributes is enabled. ``random``: what ``random_expressions`` made up about random devices, and comparisons
-of all kinds of values. How the last four are recorded: tests/vectors/record. ``differences.json``
+of all kinds of values. How they are recorded: tests/vectors/README.md. ``differences.json``
 names the expressions whose answers still differ, and why; an entry that no longer differs fails.
 """
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -27,16 +26,15 @@ from drakit_api.cel.errors import CostExceeded
 from drakit_api.cel.estimate import LIMIT, greatest_cost
 from drakit_api.cel.metered import compile_metered
 from drakit_api.cel.parser import parse
+from tests.vectors import recordings
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "cel"
 DEVICE = json.loads((VECTORS / "device.json").read_text(encoding="utf-8"))
 DRIVER = "gpu.example.com"
 
 
-@functools.cache
-def rows(name: str) -> list[dict[str, Any]]:
-    with gzip.open(VECTORS / f"{name}.jsonl.gz", "rt", encoding="utf-8") as lines:
-        return [json.loads(line) for line in lines]
+def rows(name: str) -> tuple[dict[str, Any], ...]:
+    return recordings.recorded(f"cel/{name}")
 
 
 @functools.cache

@@ -6,10 +6,7 @@ notation and exact value, or the error.
 
 from __future__ import annotations
 
-import gzip
-import json
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drakit_api.quantity import NANOS, Quantity, QuantityError
+from tests.vectors.exchanges import recorded
 
-RECORDED = Path(__file__).parents[1] / "vectors" / "api" / "quantities.jsonl.gz"
 _FACTORS: dict[str, int | Fraction] = {
     "": 1,
     "k": 10**3,
@@ -38,10 +35,6 @@ numbers = st.builds(
 texts = st.builds(str.__add__, numbers, st.sampled_from(sorted(_FACTORS)))
 
 
-def recorded() -> list[dict[str, Any]]:
-    return [json.loads(line) for line in gzip.open(RECORDED, "rt", encoding="utf-8")]
-
-
 def exact(text: str) -> Fraction:
     """The value of a text by another route than the parser's."""
     suffix = next(suffix for suffix in sorted(_FACTORS, key=len, reverse=True) if text.endswith(suffix))
@@ -50,7 +43,7 @@ def exact(text: str) -> Fraction:
 
 def test_agrees_with_apimachinery() -> None:
     differences = []
-    for case in recorded():
+    for case in recorded("quantities"):
         try:
             quantity = Quantity.parse(case["in"])
             got: dict[str, Any] = {"out": str(quantity), "format": quantity.format, "nanos": quantity.nanos}

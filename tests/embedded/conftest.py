@@ -57,7 +57,7 @@ def until() -> Callable[..., Awaitable[Any]]:
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[Server]:
+async def api_server() -> AsyncIterator[Server]:
     """An API server that lives as long as the test."""
     from drakit_embedded.apiserver import Server, ServerConfig
 
@@ -66,16 +66,16 @@ async def server() -> AsyncIterator[Server]:
 
 
 @pytest.fixture
-async def connection(server: Server) -> AsyncIterator[Connection]:
+async def connection(api_server: Server) -> AsyncIterator[Connection]:
     """Its client."""
-    async with Connection(server.url, token=TOKEN) as client:
+    async with Connection(api_server.url, token=TOKEN) as client:
         yield client
 
 
 @pytest.fixture
-async def session(server: Server) -> AsyncIterator[aiohttp.ClientSession]:
+async def session(api_server: Server) -> AsyncIterator[aiohttp.ClientSession]:
     """A client of it that shows answers as they came: codes, headers, bytes."""
-    async with aiohttp.ClientSession(server.url, headers={"Authorization": f"Bearer {TOKEN}"}) as client:
+    async with aiohttp.ClientSession(api_server.url, headers={"Authorization": f"Bearer {TOKEN}"}) as client:
         yield client
 
 

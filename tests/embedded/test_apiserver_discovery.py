@@ -16,20 +16,12 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.about.discovery import AGGREGATED
+from tests.embedded import not_served
 from tests.vectors.exchanges import recorded
+from tests.vectors.replay import RUNTIME_CONFIG
 
 Object = dict[str, Any]
 
-OLDER = {f"resource.k8s.io/{version}": "true" for version in ("v1alpha3", "v1beta1", "v1beta2")}
-# As docs/clusters.md says: one version of what autoscales.
-NOT_SERVED = "autoscaling/v1"
-# Things that are done to running containers, and proxies to where nothing listens.
-NOT_SERVED_OF = {
-    "nodes": {"proxy"},
-    "pods": {"attach", "ephemeralcontainers", "exec", "portforward", "proxy", "resize"},
-    "services": {"proxy"},
-}
-READ_ONLY = {"apiservices": ["get", "list", "watch"], "customresourcedefinitions": ["get", "list", "watch"]}
 VERSIONS = {line["emulated"]: line for line in recorded("discovery")}
 
 
@@ -40,7 +32,7 @@ def real(request: pytest.FixtureRequest) -> Object:
 
 
 async def _ask(real: Object, *paths: str, accept: str = "application/json") -> list[Any]:
-    config = ServerConfig(token="t", gates=FeatureGates(real["emulated"]), runtime_config=OLDER)
+    config = ServerConfig(token="t", gates=FeatureGates(real["emulated"]), runtime_config=RUNTIME_CONFIG)
     headers = {"Authorization": "Bearer t", "Accept": accept}
     found = []
     async with Server(config) as server, aiohttp.ClientSession(server.url, headers=headers) as session:
@@ -52,19 +44,23 @@ async def _ask(real: Object, *paths: str, accept: str = "application/json") -> l
 
 def _served(resource: Object) -> bool:
     plural, _, below = resource["name"].partition("/")
-    return below not in NOT_SERVED_OF.get(plural, ())
+    return below not in not_served.BELOW.get(plural, ())
 
 
 def _limited(resource: Object, name: str = "name") -> Object:
     """As it is here: what only the server itself writes can only be read."""
     plural, _, below = resource[name].partition("/")
-    verbs = READ_ONLY.get(plural)
-    return {**resource, "verbs": ["get"] if below else verbs} if verbs else resource
+    if plural not in not_served.READ_ONLY:
+        return resource
+    return {**resource, "verbs": ["get"] if below else not_served.READ_ONLY_VERBS}
 
 
 async def test_groups_and_their_versions_stand_in_the_same_order(real: Object) -> None:
     expected = [
-        {**group, "versions": [entry for entry in group["versions"] if entry["groupVersion"] != NOT_SERVED]}
+        {
+            **group,
+            "versions": [entry for entry in group["versions"] if entry["groupVersion"] != not_served.GROUP_VERSION],
+        }
         for group in real["groups"]
     ]
     assert (await _ask(real, "/apis"))[0]["groups"] == expected
@@ -73,7 +69,7 @@ async def test_groups_and_their_versions_stand_in_the_same_order(real: Object) -
 async def test_every_resource_is_served_with_its_names_verbs_and_storage_version_but_those_documented(
     real: Object,
 ) -> None:
-    lists = {version: found for version, found in real["resources"].items() if version != NOT_SERVED}
+    lists = {version: found for version, found in real["resources"].items() if version != not_served.GROUP_VERSION}
     answers = await _ask(real, *(f"/{'apis' if '/' in version else 'api'}/{version}" for version in lists))
     for (version, expected), answer in zip(lists.items(), answers, strict=True):
         assert answer["groupVersion"] == version
@@ -92,7 +88,7 @@ def _aggregated(groups: list[Object]) -> list[Object]:
         versions = [
             {**version, "resources": list(map(_aggregated_resource, version["resources"]))}
             for version in group["versions"]
-            if f"{group['metadata'].get('name')}/{version['version']}" != NOT_SERVED
+            if f"{group['metadata'].get('name')}/{version['version']}" != not_served.GROUP_VERSION
         ]
         found.append({**group, "versions": versions})
     return found
@@ -100,9 +96,9 @@ def _aggregated(groups: list[Object]) -> list[Object]:
 
 def _aggregated_resource(resource: Object) -> Object:
     plural = resource["resource"]
-    left_out = NOT_SERVED_OF.get(plural, set())
+    left_out = not_served.BELOW.get(plural, set())
     below = [entry for entry in resource.get("subresources", ()) if entry["subresource"] not in left_out]
-    if plural in READ_ONLY:
+    if plural in not_served.READ_ONLY:
         below = [{**entry, "verbs": ["get"]} for entry in below]
     limited = _limited(resource, "resource")
     return {**limited, "subresources": below} if below else {k: v for k, v in limited.items() if k != "subresources"}
@@ -121,19 +117,18 @@ async def test_each_version_has_its_api_service(real: Object) -> None:
 
 async def test_what_was_served_before_a_restart_has_no_api_service_after_it(tmp_path: Any) -> None:
     path, names = "/apis/apiregistration.k8s.io/v1/apiservices", []
-    for runtime_config in (OLDER, {}):
+    for runtime_config in (RUNTIME_CONFIG, {}):
         config = ServerConfig(token="t", data_file=tmp_path / "store", runtime_config=runtime_config)
         async with Server(config) as server, Connection(server.url, token="t") as connection:
             names.append({item["metadata"]["name"] for item in (await connection.json("GET", path))["items"]})
-    assert names[0] - names[1] == {f"{key.partition('/')[2]}.resource.k8s.io" for key in OLDER}
+    assert names[0] - names[1] == {f"{key.partition('/')[2]}.resource.k8s.io" for key in RUNTIME_CONFIG}
 
 
-@pytest.mark.parametrize("plural", READ_ONLY)
+@pytest.mark.parametrize("plural", not_served.READ_ONLY)
 async def test_what_the_server_alone_writes_cannot_be_written(plural: str) -> None:
-    group = {"apiservices": "apiregistration.k8s.io", "customresourcedefinitions": "apiextensions.k8s.io"}[plural]
     async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
         with pytest.raises(ApiError) as refused:
-            await connection.json("POST", f"/apis/{group}/v1/{plural}", {"metadata": {"name": "a"}})
+            await connection.json("POST", f"/apis/{not_served.READ_ONLY[plural]}/{plural}", {"metadata": {"name": "a"}})
     assert refused.value.code == 405
 
 

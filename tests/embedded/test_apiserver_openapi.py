@@ -15,42 +15,21 @@ import pytest
 import yaml
 
 from drakit_embedded.apiserver import Server, ServerConfig
+from tests.embedded import not_served
+from tests.vectors.documents import undescribed, without_options
 from tests.vectors.exchanges import recorded
+from tests.vectors.replay import RUNTIME_CONFIG
 
 Object = dict[str, Any]
 
-OLDER = {f"resource.k8s.io/{version}": "true" for version in ("v1alpha3", "v1beta1", "v1beta2")}
 DOCUMENTS = {line["path"]: line for line in recorded("openapi")}
-# As docs/clusters.md says.
-NOT_SERVED = {".well-known/openid-configuration", "apis/autoscaling/v1", "openid/v1/jwks"}
-NOT_SERVED_BELOW = ("attach", "ephemeralcontainers", "exec", "portforward", "proxy", "proxy/{path}", "resize")
-# What only the server itself writes; in the real one they can be changed.
-READ_ONLY = {"apis/apiregistration.k8s.io/v1", "apis/apiextensions.k8s.io/v1"}
+READ_ONLY = {f"apis/{version}" for version in not_served.READ_ONLY.values()}
 PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-
-
-def undescribed(value: Any) -> Any:
-    """Without descriptions."""
-    if isinstance(value, dict):
-        return {
-            key: undescribed(entry)
-            for key, entry in value.items()
-            if not (key == "description" and isinstance(entry, str))
-        }
-    return [undescribed(entry) for entry in value] if isinstance(value, list) else value
-
-
-def without_options(schemas: dict[str, Object]) -> dict[str, Object]:
-    """Schemas, but for which versions options of a deletion are of: the real list has those that are never served."""
-    for name, schema in schemas.items():
-        if name.endswith((".DeleteOptions", ".WatchEvent")):
-            schema.pop("x-kubernetes-group-version-kind")
-    return schemas
 
 
 @pytest.fixture
 async def session() -> AsyncIterator[aiohttp.ClientSession]:
-    config = ServerConfig(token="t", runtime_config=OLDER)
+    config = ServerConfig(token="t", runtime_config=RUNTIME_CONFIG)
     headers = {"Authorization": "Bearer t"}
     async with Server(config) as server, aiohttp.ClientSession(server.url, headers=headers) as client:
         yield client
@@ -65,14 +44,14 @@ async def read(session: aiohttp.ClientSession, path: str) -> Object:
 
 async def test_there_is_a_document_for_each_version(session: aiohttp.ClientSession) -> None:
     listed = (await read(session, "/openapi/v3"))["paths"]
-    assert set(listed) == set(DOCUMENTS) - NOT_SERVED
+    assert set(listed) == set(DOCUMENTS) - not_served.DOCUMENTS
     for path, entry in listed.items():
         assert entry["serverRelativeURL"].startswith(f"/openapi/v3/{path}?hash=")
 
 
 async def test_every_schema_is_the_real_one(session: aiohttp.ClientSession) -> None:
     expected = {name: schema for line in DOCUMENTS.values() for name, schema in line["new"].items()}
-    for path in sorted(set(DOCUMENTS) - NOT_SERVED):
+    for path in sorted(set(DOCUMENTS) - not_served.DOCUMENTS):
         document = await read(session, f"/openapi/v3/{path}")
         found = without_options(undescribed(document["components"]["schemas"]))
         assert found == {name: expected[name] for name in found}, path
@@ -80,12 +59,10 @@ async def test_every_schema_is_the_real_one(session: aiohttp.ClientSession) -> N
 
 
 async def test_every_path_takes_what_the_real_one_takes(session: aiohttp.ClientSession) -> None:
-    for path in sorted(set(DOCUMENTS) - NOT_SERVED - READ_ONLY):
+    for path in sorted(set(DOCUMENTS) - not_served.DOCUMENTS - READ_ONLY):
         found = undescribed((await read(session, f"/openapi/v3/{path}"))["paths"])
         expected = DOCUMENTS[path]["paths"]
-        assert set(expected) - set(found) == {
-            name for name in expected if name.partition("{name}/")[2] in NOT_SERVED_BELOW
-        }
+        assert set(expected) - set(found) == {name for name in expected if not not_served.path_is_served(name)}
         assert found == {name: expected[name] for name in found}, path
 
 
@@ -99,7 +76,7 @@ async def test_fields_are_described(session: aiohttp.ClientSession) -> None:
 
 async def test_version_2_has_all_in_one(session: aiohttp.ClientSession) -> None:
     document = await read(session, "/openapi/v2")
-    lines = [line for path, line in DOCUMENTS.items() if path not in NOT_SERVED]
+    lines = [line for path, line in DOCUMENTS.items() if path not in not_served.DOCUMENTS]
     assert set(document["definitions"]) == {name for line in lines for name in line["schemas"]}
     assert set(document["paths"]) >= {name for line in lines for name in line["paths"] if name.endswith("/{name}")}
     spec = document["definitions"]["io.k8s.api.core.v1.PodSpec"]["properties"]

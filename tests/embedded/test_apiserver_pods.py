@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
+import aiohttp
 import pytest
 from aiohttp import web
 
@@ -459,16 +460,13 @@ async def test_what_a_kubelet_refuses_is_told_as_kube_apiserver_does(
     ],
     ids=lambda value: value[2] if isinstance(value, list) else "",
 )
-async def test_the_table_of_a_pod(connection: Connection, state: Object, shown: list[str]) -> None:
+async def test_the_table_of_a_pod(
+    connection: Connection, session: aiohttp.ClientSession, state: Object, shown: list[str]
+) -> None:
     made = await create(connection, pod())
     await connection.replace_status(resources.PODS, {**made, "status": state}, "default")
-    async with connection._open().get(
-        connection.server + "/api/v1/pods",
-        headers={
-            "Authorization": "Bearer of-the-tests",
-            "Accept": "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
-        },
-    ) as response:
+    accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
+    async with session.get("/api/v1/pods", headers={"Accept": accept}) as response:
         table = await response.json()
     assert table["kind"] == "Table"
     assert [column["name"] for column in table["columnDefinitions"]][:5] == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import aiohttp
 import pytest
 
 from drakit_client.connection import Connection
@@ -85,13 +86,10 @@ async def test_what_the_types_do_not_have_is_refused(
     ids=["warned about", "ignored"],
 )
 async def test_unknown_fields_are_dropped_unless_strict(
-    connection: Connection, validation: str, warnings: list[str]
+    connection: Connection, session: aiohttp.ClientSession, validation: str, warnings: list[str]
 ) -> None:
-    body = pod(dnsPolcy="x")
-    url, headers = connection.server + PODS.path("default"), {"Authorization": "Bearer of-the-tests"}
-    async with connection._open().post(
-        url, json=body, headers=headers, params={"fieldValidation": validation}
-    ) as answer:
+    query = {"fieldValidation": validation}
+    async with session.post(PODS.path("default"), json=pod(dnsPolcy="x"), params=query) as answer:
         assert answer.status == 201
         assert answer.headers.getall("Warning", []) == warnings
     assert "dnsPolcy" not in (await connection.get(PODS, "p", "default"))["spec"]

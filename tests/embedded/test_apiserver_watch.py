@@ -91,10 +91,10 @@ async def test_a_watch_continues_where_a_list_ended(connection: Connection) -> N
     assert await events(connection, 3, version) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
 
 
-async def test_events_arrive_while_the_watch_is_open(server: Server, connection: Connection, until: Until) -> None:
+async def test_events_arrive_while_the_watch_is_open(api_server: Server, connection: Connection, until: Until) -> None:
     version = (await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"]
     watching = [asyncio.create_task(events(connection, 3, version)) for _ in range(5)]
-    await until(lambda: server.watching == 5)
+    await until(lambda: api_server.watching == 5)
     for name in ("a", "b", "c"):
         await connection.create(resources.CONFIG_MAPS, config_map(name), "default")
     expected = [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
@@ -161,14 +161,14 @@ async def test_a_list_of_a_version_from_the_future_is_refused(connection: Connec
 
 
 async def test_a_watch_from_the_future_shows_what_happens_then(
-    server: Server, connection: Connection, until: Until
+    api_server: Server, connection: Connection, until: Until
 ) -> None:
     """As of etcd: until the version is there, nothing is shown, and nothing is refused."""
     now = int((await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"])
     path = resources.CONFIG_MAPS.path()
     watching = asyncio.create_task(raw_events(connection, path, {"resourceVersion": str(now + 2)}, last="c"))
     first = asyncio.create_task(raw_events(connection, path, {"resourceVersion": str(now)}, last="c"))
-    await until(lambda: server.watching == 2)
+    await until(lambda: api_server.watching == 2)
     for name in ("a", "b", "c"):
         await connection.create(resources.CONFIG_MAPS, {"metadata": {"name": name}}, "default")
     assert [event["object"]["metadata"]["name"] for event in await first] == ["a", "b", "c"]

@@ -103,8 +103,8 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Any]:
                 raise outcome
             return outcome
 
-        monkeypatch.setattr(command, "PARTS", (Part("api/x", ask),))
-        monkeypatch.setattr(command, "_refuse_unready", lambda version: None)
+        monkeypatch.setattr(command, "PARTS", (Part("api/x", ask, served=True),))
+        monkeypatch.setattr(command, "_refuse_unready", lambda version, wanted: None)
         return CliRunner().invoke(command.main, [name])
 
     return run

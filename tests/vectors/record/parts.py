@@ -18,20 +18,24 @@ from tests.vectors.recordings import Vector
 
 
 class Part(NamedTuple):
-    """A file, as ``recordings`` calls it, and what asks all of it of a Kubernetes version."""
+    """A file, as ``recordings`` calls it, and what asks all of it of a Kubernetes version.
+
+    ``served``: it asks programs of that version, not its libraries.
+    """
 
     file: str
     ask: Callable[[str], Outcome]
+    served: bool
 
 
 def _served(file: str, ask: Callable[[str], Coroutine[Any, Any, Outcome]]) -> Part:
     """Of what a server answers."""
-    return Part(file, lambda version: asyncio.run(ask(version)))
+    return Part(file, lambda version: asyncio.run(ask(version)), served=True)
 
 
 def _of_go(file: str, recorder: Recorder, left_out: Vector | None = None) -> Part:
     """Of what a library answers; ``left_out`` is what the lines have in common."""
-    return Part(file, lambda version: go_answers.asked_again(file, version, recorder, left_out or {}))
+    return Part(file, lambda version: go_answers.asked_again(file, version, recorder, left_out or {}), served=False)
 
 
 _ALLOCATOR = Recorder("allocator")

@@ -68,7 +68,7 @@ def ours() -> None:
 def changed(together: int, count: int | None, seed: int) -> None:
     """Print exchanges with objects that were accepted, each field changed in every way that its value allows.
 
-    All changes one at a time are some 60,000; of several at once so many are printed as --count says.
+    All changes one at a time are some 65,000; of several at once so many are printed as --count says.
     """
     if together > 1 and count is None:
         raise click.UsageError("--together needs --count: of several changes at once there is no end")
