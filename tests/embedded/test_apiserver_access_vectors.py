@@ -12,9 +12,7 @@ from tests.vectors.access import FILES, Conversation, recorded
 
 TOKEN = "of-the-tests"
 # Steps that are known to be answered otherwise: in which way.
-KNOWN = {
-    ("nodes", "tok nouid"): "an empty uid of the object that a token is bound to is left out by the real server",
-}
+KNOWN: dict[tuple[str, str], str] = {}
 
 
 @pytest.mark.usefixtures("controllers")

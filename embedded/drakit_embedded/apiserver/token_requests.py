@@ -26,7 +26,7 @@ _MOST_SECONDS = 1 << 32
 _GROUP = "authentication.k8s.io"
 
 
-class _Reference(msgspec.Struct):
+class _Reference(msgspec.Struct, omit_defaults=True):
     kind: str = ""
     apiVersion: str = ""
     name: str = ""
@@ -72,7 +72,7 @@ def answer(api: Api, served: Served, account: Record, obj: Object, intent: Inten
         "kind": "TokenRequest",
         "apiVersion": f"{_GROUP}/v1",
         "metadata": {**(obj.get("metadata") or {}), **made},
-        "spec": {**shown, "boundObjectRef": (obj.get("spec") or {}).get("boundObjectRef")},
+        "spec": {**shown, "boundObjectRef": msgspec.to_builtins(spec.boundObjectRef)},
         "status": {
             "token": api.authenticator.accounts.issue(account, bound, audiences, seconds),
             "expirationTimestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds)),
