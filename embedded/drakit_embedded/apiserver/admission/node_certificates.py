@@ -12,8 +12,8 @@ from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.registry import pod_references
-from drakit_embedded.apiserver.registry.mirror_pods import is_mirror
+from drakit_embedded.apiserver.registry.podspec import pod_references
+from drakit_embedded.apiserver.registry.podspec.mirror_pods import is_mirror
 from drakit_embedded.apiserver.statuses import Object, StatusError
 
 if TYPE_CHECKING:

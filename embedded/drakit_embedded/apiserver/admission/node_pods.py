@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from drakit_api.gostrings import quote
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
-from drakit_embedded.apiserver.registry import pod_references
-from drakit_embedded.apiserver.registry.mirror_pods import ANNOTATION, is_mirror
-from drakit_embedded.apiserver.registry.pod_status_rules import CLAIM_FIELDS
+from drakit_embedded.apiserver.registry.podspec import pod_references
+from drakit_embedded.apiserver.registry.podspec.mirror_pods import ANNOTATION, is_mirror
+from drakit_embedded.apiserver.registry.podspec.pod_status_rules import CLAIM_FIELDS
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:

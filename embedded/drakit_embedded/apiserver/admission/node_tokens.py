@@ -12,7 +12,7 @@ from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.registry import pod_references
+from drakit_embedded.apiserver.registry.podspec import pod_references
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.admission import mountable_secrets
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.identity.account_tokens import WARNED_SECONDS
-from drakit_embedded.apiserver.registry import pod_references as references
-from drakit_embedded.apiserver.registry.mirror_pods import is_mirror
+from drakit_embedded.apiserver.registry.podspec import pod_references as references
+from drakit_embedded.apiserver.registry.podspec.mirror_pods import is_mirror
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:

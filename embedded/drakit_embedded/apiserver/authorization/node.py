@@ -15,8 +15,8 @@ from drakit_api.gostrings import quote
 from drakit_embedded import pod_claims
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule
-from drakit_embedded.apiserver.registry import pod_references
-from drakit_embedded.apiserver.registry.mirror_pods import is_mirror
+from drakit_embedded.apiserver.registry.podspec import pod_references
+from drakit_embedded.apiserver.registry.podspec.mirror_pods import is_mirror
 from drakit_embedded.apiserver.storage.store import Key, Record, Store
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from drakit_api.validation.errors import FieldError, in_order
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry import (
+from drakit_embedded.apiserver.registry.podspec import (
     pod_defaults,
     pod_quality,
     pod_rules,
@@ -20,9 +20,9 @@ from drakit_embedded.apiserver.registry import (
     pod_update_rules,
     pod_warnings,
 )
-from drakit_embedded.apiserver.registry.image_names import pull_policy
-from drakit_embedded.apiserver.registry.pod_references import CONTAINERS as _CONTAINER_LISTS
-from drakit_embedded.apiserver.registry.pod_status_rules import CLAIM_FIELDS, CONTAINER_STATUSES
+from drakit_embedded.apiserver.registry.podspec.image_names import pull_policy
+from drakit_embedded.apiserver.registry.podspec.pod_references import CONTAINERS as _CONTAINER_LISTS
+from drakit_embedded.apiserver.registry.podspec.pod_status_rules import CLAIM_FIELDS, CONTAINER_STATUSES
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 

@@ -18,7 +18,7 @@ from drakit_api.validation.errors import (
     not_supported,
     required,
 )
-from drakit_embedded.apiserver.registry.affinity_rules import label_keys
+from drakit_embedded.apiserver.registry.podspec.affinity_rules import label_keys
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
 from drakit_embedded.apiserver.registry.strategy import Object
 

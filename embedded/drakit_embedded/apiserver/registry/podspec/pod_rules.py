@@ -19,7 +19,7 @@ from drakit_api.validation.errors import (
     required,
 )
 from drakit_api.validation.metadata import label_map
-from drakit_embedded.apiserver.registry import (
+from drakit_embedded.apiserver.registry.podspec import (
     container_rules,
     env_rules,
     mirror_pods,
@@ -29,8 +29,8 @@ from drakit_embedded.apiserver.registry import (
     security_rules,
     volume_rules,
 )
-from drakit_embedded.apiserver.registry.affinity_rules import affinity
-from drakit_embedded.apiserver.registry.internal_form import internal
+from drakit_embedded.apiserver.registry.podspec.affinity_rules import affinity
+from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterable[FieldError]

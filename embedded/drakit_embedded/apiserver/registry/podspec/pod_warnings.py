@@ -12,8 +12,8 @@ from typing import Any
 from drakit_api import formats
 from drakit_api.gostrings import quote
 from drakit_api.quantity import Quantity
-from drakit_embedded.apiserver.registry import node_label_warnings
-from drakit_embedded.apiserver.registry.pod_references import CONTAINERS
+from drakit_embedded.apiserver.registry.podspec import node_label_warnings
+from drakit_embedded.apiserver.registry.podspec.pod_references import CONTAINERS
 
 Object = dict[str, Any]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -6,7 +6,7 @@ SetDefaults_Probe and their neighbours in k8s.io/kubernetes/pkg/apis/core/v1/def
 
 from __future__ import annotations
 
-from drakit_embedded.apiserver.registry.image_names import pull_policy
+from drakit_embedded.apiserver.registry.podspec.image_names import pull_policy
 from drakit_embedded.apiserver.registry.strategy import Object
 
 _READABLE = 0o644

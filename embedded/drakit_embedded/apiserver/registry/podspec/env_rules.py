@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from drakit_api import formats
 from drakit_api.validation import names
 from drakit_api.validation.errors import FieldError, invalid, not_found, not_supported, required
-from drakit_embedded.apiserver.registry.path_rules import no_backsteps
+from drakit_embedded.apiserver.registry.podspec.path_rules import no_backsteps
 from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]

@@ -14,9 +14,10 @@ import msgspec
 from drakit_api.equality import comparison
 from drakit_api.gostrings import to_json
 from drakit_api.validation.errors import FieldError, forbidden, invalid, required
-from drakit_embedded.apiserver.registry import mirror_pods, structures
-from drakit_embedded.apiserver.registry.internal_form import internal
-from drakit_embedded.apiserver.registry.pod_rules import annotation_errors, pod_errors
+from drakit_embedded.apiserver.registry import structures
+from drakit_embedded.apiserver.registry.podspec import mirror_pods
+from drakit_embedded.apiserver.registry.podspec.internal_form import internal
+from drakit_embedded.apiserver.registry.podspec.pod_rules import annotation_errors, pod_errors
 from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]

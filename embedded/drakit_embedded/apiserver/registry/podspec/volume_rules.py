@@ -25,9 +25,9 @@ from drakit_api.validation.errors import (
     required,
 )
 from drakit_api.validation.metadata import annotation_rules, label_rules
-from drakit_embedded.apiserver.registry import env_rules
-from drakit_embedded.apiserver.registry.container_rules import pull_policy
-from drakit_embedded.apiserver.registry.path_rules import no_backsteps, not_reserved
+from drakit_embedded.apiserver.registry.podspec import env_rules
+from drakit_embedded.apiserver.registry.podspec.container_rules import pull_policy
+from drakit_embedded.apiserver.registry.podspec.path_rules import no_backsteps, not_reserved
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
 from drakit_embedded.apiserver.registry.strategy import Object
 

@@ -22,7 +22,7 @@ from drakit_api.validation.errors import (
     required,
     too_many,
 )
-from drakit_embedded.apiserver.registry import (
+from drakit_embedded.apiserver.registry.podspec import (
     env_rules,
     mount_rules,
     probe_rules,

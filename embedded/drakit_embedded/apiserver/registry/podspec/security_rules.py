@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 
 from drakit_api.validation.errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
-from drakit_embedded.apiserver.registry.internal_form import internal
-from drakit_embedded.apiserver.registry.path_rules import descending
+from drakit_embedded.apiserver.registry.podspec.internal_form import internal
+from drakit_embedded.apiserver.registry.podspec.path_rules import descending
 from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]

@@ -23,8 +23,8 @@ from drakit_api.validation.errors import (
     required,
     too_long,
 )
-from drakit_embedded.apiserver.registry.network_rules import address
-from drakit_embedded.apiserver.registry.pod_update_rules import annotation_changes
+from drakit_embedded.apiserver.registry.podspec.network_rules import address
+from drakit_embedded.apiserver.registry.podspec.pod_update_rules import annotation_changes
 from drakit_embedded.apiserver.registry.strategy import Object
 
 Errors = Iterator[FieldError]
