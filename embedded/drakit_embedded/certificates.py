@@ -32,20 +32,32 @@ def of_client(cert_file: Path, key_file: Path) -> ssl.SSLContext:
     return context
 
 
-def self_signed(host: str, keep: Path | None) -> tuple[ssl.SSLContext, bytes]:
-    """The same with a certificate of our own; ``keep`` is where it is, or will be, kept. Raises ``OSError``."""
+def self_signed(host: str, keep: Path | None, shared: Path | None = None) -> tuple[ssl.SSLContext, bytes]:
+    """The same with a certificate of our own; ``keep`` is where it is, or will be, kept. Raises ``OSError``.
+
+    A new one is a copy of the one in ``shared``, which is made if there is none: to make one takes a sixth of a start.
+    """
     with tempfile.TemporaryDirectory() as directory:
         # ssl reads files only; without a place to keep it, ours lives for as long as that takes.
         path = keep or Path(directory) / "server.pem"
         if not path.exists():
-            certificate, key = _make(host)
-            private_files.keep(path, key + certificate)
+            private_files.keep(path, _new(host, shared))
         context = _context()
         try:
             context.load_cert_chain(path)
         except ssl.SSLError as error:
             raise OSError(f"{path} is damaged ({error}); delete it, and another is made") from None
         return context, path.read_bytes().partition(_END_OF_KEY)[2]
+
+
+def _new(host: str, shared: Path | None) -> bytes:
+    """Key and certificate, as PEM."""
+    if shared is None:
+        certificate, key = _make(host)
+        return key + certificate
+    if not shared.exists():
+        private_files.keep(shared, _new(host, None))
+    return shared.read_bytes()
 
 
 def _context() -> ssl.SSLContext:

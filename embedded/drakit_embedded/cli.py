@@ -50,8 +50,8 @@ def apiserver() -> None:
 @click.option(
     "--cert-dir",
     type=click.Path(file_okay=False),
-    help="Where a self-signed certificate and its key are kept, for a quicker start. [default: beside the data file, "
-    "else in the user's cache]",
+    help="Where a self-signed certificate and its key are kept, for a quicker start; new data files get a copy beside "
+    "them. [default: in the user's cache]",
 )
 @click.option("--tls-private-key-file", type=click.Path(exists=True, dir_okay=False), help="Key of the certificate.")
 @click.option("--emulated-version", default="1.37", show_default=True, help="Kubernetes version to behave as.")
@@ -113,7 +113,7 @@ def run(
             tls=tls,
             tls_cert_file=_path(tls_cert_file),
             tls_key_file=_path(tls_private_key_file),
-            certificate_directory=_path(cert_dir) or (None if data_file else _certificates()),
+            certificate_directory=_path(cert_dir) or _certificates(),
             kubelet_token=os.environ.get("DRAKIT_KUBELET_TOKEN"),
         )
         asyncio.run(_serve(config, _path(kubeconfig), controllers=controllers))
@@ -126,7 +126,7 @@ def _path(given: str | None) -> Path | None:
 
 
 def _certificates() -> Path | None:
-    """Where all servers in memory have theirs, as to make one takes a sixth of a start; None if that cannot be."""
+    """Where all servers of a user have theirs; None if that cannot be."""
     from drakit_client.user_cache import cache_directory
 
     directory = cache_directory() / "certificates"

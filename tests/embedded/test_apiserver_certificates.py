@@ -29,10 +29,19 @@ async def test_servers_of_one_directory_share_one_that_only_the_user_can_read(tm
     assert modes == {"certificates": 0o700, "apiserver.pem": 0o600}
 
 
-async def test_a_directory_that_is_named_comes_before_the_one_of_the_data(tmp_path: Path) -> None:
-    named = tmp_path / "named"
-    assert await certificate(named) == await certificate(named, tmp_path / "data" / "store.db")
-    assert [path.name for path in (tmp_path / "data").glob("*.pem")] == []
+async def test_new_data_get_a_copy_which_outlives_the_directory(tmp_path: Path) -> None:
+    shared, data = tmp_path / "shared", tmp_path / "data" / "store.db"
+    first = await certificate(shared, data)
+    assert await certificate(shared) == first
+    (shared / "apiserver.pem").unlink()
+    assert await certificate(shared, data) == first
+    assert stat.S_IMODE((tmp_path / "data" / "store.db.pem").stat().st_mode) == 0o600
+
+
+async def test_data_keep_the_certificate_that_they_have(tmp_path: Path) -> None:
+    data = tmp_path / "store.db"
+    first = await certificate(data_file=data)
+    assert await certificate(tmp_path / "shared", data) == first
 
 
 async def test_of_servers_that_start_at_once_all_show_what_is_kept(tmp_path: Path) -> None:

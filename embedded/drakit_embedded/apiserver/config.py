@@ -36,7 +36,7 @@ class ServerConfig:
     tls: bool = False
     tls_cert_file: Path | None = None
     tls_key_file: Path | None = None
-    # Where the self-signed one is kept; None keeps it beside the data file, or not at all.
+    # Where the self-signed one is kept, of which new data files get a copy beside them; None makes one for each.
     certificate_directory: Path | None = None
     # A unix socket (0600) where the same API is served besides, without TLS: the handshakes of components that start
     # together would take longer than their start.

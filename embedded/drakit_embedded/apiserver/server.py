@@ -137,8 +137,9 @@ class Server:
                 raise ServerError("a certificate and its key must be given together")
             else:
                 directory = config.certificate_directory
-                keep = directory / _CERTIFICATE if directory else self._beside_data(".pem")
-                context, self.ca_certificate = certificates.self_signed(_HOST, keep)
+                shared = directory / _CERTIFICATE if directory else None
+                keep = self._beside_data(".pem") or shared
+                context, self.ca_certificate = certificates.self_signed(_HOST, keep, shared)
             if config.client_ca_file is not None:
                 context.load_verify_locations(config.client_ca_file)
                 context.verify_mode = ssl.CERT_OPTIONAL
