@@ -7,6 +7,7 @@ stored in KEP-5234's spelling, if they can be flattened and what comes out is va
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from drakit_api import encoding, lifecycle, mixins, schema, validation
@@ -191,6 +192,7 @@ def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
             "resourceslices",
             "ResourceSlice",
             fields=slice_fields,
+            validate_same_spec=partial(validation.validate_metadata_update, "resourceslices"),
             returns_deleted=True,
             warn_of_create=_slice_warnings,
             warn_of_update=_slice_warnings,

@@ -91,6 +91,8 @@ class Strategy:
     warn_of_create: Callable[[Object], Sequence[str]] = no_warnings
     warn_of_update: Callable[[Object], Sequence[str]] = no_warnings
     validate_update: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
+    # The same where a valid spec stays as it was, for kinds with long ones; without it, all is validated again.
+    validate_same_spec: Callable[[Object, Object], Sequence[FieldFault]] | None = None
     prepare_status: Callable[[Object, Object, Cluster], None] = keep
     # What a user may not change of a status, though it may write it; not asked of superusers.
     authorize_status: Callable[[Attributes, Api], Sequence[FieldFault]] | None = None

@@ -68,6 +68,8 @@ class Record:
     converted: dict[str, bytes] = field(default_factory=dict)
     # Of embedded objects that came in another form than is printed; only updates ask for them.
     texts: raw_extensions.Texts | None = None
+    # Whether this process has found it valid. What comes from a file was, by another one, maybe with other gates.
+    is_valid: bool = False
 
     @property
     def uid(self) -> str:

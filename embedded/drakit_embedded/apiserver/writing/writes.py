@@ -97,7 +97,7 @@ def create(
     if key in served.collection.records:
         raise _taken(served, key, obj)
     request.commit()
-    record = _commit(api, served, key, _canonical(api, served, obj), intent)
+    record = _commit(api, served, key, _canonical(api, served, obj), intent, is_valid=True)
     return Written(record, True, strategy.warn_of_create(obj))
 
 
@@ -175,7 +175,7 @@ def update(
         new = _with_status(served, new, old, api)
     elif not subresource:
         _with_spec(served, new, old, api)
-    _validate(served, new, old, api, request)
+    _validate(served, new, old, api, request, same_spec=record.is_valid and new.get("spec") == old.get("spec"))
     new = _canonical(api, served, new, old)
     if not intent.admitted:
         request.object = new
@@ -191,7 +191,8 @@ def update(
     if new == old or _only_times_differ(new, old):
         return Written(record, False, warnings)
     request.commit()
-    return Written(_commit(api, served, key, new, intent), False, warnings)
+    is_valid = record.is_valid or not subresource
+    return Written(_commit(api, served, key, new, intent, is_valid=is_valid), False, warnings)
 
 
 def _create_by_update(
@@ -280,7 +281,10 @@ def _restore(new: Object, old: Object, field: str) -> None:
         new.pop(field, None)
 
 
-def _validate(served: Served, new: Object, old: Object, api: Api, request: Attributes) -> None:
+def _validate(
+    served: Served, new: Object, old: Object, api: Api, request: Attributes, *, same_spec: bool = False
+) -> None:
+    """``same_spec``: a valid one has stayed as it was."""
     strategy, kind = served.strategy, served.kind
     meta = new["metadata"]
     faults: list[FieldFault] = []
@@ -291,6 +295,8 @@ def _validate(served: Served, new: Object, old: Object, api: Api, request: Attri
             request.object = new
             faults += strategy.authorize_status(request, api)
         faults += strategy.validate_status(new, old, api)
+    elif not request.subresource and same_spec and strategy.validate_same_spec is not None:
+        faults += strategy.validate_same_spec(new, old)
     elif not request.subresource:
         faults += strategy.validate_update(new, old, api)
     if faults:
@@ -307,7 +313,9 @@ def _canonical(api: Api, served: Served, obj: Object, old: Object | None = None)
     return canonical(obj, api)
 
 
-def _commit(api: Api, served: Served, key: Key, obj: Object, intent: Intent) -> Record:
+def _commit(api: Api, served: Served, key: Key, obj: Object, intent: Intent, *, is_valid: bool) -> Record:
     if intent.dry_run:
         return api.store.draft(served.collection, key, obj)
-    return api.store.put(served.collection, key, obj)
+    record = api.store.put(served.collection, key, obj)
+    record.is_valid = is_valid
+    return record
