@@ -13,6 +13,8 @@ DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 PER_CLASS = ".deviceclass.resource.k8s.io/devices"
 # What containers have without asking for a device.
 COMPUTE = ("cpu", "memory", "ephemeral-storage")
+# What a pod as a whole can have, beside huge pages.
+OF_PODS = ("cpu", "memory")
 _SIDES = (REQUESTS, "limits.")
 HUGE_PAGES = "hugepages-"
 _NATIVE = "kubernetes.io/"
@@ -25,7 +27,7 @@ def with_sides(names: Iterable[str]) -> frozenset[str]:
 
 
 # What can be limited for pods that say how much of it they need.
-CPU_AND_MEMORY = with_sides(("cpu", "memory"))
+CPU_AND_MEMORY = with_sides(OF_PODS)
 _COUNTS = frozenset(
     {
         "configmaps",
@@ -72,9 +74,19 @@ def is_standard_of_containers(name: str) -> bool:
     return name in COMPUTE or is_huge_pages(name)
 
 
+def is_of_pods(name: str) -> bool:
+    """Whether a pod as a whole can have it (IsSupportedPodLevelResource)."""
+    return name in OF_PODS or is_huge_pages(name)
+
+
 def is_native(name: str) -> bool:
     """Whether it is Kubernetes' own: without a prefix, or with one of Kubernetes."""
     return "/" not in name or _NATIVE in name
+
+
+def can_be_overcommitted(name: str) -> bool:
+    """Whether more of it may be promised than there is (IsOvercommitAllowed)."""
+    return is_native(name) and not is_huge_pages(name)
 
 
 def is_extended(name: str) -> bool:

@@ -17,6 +17,7 @@ from drakit_embedded.quota.names import (
     is_extended_in_quota,
     is_huge_pages,
     is_huge_pages_in_quota,
+    is_of_pods,
     with_sides,
 )
 from drakit_embedded.quota.scopes import Requirement, has_value
@@ -25,7 +26,6 @@ Object = dict[str, Any]
 
 _COUNT = count_of("", "pods")
 _NAMES = with_sides(COMPUTE) | {_COUNT, "pods"}
-_POD_LEVEL = ("cpu", "memory")
 
 
 def matching(names: Iterable[str]) -> list[str]:
@@ -71,7 +71,7 @@ def _compute(requests: Amounts, limits: Amounts) -> Amounts:
 def total(spec: Object, side: str, *, overhead: bool = True) -> Amounts:
     """``requests`` or ``limits`` of a pod: its own, of its containers what it does not say itself, and its overhead."""
     found = of_containers(spec, side)
-    found |= {name: amount for name, amount in _of(spec, side).items() if name in _POD_LEVEL or is_huge_pages(name)}
+    found |= {name: amount for name, amount in _of(spec, side).items() if is_of_pods(name)}
     return added(found, _overhead(spec, side, found)) if overhead else found
 
 
@@ -124,7 +124,7 @@ def constraints(names: Iterable[str], pod: Object) -> str:
 def _has_pod_level(spec: Object) -> bool:
     resources = spec.get("resources") or {}
     names = [name for side in ("requests", "limits") for name in resources.get(side) or ()]
-    return any(name in _POD_LEVEL or is_huge_pages(name) for name in names)
+    return any(map(is_of_pods, names))
 
 
 def in_scope(requirement: Requirement, pod: Object) -> bool:

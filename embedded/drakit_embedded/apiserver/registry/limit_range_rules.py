@@ -13,7 +13,11 @@ from drakit_api.quantity import Quantity
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 from drakit_embedded.quota.amounts import ONE, Amounts, parsed
-from drakit_embedded.quota.names import is_huge_pages, is_native, is_standard, is_standard_of_containers
+from drakit_embedded.quota.names import (
+    can_be_overcommitted,
+    is_standard,
+    is_standard_of_containers,
+)
 
 _TYPES = ("Container", "PersistentVolumeClaim", "Pod")
 _AMOUNTS = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
@@ -101,8 +105,7 @@ def _order_faults(amounts: dict[str, Amounts], name: str, path: str) -> Iterator
         if small is not None and large is not None and small > large:
             why = f"{its_name} {small} is greater than {other_name} {large}"
             yield _invalid(f"{path}.{key}[{name}]", shown, why)
-    overcommitted = is_native(name) and not is_huge_pages(name)
-    if not overcommitted and limit is not None and request is not None and limit != request:
+    if not can_be_overcommitted(name) and limit is not None and request is not None and limit != request:
         why = f"default value {limit} must equal to defaultRequest value {request} in {name}"
         yield _invalid(f"{path}.defaultRequest[{name}]", request, why)
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from drakit_api.quantity import ZERO, Quantity
 from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.quota.amounts import texts
-from drakit_embedded.quota.names import is_huge_pages
+from drakit_embedded.quota.names import OF_PODS, is_huge_pages, is_of_pods
 from drakit_embedded.quota.pods import of_containers
 
-_COMPUTE = ("cpu", "memory")
 _GUARANTEED, _BURSTABLE, _BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 
 
@@ -27,18 +26,14 @@ def qos_class(spec: Object) -> str:
 
 def _of_pods(resources: Object) -> bool:
     """Whether anything in the resources of a pod is such that a pod as a whole can have it."""
-    return any(_is_of_pods(name) for side in ("requests", "limits") for name in resources.get(side) or ())
-
-
-def _is_of_pods(name: str) -> bool:
-    return name in _COMPUTE or is_huge_pages(name)
+    return any(is_of_pods(name) for side in ("requests", "limits") for name in resources.get(side) or ())
 
 
 def _quality(resources: Object) -> str:
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
     if not requests and not limits:
         return _BEST_EFFORT
-    qualities = {_quality_of(requests.get(name, "0"), limits.get(name, "0")) for name in _COMPUTE}
+    qualities = {_quality_of(requests.get(name, "0"), limits.get(name, "0")) for name in OF_PODS}
     return qualities.pop() if len(qualities) == 1 else _BURSTABLE
 
 
@@ -58,10 +53,10 @@ def complete(spec: Object) -> None:
     needed, limited = (texts(of_containers(spec, side)) for side in ("requests", "limits"))
     pages = {name: amount for name, amount in limited.items() if is_huge_pages(name) and name not in requests}
     limits = {**pages, **limits}
-    shared = {name: amount for name, amount in needed.items() if name in _COMPUTE}
-    requests = {**{name: amount for name, amount in limits.items() if _is_of_pods(name)}, **shared, **requests}
+    shared = {name: amount for name, amount in needed.items() if name in OF_PODS}
+    requests = {**{name: amount for name, amount in limits.items() if is_of_pods(name)}, **shared, **requests}
     for name in requests:
-        if _is_of_pods(name) and name not in limits and _is_limited(spec, name):
+        if is_of_pods(name) and name not in limits and _is_limited(spec, name):
             limits[name] = max(requests[name], limited[name], key=Quantity.parse)
     for side, amounts in (("requests", requests), ("limits", limits)):
         if amounts:

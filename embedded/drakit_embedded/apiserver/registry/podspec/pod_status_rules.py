@@ -26,6 +26,7 @@ from drakit_api.validation.errors import (
 from drakit_embedded.apiserver.registry.podspec.network_rules import address
 from drakit_embedded.apiserver.registry.podspec.pod_update_rules import annotation_changes
 from drakit_embedded.apiserver.registry.strategy import Object
+from drakit_embedded.quota.names import is_of_pods
 
 Errors = Iterator[FieldError]
 
@@ -237,7 +238,7 @@ def _resource(items: list[Object], index: int, path: str) -> Errors:
         yield duplicate(path, items[index])
     if not name:
         yield required(f"{path}.name")
-    if name not in ("cpu", "memory") and not name.startswith("hugepages-"):
+    if not is_of_pods(name):
         yield invalid_constant(f"{path}.name", name, "must be a node allocatable resource name")
 
 

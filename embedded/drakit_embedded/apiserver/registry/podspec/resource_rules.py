@@ -22,15 +22,24 @@ from drakit_api.validation.errors import (
     required,
 )
 from drakit_embedded.apiserver.registry.strategy import Object
-from drakit_embedded.quota.names import COMPUTE, HUGE_PAGES, is_extended, is_huge_pages, is_native, is_standard
+from drakit_embedded.quota.names import (
+    COMPUTE,
+    HUGE_PAGES,
+    OF_PODS,
+    can_be_overcommitted,
+    is_extended,
+    is_huge_pages,
+    is_native,
+    is_of_pods,
+    is_standard,
+)
 from drakit_embedded.quota.pods import of_containers
 
 Errors = Iterator[FieldError]
 NameRule = Callable[[str, str], Errors]
 
-_COMPUTE = ("cpu", "memory")
 # Supported by PodLevelResources, as its message lists them.
-_OF_PODS = ("cpu", HUGE_PAGES, "memory")
+_LISTED_OF_PODS = ("cpu", HUGE_PAGES, "memory")
 
 
 def of_container(resources: Object, path: str, claims: Sequence[str]) -> Errors:
@@ -64,7 +73,7 @@ def _requirements(resources: Object, path: str, name_rule: NameRule) -> Errors:
         yield from _amount(name, amount, f"{path}.requests[{name}]", name_rule)
         yield from _within_limit(name, amount, limits, path)
     named = {*limits, *requests}
-    if any(is_huge_pages(name) for name in named) and not named.intersection(_COMPUTE):
+    if any(is_huge_pages(name) for name in named) and not named.intersection(OF_PODS):
         yield forbidden(path, "HugePages require cpu or memory")
 
 
@@ -80,7 +89,7 @@ def _amount(name: str, text: str, path: str, name_rule: NameRule) -> Errors:
 
 
 def _within_limit(name: str, text: str, limits: Object, path: str) -> Errors:
-    limit, shared = limits.get(name), _can_be_overcommitted(name)
+    limit, shared = limits.get(name), can_be_overcommitted(name)
     if limit is None:
         if not shared:
             yield required(f"{path}.limits", "Limit must be set for non overcommitable resources")
@@ -90,10 +99,6 @@ def _within_limit(name: str, text: str, limits: Object, path: str) -> Errors:
             yield invalid(f"{path}.requests", text, f"must be equal to {name} limit of {limit}")
         elif amount > most:
             yield invalid(f"{path}.requests", text, f"must be less than or equal to {name} limit of {limit}")
-
-
-def _can_be_overcommitted(name: str) -> bool:
-    return is_native(name) and not is_huge_pages(name)
 
 
 def _is_divisible(name: str, amount: Quantity) -> bool:
@@ -125,8 +130,8 @@ def _container_name(name: str, path: str) -> Errors:
 def _pod_name(name: str, path: str) -> Errors:
     if problems := list(_name(name, path)):
         yield from problems
-    elif name not in _COMPUTE and not is_huge_pages(name):
-        yield not_supported(path, name, _OF_PODS)
+    elif not is_of_pods(name):
+        yield not_supported(path, name, _LISTED_OF_PODS)
 
 
 def _consistent(spec: Object, resources: Object, path: str) -> Errors:
