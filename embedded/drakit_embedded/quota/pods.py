@@ -108,7 +108,7 @@ def _of(container: Object, side: str) -> Amounts:
 def constraints(names: Iterable[str], pod: Object) -> str:
     """What a quota on these names wants the pod to say and it does not, or nothing."""
     spec = pod.get("spec") or {}
-    if _has_pod_level(spec):
+    if has_pod_level(spec):
         return ""
     missing: dict[str, set[str]] = {}
     # Who limits one of these wants every container to say how much of it it needs.
@@ -121,7 +121,8 @@ def constraints(names: Iterable[str], pod: Object) -> str:
     return f"must specify {listed}" if listed else ""
 
 
-def _has_pod_level(spec: Object) -> bool:
+def has_pod_level(spec: Object) -> bool:
+    """Whether anything in the resources of a pod is such that a pod as a whole can have it."""
     resources = spec.get("resources") or {}
     names = [name for side in ("requests", "limits") for name in resources.get(side) or ()]
     return any(map(is_of_pods, names))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from drakit_api.validation.errors import FieldError, in_order
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry.podspec import (
+    container_lists,
     pod_defaults,
     pod_quality,
     pod_rules,
@@ -21,7 +22,6 @@ from drakit_embedded.apiserver.registry.podspec import (
     pod_warnings,
 )
 from drakit_embedded.apiserver.registry.podspec.image_names import pull_policy
-from drakit_embedded.apiserver.registry.podspec.pod_references import CONTAINERS as _CONTAINER_LISTS
 from drakit_embedded.apiserver.registry.podspec.pod_status_rules import CLAIM_FIELDS, CONTAINER_STATUSES
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
@@ -47,15 +47,9 @@ def default_spec(spec: Object) -> None:
         # The name's former spelling, which is kept the same.
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     pod_defaults.default_volumes(spec)
-    for container in containers(spec):
+    for container in container_lists.of(spec):
         _default_container(container)
         pod_defaults.default_probes(container)
-
-
-def containers(spec: Object) -> Iterable[Object]:
-    """All containers of a pod, of every sort."""
-    for key in _CONTAINER_LISTS:
-        yield from spec.get(key) or ()
 
 
 def _default_container(container: Object) -> None:
@@ -83,7 +77,7 @@ def _default(pod: Object, cluster: Cluster) -> None:
     spec = pod.setdefault("spec", {})
     if spec is not None:
         default_spec(spec)
-        for container in containers(spec):
+        for container in container_lists.of(spec):
             _request_limits(container["resources"] or {})
         spec.setdefault("enableServiceLinks", True)
         if spec.get("hostNetwork"):
@@ -100,10 +94,9 @@ def _request_limits(resources: Object) -> None:
 
 def _open_host_ports(spec: Object) -> None:
     """defaultHostNetworkPorts: on the host's network, a port is one of the host."""
-    for key in ("containers", "initContainers"):
-        for container in spec.get(key) or ():
-            for port in container.get("ports") or ():
-                port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
+    for container in container_lists.of(spec, container_lists.LASTING):
+        for port in container.get("ports") or ():
+            port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
 
 
 def _keep_addresses_alike(status: Object) -> None:

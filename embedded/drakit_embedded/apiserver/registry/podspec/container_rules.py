@@ -23,6 +23,7 @@ from drakit_api.validation.errors import (
     too_many,
 )
 from drakit_embedded.apiserver.registry.podspec import (
+    container_lists,
     env_rules,
     mount_rules,
     probe_rules,
@@ -183,9 +184,7 @@ def _init_container(container: Object, path: str, around: Surroundings) -> Error
 
 
 def _ephemeral(container: Object, path: str, around: Surroundings) -> Errors:
-    others = {
-        other.get("name") or "" for sort in ("containers", "initContainers") for other in around.spec.get(sort) or ()
-    }
+    others = {other.get("name") or "" for other in container_lists.of(around.spec, container_lists.LASTING)}
     yield from _common(container, path, around)
     yield from blank_image(container.get("image") or "", f"{path}.image")
     yield from _unique(container, path, around)

@@ -7,26 +7,22 @@ gates of 1.37.
 from __future__ import annotations
 
 from drakit_api.quantity import ZERO, Quantity
+from drakit_embedded.apiserver.registry.podspec import container_lists
 from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.quota.amounts import texts
 from drakit_embedded.quota.names import OF_PODS, is_huge_pages, is_of_pods
-from drakit_embedded.quota.pods import of_containers
+from drakit_embedded.quota.pods import has_pod_level, of_containers
 
 _GUARANTEED, _BURSTABLE, _BEST_EFFORT = "Guaranteed", "Burstable", "BestEffort"
 
 
 def qos_class(spec: Object) -> str:
     """Guaranteed, Burstable or BestEffort."""
-    if _of_pods(own := spec.get("resources") or {}):
-        return _quality(own)
-    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    if has_pod_level(spec):
+        return _quality(spec["resources"])
+    containers = container_lists.of(spec, container_lists.LASTING)
     qualities = {_quality(container.get("resources") or {}) for container in containers}
     return qualities.pop() if len(qualities) == 1 else _BURSTABLE if qualities else _BEST_EFFORT
-
-
-def _of_pods(resources: Object) -> bool:
-    """Whether anything in the resources of a pod is such that a pod as a whole can have it."""
-    return any(is_of_pods(name) for side in ("requests", "limits") for name in resources.get(side) or ())
 
 
 def _quality(resources: Object) -> str:
@@ -65,5 +61,5 @@ def complete(spec: Object) -> None:
 
 def _is_limited(spec: Object, name: str) -> bool:
     """Whether all containers have a limit of it."""
-    containers = (*(spec.get("initContainers") or ()), *(spec.get("containers") or ()))
+    containers = container_lists.of(spec, container_lists.LASTING)
     return all(name in ((container.get("resources") or {}).get("limits") or ()) for container in containers)

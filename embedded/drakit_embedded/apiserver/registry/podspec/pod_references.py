@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from drakit_embedded.apiserver.registry.podspec import container_lists
+
 Object = dict[str, Any]
 
-# The lists of containers in a pod's spec, in the order of podutil.VisitContainers.
-CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 # Sort of volume: where the name of a secret of the pod's namespace is in it.
 _VOLUME_SECRETS = {
     "azureFile": ("secretName",),
@@ -48,11 +48,10 @@ def config_maps(spec: Object) -> Iterator[str]:
 
 def _from_environment(spec: Object, whole: str, key: str) -> list[Any]:
     names = []
-    for sort in CONTAINERS:
-        for container in spec.get(sort) or ():
-            names += [(source.get(whole) or {}).get("name") for source in container.get("envFrom") or ()]
-            values = [variable.get("valueFrom") or {} for variable in container.get("env") or ()]
-            names += [(value.get(key) or {}).get("name") for value in values]
+    for container in container_lists.of(spec):
+        names += [(source.get(whole) or {}).get("name") for source in container.get("envFrom") or ()]
+        values = [variable.get("valueFrom") or {} for variable in container.get("env") or ()]
+        names += [(value.get(key) or {}).get("name") for value in values]
     return names
 
 

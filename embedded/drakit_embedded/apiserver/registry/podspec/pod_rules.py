@@ -20,6 +20,7 @@ from drakit_api.validation.errors import (
 )
 from drakit_api.validation.metadata import label_map
 from drakit_embedded.apiserver.registry.podspec import (
+    container_lists,
     container_rules,
     env_rules,
     mirror_pods,
@@ -43,7 +44,6 @@ _RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 _SOURCES = ("resourceClaimName", "resourceClaimTemplateName")
 _LONGEST_DEADLINE = 2**31 - 1
-_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def create_errors(pod: Object) -> Errors:
@@ -63,10 +63,8 @@ def pod_errors(pod: Object) -> Errors:
     yield from spec_errors(spec, "spec", pod=pod)
     if not spec.get("serviceAccountName"):
         yield from _tokens(spec)
-    for sort in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(sort) or ()):
-            if (image := container.get("image") or "") != image.strip():
-                yield from container_rules.blank_image(image, f"spec.{sort}[{index}].image")
+    for at, container in container_lists.placed(spec, "spec", ("containers", "initContainers")):
+        yield from container_rules.blank_image(container.get("image") or "", f"{at}.image")
 
 
 def annotation_errors(pod: Object, path: str) -> Errors:
@@ -163,10 +161,9 @@ def _users_of_its_own(spec: Object, path: str) -> Errors:
     for field, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
         if spec.get(field):
             yield forbidden(f"{path}.{shown}", "when `hostUsers` is false")
-    for sort in _CONTAINERS:
-        for index, container in enumerate(spec.get(sort) or ()):
-            if container.get("volumeDevices"):
-                yield forbidden(f"{path}.{sort}[{index}].volumeDevices", "when `hostUsers` is false")
+    for at, container in container_lists.placed(spec, path):
+        if container.get("volumeDevices"):
+            yield forbidden(f"{at}.volumeDevices", "when `hostUsers` is false")
 
 
 def _name_in(field: str) -> Rule:
@@ -184,11 +181,10 @@ def _deadline(spec: Object, path: str) -> Errors:
 
 
 def _files(spec: Object, path: str) -> Errors:
-    for sort in _CONTAINERS:
-        for index, container in enumerate(spec.get(sort) or ()):
-            if variables := container.get("env"):
-                volumes = {volume.get("name") or "": volume for volume in spec.get("volumes") or ()}
-                yield from env_rules.files(variables, f"{path}.{sort}[{index}].env", volumes)
+    volumes = {volume.get("name") or "": volume for volume in spec.get("volumes") or ()}
+    for at, container in container_lists.placed(spec, path):
+        if variables := container.get("env"):
+            yield from env_rules.files(variables, f"{at}.env", volumes)
 
 
 # What each part has to be like, in the order of ValidatePodSpec.

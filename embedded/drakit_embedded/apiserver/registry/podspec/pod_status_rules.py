@@ -23,6 +23,7 @@ from drakit_api.validation.errors import (
     required,
     too_long,
 )
+from drakit_embedded.apiserver.registry.podspec import container_lists
 from drakit_embedded.apiserver.registry.podspec.network_rules import address
 from drakit_embedded.apiserver.registry.podspec.pod_update_rules import annotation_changes
 from drakit_embedded.apiserver.registry.strategy import Object
@@ -102,8 +103,7 @@ def _transitions(spec: Object, status: Object, was: Object) -> Errors:
     """A container that has ended for good does not run again."""
     rules = [
         rule
-        for sort in ("containers", "initContainers")
-        for container in spec.get(sort) or ()
+        for container in container_lists.of(spec, container_lists.LASTING)
         for rule in container.get("restartPolicyRules") or ()
     ]
     all_restart = any(rule.get("action") == "RestartAllContainers" for rule in rules)
@@ -159,7 +159,7 @@ def _claims(statuses: list[Object], spec: Object) -> Errors:
 def _extended(status: Object, spec: Object) -> Errors:
     """validatePodExtendedResourceClaimStatus."""
     path = "status.extendedResourceClaimStatus"
-    containers = {each["name"]: each for sort in ("initContainers", "containers") for each in spec.get(sort) or ()}
+    containers = {each["name"]: each for each in container_lists.of(spec, container_lists.LASTING)}
     if not status.get("requestMappings"):
         yield required(f"{path}.requestMappings", "at least one request mapping is required")
     seen: list[tuple[str, ...]] = []

@@ -16,6 +16,7 @@ from drakit_api.gostrings import to_json
 from drakit_api.validation.errors import FieldError, forbidden, invalid, required
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.podspec import mirror_pods
+from drakit_embedded.apiserver.registry.podspec.container_rules import blank_image
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.podspec.pod_rules import annotation_errors, pod_errors
 from drakit_embedded.apiserver.registry.strategy import Object
@@ -79,8 +80,7 @@ def _images(containers: list[Object], path: str) -> Errors:
         image = container.get("image") or ""
         if not image:
             yield required(f"{path}[{index}].image")
-        if image != image.strip():
-            yield invalid(f"{path}[{index}].image", image, "must not have leading or trailing whitespace")
+        yield from blank_image(image, f"{path}[{index}].image")
 
 
 def _deadline(seconds: int | None, was: int | None) -> Errors:

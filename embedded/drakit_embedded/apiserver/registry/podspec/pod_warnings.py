@@ -12,8 +12,7 @@ from typing import Any
 from drakit_api import formats
 from drakit_api.gostrings import quote
 from drakit_api.quantity import Quantity
-from drakit_embedded.apiserver.registry.podspec import node_label_warnings
-from drakit_embedded.apiserver.registry.podspec.pod_references import CONTAINERS
+from drakit_embedded.apiserver.registry.podspec import container_lists, node_label_warnings
 
 Object = dict[str, Any]
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -46,11 +45,7 @@ def _of_spec(spec: Object) -> Iterator[str]:
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
         if not secret.get("name"):
             yield f'spec.imagePullSecrets[{index}].name: invalid empty name ""'
-    containers = [
-        (f"spec.{kind}[{index}]", container)
-        for kind in CONTAINERS
-        for index, container in enumerate(spec.get(kind) or ())
-    ]
+    containers = list(container_lists.placed(spec, "spec"))
     for path, container in containers:
         yield from _fractions(container.get("resources") or {}, f"{path}.resources")
         yield from _hidden_variables(container.get("env") or (), f"{path}.env")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from drakit_api.validation.errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
+from drakit_embedded.apiserver.registry.podspec import container_lists
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.podspec.path_rules import descending
 from drakit_embedded.apiserver.registry.strategy import Object
@@ -78,9 +79,8 @@ def of_system(spec: Object, path: str) -> Errors:
     """``spec.os``, and what pods of that operating system cannot have."""
     name, context = spec["os"].get("name") or "", spec.get("securityContext") or {}
     containers = [
-        (f"{path}.{sort}[{index}].securityContext", container.get("securityContext") or {})
-        for sort in ("initContainers", "containers", "ephemeralContainers")
-        for index, container in enumerate(spec.get(sort) or ())
+        (f"{at}.securityContext", container.get("securityContext") or {})
+        for at, container in container_lists.placed(spec, path)
     ]
     if not name:
         yield required(f"{path}.os.name")
