@@ -131,6 +131,14 @@ def uuid(text: str) -> list[str]:
     return [] if _IS_UUID.fullmatch(text) else ["must be a lowercase UUID in 8-4-4-4-12 format"]
 
 
+def as_prefix(text: str) -> str:
+    """A name that is as good as one which begins like this, for that may end in a dash.
+
+    Source: ``maskTrailingDash`` (``k8s.io/apimachinery`` ``pkg/api/validation/generic.go``).
+    """
+    return text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text
+
+
 def path_segment(text: str) -> list[str]:
     """What any name needs to be part of a URL."""
     if text in (".", ".."):

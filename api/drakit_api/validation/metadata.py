@@ -34,8 +34,8 @@ def on_create(meta: Mapping[str, Any], *, namespaced: bool, name_format: NameFor
     """``ValidateObjectMeta``. The name must have been generated from ``generateName`` before."""
     prefix, name = meta.get("generateName") or "", meta.get("name") or ""
     if prefix:
-        masked = prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix
-        yield from (invalid(f"{_PATH}.generateName", prefix, problem) for problem in name_format(masked))
+        problems = name_format(formats.as_prefix(prefix))
+        yield from (invalid(f"{_PATH}.generateName", prefix, problem) for problem in problems)
     if not name:
         yield required(f"{_PATH}.name", "name or generateName is required")
     else:

@@ -50,7 +50,7 @@ def _dns1035(text: str) -> list[str]:
 
 def _prefix(problems: Callable[[str], Sequence[str]]) -> Callable[[str], Sequence[str]]:
     """The format of a name's beginning: a dash at its end is fine."""
-    return lambda text: problems(text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text)
+    return lambda text: problems(formats.as_prefix(text))
 
 
 def _uri(text: str) -> list[str]:

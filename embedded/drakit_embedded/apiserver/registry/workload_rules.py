@@ -6,17 +6,15 @@ After ValidateDeploymentSpec and ValidateReplicaSetSpec in k8s.io/kubernetes/pkg
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import NamedTuple
 
-from drakit_api.validation.errors import FieldError, forbidden, invalid, not_supported, required
+from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required
 from drakit_api.validation.metadata import annotation_rules, label_rules
 from drakit_embedded.apiserver.registry.podspec.pod_rules import annotation_errors, spec_errors
 from drakit_embedded.apiserver.registry.selector_rules import in_order, label_selector
 from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.label_selectors import matches
 
-Errors = Iterator[FieldError]
 Amount = int | str
 
 _PERCENT = re.compile(r"[0-9]+%")

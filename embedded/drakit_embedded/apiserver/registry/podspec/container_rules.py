@@ -6,13 +6,13 @@ k8s.io/kubernetes/pkg/apis/core/validation/validation.go, with the gates as they
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
-    FieldError,
+    Errors,
     duplicate,
     forbidden,
     invalid,
@@ -31,8 +31,6 @@ from drakit_embedded.apiserver.registry.podspec import (
     security_rules,
 )
 from drakit_embedded.apiserver.registry.strategy import Object
-
-Errors = Iterator[FieldError]
 
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")

@@ -7,15 +7,13 @@ pkg/apis/core/pods/helpers.go for the fields of pods.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from drakit_api import formats
 from drakit_api.validation import names
-from drakit_api.validation.errors import FieldError, invalid, not_found, not_supported, required
+from drakit_api.validation.errors import Errors, invalid, not_found, not_supported, required
 from drakit_embedded.apiserver.registry.podspec.path_rules import no_backsteps
 from drakit_embedded.apiserver.registry.strategy import Object
-
-Errors = Iterator[FieldError]
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
@@ -89,10 +87,9 @@ def files(listed: Sequence[Object], path: str, volumes: dict[str, Object]) -> Er
 
 def _prefix(name: str, path: str) -> Errors:
     """A name, or the beginning of one: here alone, Kubernetes does not mind a hyphen at the end."""
-    masked = name[:-2] + "a" if len(name) > 1 and name.endswith("-") else name
     if not name:
         yield required(path)
-    elif any(names.dns_subdomain(masked, path)):
+    elif any(names.dns_subdomain(formats.as_prefix(name), path)):
         yield from names.dns_subdomain(name, path)
 
 

@@ -5,11 +5,7 @@ After validateLocalDescendingPath and its neighbours in k8s.io/kubernetes/pkg/ap
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-from drakit_api.validation.errors import FieldError, invalid
-
-Errors = Iterable[FieldError]
+from drakit_api.validation.errors import Errors, invalid
 
 
 def no_backsteps(target: str, path: str) -> Errors:

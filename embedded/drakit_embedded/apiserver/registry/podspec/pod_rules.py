@@ -10,14 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from drakit_api.validation import names
-from drakit_api.validation.errors import (
-    FieldError,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-)
+from drakit_api.validation.errors import Errors, FieldError, duplicate, forbidden, invalid, not_supported, required
 from drakit_api.validation.metadata import label_map
 from drakit_embedded.apiserver.registry.podspec import (
     container_lists,
@@ -34,7 +27,6 @@ from drakit_embedded.apiserver.registry.podspec.affinity_rules import affinity
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.strategy import Object
 
-Errors = Iterable[FieldError]
 # Of one part of a spec that is there; the path is that of the spec.
 Rule = Callable[[Object, str], Errors]
 

@@ -7,13 +7,12 @@ rules of pkg/apis/core/v1/zz_generated.validations.go.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
 
 from drakit_api import formats
 from drakit_api.quantity import ZERO, Quantity
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
-    FieldError,
+    Errors,
     duplicate,
     forbidden,
     internal,
@@ -28,8 +27,6 @@ from drakit_embedded.apiserver.registry.podspec.network_rules import address
 from drakit_embedded.apiserver.registry.podspec.pod_update_rules import annotation_changes
 from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.quota.names import is_of_pods
-
-Errors = Iterator[FieldError]
 
 # Fields that belong to the controllers and schedulers of resource claims, and how NodeRestriction spells them.
 CLAIM_FIELDS = {

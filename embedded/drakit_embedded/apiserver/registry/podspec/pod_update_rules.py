@@ -7,21 +7,18 @@ k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 
 import msgspec
 
 from drakit_api.equality import comparison
 from drakit_api.gostrings import to_json
-from drakit_api.validation.errors import FieldError, forbidden, invalid, required
+from drakit_api.validation.errors import Errors, forbidden, invalid, required
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.podspec import mirror_pods
 from drakit_embedded.apiserver.registry.podspec.container_rules import blank_image
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.podspec.pod_rules import annotation_errors, pod_errors
 from drakit_embedded.apiserver.registry.strategy import Object
-
-Errors = Iterator[FieldError]
 
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -7,12 +7,9 @@ k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from drakit_api.validation.errors import FieldError, forbidden, invalid, not_supported, required
+from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required
 from drakit_embedded.apiserver.registry.strategy import Object
-
-Errors = Iterator[FieldError]
 
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")

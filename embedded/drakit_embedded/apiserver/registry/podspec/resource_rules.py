@@ -6,13 +6,13 @@ pkg/apis/core/helper/helpers.go for names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from drakit_api import formats
 from drakit_api.quantity import ZERO, Quantity, QuantityError
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
-    FieldError,
+    Errors,
     duplicate,
     forbidden,
     invalid,
@@ -35,7 +35,6 @@ from drakit_embedded.quota.names import (
 )
 from drakit_embedded.quota.pods import of_containers
 
-Errors = Iterator[FieldError]
 NameRule = Callable[[str, str], Errors]
 
 # Supported by PodLevelResources, as its message lists them.

@@ -7,15 +7,12 @@ k8s.io/kubernetes/pkg/apis/core/validation/validation.go, without what Windows h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from drakit_api.validation.errors import FieldError, duplicate, forbidden, invalid, not_supported, required, too_long
+from drakit_api.validation.errors import Errors, duplicate, forbidden, invalid, not_supported, required, too_long
 from drakit_embedded.apiserver.registry.podspec import container_lists
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.podspec.path_rules import descending
 from drakit_embedded.apiserver.registry.strategy import Object
-
-Errors = Iterator[FieldError]
 
 _HIGHEST_ID = 2**31 - 1
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

@@ -7,7 +7,7 @@ vendors had before CSI, and of certificates, only that no volume is of two sorts
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -16,14 +16,7 @@ from drakit_api import formats
 from drakit_api.gostrings import quote
 from drakit_api.quantity import ZERO, Quantity
 from drakit_api.validation import names
-from drakit_api.validation.errors import (
-    FieldError,
-    duplicate,
-    forbidden,
-    invalid,
-    not_supported,
-    required,
-)
+from drakit_api.validation.errors import Errors, duplicate, forbidden, invalid, not_supported, required
 from drakit_api.validation.metadata import annotation_rules, label_rules
 from drakit_embedded.apiserver.registry.podspec import env_rules
 from drakit_embedded.apiserver.registry.podspec.container_rules import pull_policy
@@ -31,7 +24,6 @@ from drakit_embedded.apiserver.registry.podspec.path_rules import no_backsteps, 
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
 from drakit_embedded.apiserver.registry.strategy import Object
 
-Errors = Iterable[FieldError]
 Rule = Callable[[Object, str], Errors]
 
 _HIGHEST_MODE = 0o777
