@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from drakit_api import gotime
+from drakit_embedded import pod_affinity
 from drakit_embedded.quota.amounts import ONE, Amounts, added, highest, parsed
 from drakit_embedded.quota.names import (
     COMPUTE,
@@ -143,7 +144,7 @@ def in_scope(requirement: Requirement, pod: Object) -> bool:
         case "PriorityClass":
             return has_value(requirement, spec.get("priorityClassName"))
         case "CrossNamespacePodAffinity":
-            return any(term.get("namespaces") or "namespaceSelector" in term for term in _affinity_terms(spec))
+            return any(term.get("namespaces") or "namespaceSelector" in term for _, term in pod_affinity.terms(spec))
     return False
 
 
@@ -155,11 +156,3 @@ def is_terminating(pod: Object) -> bool:
 
 def _is_best_effort(pod: Object) -> bool:
     return (pod.get("status") or {}).get("qosClass") == "BestEffort"
-
-
-def _affinity_terms(spec: Object) -> Iterable[Object]:
-    for kind in ("podAffinity", "podAntiAffinity"):
-        rules = (spec.get("affinity") or {}).get(kind) or {}
-        yield from rules.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
-        for weighted in rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
-            yield weighted.get("podAffinityTerm") or {}

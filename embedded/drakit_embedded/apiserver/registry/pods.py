@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from drakit_api.validation.errors import FieldError, in_order
+from drakit_embedded import pod_affinity
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry.podspec import (
     container_lists,
@@ -135,14 +136,8 @@ def _condition(status: str, reason: str = "", message: str = "") -> Object:
 
 def _merge_label_keys(spec: Object, labels: Object) -> None:
     """What ``matchLabelKeys`` and ``mismatchLabelKeys`` mean for this pod; schedulers read the selector alone."""
-    affinity = spec.get("affinity") or {}
-    terms = list(spec.get("topologySpreadConstraints") or ())
-    for kind in ("podAffinity", "podAntiAffinity"):
-        rules = affinity.get(kind) or {}
-        terms += rules.get("requiredDuringSchedulingIgnoredDuringExecution") or ()
-        preferred = rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
-        terms += [weighted.get("podAffinityTerm") or {} for weighted in preferred]
-    for term in terms:
+    of_pods = (term for _, term in pod_affinity.terms(spec))
+    for term in (*(spec.get("topologySpreadConstraints") or ()), *of_pods):
         if (selector := term.get("labelSelector")) is None:
             continue
         extra = [

@@ -11,9 +11,8 @@ from drakit_api.validation.items import each
 from drakit_api.validation.nodeselector import node_selector, preference
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
 from drakit_embedded.apiserver.registry.strategy import Object
+from drakit_embedded.pod_affinity import PREFERRED, REQUIRED
 
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _HEAVIEST = 100
 
 
@@ -21,13 +20,13 @@ def affinity(spec: Object, path: str) -> Errors:
     """``spec.affinity``."""
     rules, path = spec["affinity"], f"{path}.affinity"
     nodes = rules.get("nodeAffinity") or {}
-    if nodes.get(_REQUIRED) is not None:
-        yield from node_selector(nodes[_REQUIRED], f"{path}.nodeAffinity.{_REQUIRED}")
-    yield from each(nodes.get(_PREFERRED), f"{path}.nodeAffinity.{_PREFERRED}", _preferred_nodes)
+    if nodes.get(REQUIRED) is not None:
+        yield from node_selector(nodes[REQUIRED], f"{path}.nodeAffinity.{REQUIRED}")
+    yield from each(nodes.get(PREFERRED), f"{path}.nodeAffinity.{PREFERRED}", _preferred_nodes)
     for kind in ("podAffinity", "podAntiAffinity"):
         pods = rules.get(kind) or {}
-        yield from each(pods.get(_REQUIRED), f"{path}.{kind}.{_REQUIRED}", _pods)
-        yield from each(pods.get(_PREFERRED), f"{path}.{kind}.{_PREFERRED}", _preferred_pods)
+        yield from each(pods.get(REQUIRED), f"{path}.{kind}.{REQUIRED}", _pods)
+        yield from each(pods.get(PREFERRED), f"{path}.{kind}.{PREFERRED}", _preferred_pods)
 
 
 def _preferred_nodes(term: Object, path: str) -> Errors:

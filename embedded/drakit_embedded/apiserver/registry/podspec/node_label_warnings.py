@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from drakit_api import formats
+from drakit_embedded.pod_affinity import PREFERRED, REQUIRED
 
 Object = dict[str, Any]
 _NODES = "spec.affinity.nodeAffinity"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def _renamed(since: str, name: str) -> str:
@@ -37,10 +36,10 @@ def of_spec(spec: Object) -> Iterator[str]:
     for key in sorted(_DEPRECATED.keys() & (spec.get("nodeSelector") or {}).keys()):
         yield f"spec.nodeSelector[{key}]: {_DEPRECATED[key]}"
     nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    for index, term in enumerate((nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()):
-        yield from _of_term(term, f"{_NODES}.{_REQUIRED}.nodeSelectorTerms[{index}]")
-    for index, weighted in enumerate(nodes.get(_PREFERRED) or ()):
-        path, term = f"{_NODES}.{_PREFERRED}[{index}].preference", weighted.get("preference") or {}
+    for index, term in enumerate((nodes.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()):
+        yield from _of_term(term, f"{_NODES}.{REQUIRED}.nodeSelectorTerms[{index}]")
+    for index, weighted in enumerate(nodes.get(PREFERRED) or ()):
+        path, term = f"{_NODES}.{PREFERRED}[{index}].preference", weighted.get("preference") or {}
         yield from _of_term(term, path)
         yield from _of_values(term, path)
 

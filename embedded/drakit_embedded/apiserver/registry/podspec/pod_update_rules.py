@@ -19,10 +19,10 @@ from drakit_embedded.apiserver.registry.podspec.container_rules import blank_ima
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.podspec.pod_rules import annotation_errors, pod_errors
 from drakit_embedded.apiserver.registry.strategy import Object
+from drakit_embedded.pod_affinity import REQUIRED
 
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_NODE_TERMS = f"spec.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
+_NODE_TERMS = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms"
 _LONGEST_DEADLINE = 2**31 - 1
 _IMMUTABLE_SPEC = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -156,7 +156,7 @@ def _node_affinity(new: Object, old: Object) -> Errors:
 
 def _node_terms(spec: Object) -> list[Object]:
     nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
-    return (nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or []
+    return (nodes.get(REQUIRED) or {}).get("nodeSelectorTerms") or []
 
 
 def _only_adds(term: Object, was: Object) -> bool:

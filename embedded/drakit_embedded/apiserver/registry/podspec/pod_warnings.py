@@ -12,11 +12,10 @@ from typing import Any
 from drakit_api import formats
 from drakit_api.gostrings import quote
 from drakit_api.quantity import Quantity
+from drakit_embedded import pod_affinity
 from drakit_embedded.apiserver.registry.podspec import container_lists, node_label_warnings
 
 Object = dict[str, Any]
-_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 _BYTES = ("memory", "ephemeral-storage")
 _NO_POD = "a null labelSelector results in matching no pod"
 
@@ -56,7 +55,9 @@ def _of_spec(spec: Object) -> Iterator[str]:
     ]
     yield from _overlapping(ports)
     yield from _same_names(ports)
-    yield from _of_affinity(spec.get("affinity") or {})
+    for path, term in pod_affinity.terms(spec):
+        if term.get("labelSelector") is None:
+            yield f"spec.{path}.labelSelector: {_NO_POD}"
 
 
 def _repeated(items: list[Object] | None, path: str, key: str) -> Iterator[str]:
@@ -121,14 +122,3 @@ def _same_names(ports: Sequence[tuple[str, Object]]) -> Iterator[str]:
             yield f"{path}: duplicate port name {quote(name)} with {known[name]}, {used}"
         elif name:
             known[name] = path
-
-
-def _of_affinity(affinity: Object) -> Iterator[str]:
-    for kind in ("podAffinity", "podAntiAffinity"):
-        rules = affinity.get(kind) or {}
-        for index, term in enumerate(rules.get(_REQUIRED) or ()):
-            if term.get("labelSelector") is None:
-                yield f"spec.affinity.{kind}.{_REQUIRED}[{index}].labelSelector: {_NO_POD}"
-        for index, weighted in enumerate(rules.get(_PREFERRED) or ()):
-            if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
-                yield f"spec.affinity.{kind}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector: {_NO_POD}"

@@ -1,0 +1,24 @@
+"""The terms of a pod's affinity to other pods, and what the two sorts of affinity are called.
+
+Read by the API server's rules and by quotas; of the same kind as ``pod_claims``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Object = dict[str, Any]
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def terms(spec: Object) -> Iterator[tuple[str, Object]]:
+    """All terms of affinity and anti-affinity in a pod's spec, each with its path below that."""
+    for kind in ("podAffinity", "podAntiAffinity"):
+        rules = (spec.get("affinity") or {}).get(kind) or {}
+        for index, term in enumerate(rules.get(REQUIRED) or ()):
+            yield f"affinity.{kind}.{REQUIRED}[{index}]", term
+        for index, weighted in enumerate(rules.get(PREFERRED) or ()):
+            yield f"affinity.{kind}.{PREFERRED}[{index}].podAffinityTerm", weighted.get("podAffinityTerm") or {}
