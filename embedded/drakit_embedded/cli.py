@@ -113,7 +113,7 @@ def run(
             tls=tls,
             tls_cert_file=_path(tls_cert_file),
             tls_key_file=_path(tls_private_key_file),
-            certificate_directory=_path(cert_dir) or _certificates(),
+            certificate_directory=_path(cert_dir) or (_certificates() if tls and not tls_cert_file else None),
             kubelet_token=os.environ.get("DRAKIT_KUBELET_TOKEN"),
         )
         asyncio.run(_serve(config, _path(kubeconfig), controllers=controllers))

@@ -66,7 +66,7 @@ def _comparable(code: int, found: Object) -> Object:
     """What does not depend on when and where: times say only whether there are any."""
     if code >= _GOOD:
         causes = (found.get("details") or {}).get("causes") or []
-        # Of a pod that may not be changed so, only ours leaves out in which way; other lines come in any order.
+        # In which way a pod may not be changed is not recorded here; other lines come in any order.
         message, *lines = found.get("message", "").partition("\n@@")[0].split("\n")
         return {"code": code, "message": "\n".join([message, *sorted(lines)]), "causes": sorted(causes, key=str)}
     entries = found["metadata"].get("managedFields") or []

@@ -305,8 +305,13 @@ class Store:
         finally:
             self._journal.close()
 
-    def put(self, collection: Collection, key: Key, obj: Object) -> Record:
-        """Create or replace an object. ``metadata.resourceVersion`` is set in it; kind and apiVersion must be gone."""
+    def put(self, collection: Collection, key: Key, obj: Object, *, dry_run: bool = False) -> Record:
+        """Create or replace an object, or only make a ``draft``.
+
+        ``metadata.resourceVersion`` is set in it; kind and apiVersion must be gone.
+        """
+        if dry_run:
+            return self.draft(collection, key, obj)
         previous = collection.records.get(key)
         return self._commit(collection, key, obj, "MODIFIED" if previous else "ADDED", previous)
 

@@ -109,7 +109,7 @@ def delete(
         api.admission.validate(request, api)
     if begun is _Begun.NOT and not obj["metadata"].get("finalizers"):
         return Deleted(record if wanted.dryRun else api.store.delete(served.collection, key, before), True)
-    updated = record if obj == before else _updated(api, served, key, obj, dry_run=bool(wanted.dryRun))
+    updated = record if obj == before else api.store.put(served.collection, key, obj, dry_run=bool(wanted.dryRun))
     if obj["metadata"].get("finalizers") or begun is _Begun.WAITING:
         return Deleted(updated, False)
     # What has grace, but none is left, is marked first and then deleted, which watchers see.
@@ -122,13 +122,6 @@ def _check_preconditions(served: Served, stored: Object, wanted: Options) -> Non
     if served.strategy.finalizers_in_spec:
         check = preconditions.check_namespace_deletion
     check(served.kind, stored, uid=asked.uid, version=asked.resourceVersion)
-
-
-def _updated(api: Api, served: Served, key: Key, obj: Object, *, dry_run: bool) -> Record:
-    """The object with what its deletion has made of it."""
-    if dry_run:
-        return api.store.draft(served.collection, key, obj)
-    return api.store.put(served.collection, key, obj)
 
 
 class _Begun(Enum):

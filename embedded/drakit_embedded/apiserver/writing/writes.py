@@ -175,7 +175,7 @@ def update(
         new = _with_status(served, new, old, api)
     elif not subresource:
         _with_spec(served, new, old, api)
-    _validate(served, new, old, api, request, same_spec=record.is_valid and new.get("spec") == old.get("spec"))
+    _validate(served, new, old, api, request, was_valid=record.is_valid)
     new = _canonical(api, served, new, old)
     if not intent.admitted:
         request.object = new
@@ -281,10 +281,8 @@ def _restore(new: Object, old: Object, field: str) -> None:
         new.pop(field, None)
 
 
-def _validate(
-    served: Served, new: Object, old: Object, api: Api, request: Attributes, *, same_spec: bool = False
-) -> None:
-    """``same_spec``: a valid one has stayed as it was."""
+def _validate(served: Served, new: Object, old: Object, api: Api, request: Attributes, *, was_valid: bool) -> None:
+    """``was_valid``: the old object, as this process knows."""
     strategy, kind = served.strategy, served.kind
     meta = new["metadata"]
     faults: list[FieldFault] = []
@@ -295,10 +293,12 @@ def _validate(
             request.object = new
             faults += strategy.authorize_status(request, api)
         faults += strategy.validate_status(new, old, api)
-    elif not request.subresource and same_spec and strategy.validate_same_spec is not None:
-        faults += strategy.validate_same_spec(new, old)
     elif not request.subresource:
-        faults += strategy.validate_update(new, old, api)
+        brief = strategy.validate_same_spec if was_valid else None
+        if brief is not None and new.get("spec") == old.get("spec"):
+            faults += brief(new, old)
+        else:
+            faults += strategy.validate_update(new, old, api)
     if faults:
         raise statuses.invalid(kind.kind, kind.group, meta["name"], faults)
 
@@ -314,8 +314,6 @@ def _canonical(api: Api, served: Served, obj: Object, old: Object | None = None)
 
 
 def _commit(api: Api, served: Served, key: Key, obj: Object, intent: Intent, *, is_valid: bool) -> Record:
-    if intent.dry_run:
-        return api.store.draft(served.collection, key, obj)
-    record = api.store.put(served.collection, key, obj)
+    record = api.store.put(served.collection, key, obj, dry_run=intent.dry_run)
     record.is_valid = is_valid
     return record

@@ -44,7 +44,8 @@ _MOST_RULES, _MOST_CODES = 20, 255
 _WITH_SIDECARS = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL = (
     *("ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules"),
-    *("livenessProbe", "readinessProbe", "startupProbe", "lifecycle"),
+    *probe_rules.PROBES,
+    "lifecycle",
 )
 
 
@@ -172,7 +173,7 @@ def _init_container(container: Object, path: str, around: Surroundings) -> Error
     if policy == "Always":
         yield from probe_rules.probes_and_hooks(container, path, around.spec)
         return
-    for part in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
+    for part in ("lifecycle", *probe_rules.PROBES):
         if container.get(part) is not None:
             yield forbidden(f"{path}.{part}", _WITH_SIDECARS)
     for number, resize in enumerate(container.get("resizePolicy") or ()):

@@ -7,11 +7,11 @@ SetDefaults_Probe and their neighbours in k8s.io/kubernetes/pkg/apis/core/v1/def
 from __future__ import annotations
 
 from drakit_embedded.apiserver.registry.podspec.image_names import pull_policy
+from drakit_embedded.apiserver.registry.podspec.probe_rules import PROBES
 from drakit_embedded.apiserver.registry.strategy import Object
 
 _READABLE = 0o644
 _TOKEN_SECONDS = 3600
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 
 
@@ -50,7 +50,7 @@ def _default_projections(volume: Object) -> None:
 
 def default_probes(container: Object) -> None:
     """How often a probe asks and how long it waits, and where an HTTP request goes."""
-    probes = [container[name] for name in _PROBES if container.get(name) is not None]
+    probes = [container[name] for name in PROBES if container.get(name) is not None]
     for probe in probes:
         for key, value in _PROBE.items():
             probe[key] = probe.get(key) or value

@@ -19,6 +19,7 @@ _WRONG_HEADER = (
     "a valid HTTP header must consist of alphanumeric characters or '-' "
     "(e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')"
 )
+PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _PORT_NAME = re.compile(r"[-a-z0-9]+")
 _LONGEST_PORT_NAME = 15
 _HIGHEST_PORT = 65535
@@ -28,7 +29,7 @@ def probes_and_hooks(container: Object, path: str, spec: Object) -> Errors:
     """``lifecycle``, ``livenessProbe``, ``readinessProbe`` and ``startupProbe``."""
     if lifecycle := container.get("lifecycle"):
         yield from _lifecycle(lifecycle, f"{path}.lifecycle", spec)
-    for sort in ("livenessProbe", "readinessProbe", "startupProbe"):
+    for sort in PROBES:
         if (probe := container.get(sort)) is not None:
             at = f"{path}.{sort}"
             yield from _probe(probe, at)
