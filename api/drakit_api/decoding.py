@@ -64,7 +64,7 @@ Decoder = Callable[[Any, _Notes], Any]
 
 
 def decode(kind: str, obj: dict[str, Any], version: str = "v1", *, strict: bool = True) -> dict[str, Any]:
-    """Decode and normalize an object of resource.k8s.io; the given one is not changed.
+    """Decode and normalize an object of resource.k8s.io; the given one is not changed, but may share its parts.
 
     ``strict`` is ``fieldValidation=Strict``: unknown fields are an error, otherwise they are dropped. Raises
     ``DecodeError``, and ``schema.UnknownKind``.
@@ -127,12 +127,12 @@ def _struct(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> De
 
 
 def _bulky(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
-    """Read as a whole where nothing is to be said, which is nearly always."""
+    """Taken as it is where nothing is to be said, which is nearly always."""
     explain = _struct(types, kind, owner, stack)
 
     def decode_bulky(value: Any, notes: _Notes) -> Any:
-        decoded = None if notes.repeated else structs.reader(types, kind.struct)(value)
-        return explain(value, notes) if decoded is None else decoded
+        in_order = not notes.repeated and structs.checker(types, kind.struct)(value)
+        return value if in_order else explain(value, notes)
 
     return decode_bulky
 

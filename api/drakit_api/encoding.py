@@ -11,11 +11,14 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
+
 from drakit_api import schema, structs
 from drakit_api.schema import Field, Type
 
 Encoder = Callable[[Any], Any]
 
+_read = msgspec.json.Decoder(dict[str, Any]).decode
 _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "time": None, "microtime": None}
 
 
@@ -23,6 +26,15 @@ def encode(kind: str, obj: dict[str, Any], version: str = "v1") -> dict[str, Any
     """A whole object as the server stores it; ``obj`` is not changed."""
     encoded: dict[str, Any] = struct_encoder(schema.struct_of(kind, version))(obj)
     return encoded
+
+
+def encode_once(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
+    """The same of a v1 object that is written and not read any more: the spec may come as ``msgspec.Raw``, its text."""
+    struct = f"{schema.struct_of(kind)}Spec"
+    text = structs.writer(schema.load(), struct)(obj.get("spec") or {}) if structs.is_bulky(struct) else None
+    if text is None:
+        return encode(kind, obj)
+    return {**encode(kind, {**obj, "spec": {}}), "spec": msgspec.Raw(text)}
 
 
 @functools.cache
@@ -44,12 +56,12 @@ def struct_encoder(struct: str) -> Encoder:
 
 @functools.cache
 def _bulky(struct: str) -> Encoder:
-    """The same for one that is mostly written as a whole."""
+    """The same for one that is mostly written as a whole; to read that again is still quicker."""
     by_rules = struct_encoder(struct)
 
     def encode_bulky(value: dict[str, Any]) -> dict[str, Any]:
-        encoded = structs.writer(schema.load(), struct)(value)
-        return by_rules(value) if encoded is None else encoded
+        text = structs.writer(schema.load(), struct)(value)
+        return by_rules(value) if text is None else _read(text)
 
     return encode_bulky
 

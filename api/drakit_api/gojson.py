@@ -83,7 +83,10 @@ def _may_repeat(raw: bytes, value: Any) -> bool:
 
     Only one that is written as a number would stand for a key's that got lost.
     """
-    return raw.count(b":") != _encode(value).count(b":") or (b"\\u003" in raw and _COLON.search(raw) is not None)
+    if raw.count(b":") != _encode(value).count(b":"):
+        return True
+    # A single character is found at once; hardly any text has that one.
+    return b"\\" in raw and _COLON.search(raw) is not None
 
 
 def _read_slowly(raw: bytes) -> Any:

@@ -1,8 +1,8 @@
-"""Go types as msgspec Structs: what is in order is read and written by C code, in a third of the time.
+"""Go types as msgspec Structs: what is in order is gone through and written by C code, in a third of the time.
 
 A slice of 52 devices has a thousand small objects. These types hold what a server reads without a remark, or writes as
-it is: nothing unknown, no null in a list, every type right. They say nothing about the rest, for which the answer is
-None; ``decoding`` and ``encoding`` then go through it by their own rules, and find the words.
+it is: nothing unknown, no null, every type right. They say nothing about the rest: ``decoding`` and ``encoding`` then
+go through it by their own rules, and find the words.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from drakit_api import gotime, quantity
 from drakit_api.schema import Field, Schema, Type
 
 Object = dict[str, Any]
-Rewriter = Callable[[Object], Object | None]
+Checker = Callable[[Object], bool]
+Writer = Callable[[Object], bytes | None]
 
 _BULKY = "ResourceSliceSpec"
 _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0}
 _EMPTY: dict[str, Callable[[], Any]] = {"list": list, "map": dict}
+_encode = msgspec.json.Encoder(order="deterministic").encode
 _INT32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 _INT64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
@@ -44,42 +46,42 @@ def is_bulky(struct: str) -> bool:
 
 
 @functools.cache
-def reader(types: Schema, struct: str) -> Rewriter:
-    """What ``decoding`` makes of an object of this struct: null absent, quantities and times canonical; or None."""
+def checker(types: Schema, struct: str) -> Checker:
+    """Whether ``decoding`` would leave an object as it is: types right, no null, quantities and times canonical."""
     shape = _Shapes(types, stored=False).of(struct)
 
-    def read(obj: Object) -> Object | None:
+    def is_in_order(obj: Object) -> bool:
         try:
-            read_in = msgspec.convert(obj, shape, dec_hook=_canonical)  # type: ignore[arg-type]  # a cache is callable
-            found: Object = msgspec.to_builtins(read_in, enc_hook=str)
+            msgspec.convert(obj, shape, dec_hook=_checked)  # type: ignore[arg-type]  # a cache is callable
         except (msgspec.ValidationError, RecursionError):
-            return None
-        return found
+            return False
+        return True
 
-    return read
+    return is_in_order
 
 
 @functools.cache
-def writer(types: Schema, struct: str) -> Rewriter:
-    """What ``encoding`` makes of a decoded object: fields and keys in order, without what is empty; or None."""
+def writer(types: Schema, struct: str) -> Writer:
+    """The JSON of what ``encoding`` makes of a decoded object: fields and keys in order, nothing empty; or None."""
     shape = _Shapes(types, stored=True).of(struct)
 
-    def write(obj: Object) -> Object | None:
+    def write(obj: Object) -> bytes | None:
         try:
-            found: Object = msgspec.to_builtins(msgspec.convert(obj, shape), order="deterministic")
+            return _encode(msgspec.convert(obj, shape))
         except (msgspec.ValidationError, RecursionError):
             return None
-        return found
 
     return write
 
 
 @functools.lru_cache(maxsize=8192)
-def _canonical(shape: type[str], value: object) -> str:
+def _checked(shape: type[str], value: object) -> str:
     """Remembered, since the devices of a pool have the same few sizes; what it raises, msgspec makes an error of."""
     if not isinstance(value, str):
         raise TypeError
-    return shape(quantity.canonical(value) if shape is _Quantity else gotime.canonical(value))
+    if value != (quantity.canonical(value) if shape is _Quantity else gotime.canonical(value)):
+        raise ValueError
+    return shape(value)
 
 
 class _Shapes:
@@ -111,7 +113,8 @@ class _Shapes:
             return field.go, held, msgspec.field(name=field.name, default_factory=_EMPTY[kind.shape])
         if self._stored and not kind.pointer and kind.shape in _ZEROS:
             return field.go, held, msgspec.field(name=field.name, default=_ZEROS[kind.shape])
-        return field.go, held | None, msgspec.field(name=field.name, default=None)
+        # What was sent as null becomes absent, which takes another object.
+        return field.go, held | None if self._stored else held, msgspec.field(name=field.name, default=None)
 
     def _type(self, kind: Type) -> Any:
         match kind.shape:

@@ -1,4 +1,4 @@
-"""A long spec that stays as it was is not validated again, but only by the server that has found it valid."""
+"""A long spec that stays is neither validated again, but by another server than found it valid, nor stored again."""
 
 from __future__ import annotations
 
@@ -38,6 +38,17 @@ async def test_metadata_are_checked_with_a_spec_that_stays() -> None:
         assert await put(connection, {"a": "1"}, VALID) == ""
         assert 'metadata.labels: Invalid value: "b c"' in await put(connection, {"a": "b c"}, VALID)
         assert "spec.devices[1]: Duplicate value" in await put(connection, {}, TWICE)
+
+
+async def test_what_is_stored_as_it_was_is_no_change() -> None:
+    """Nothing is left of what is empty."""
+    empty: Object = {"attributes": {}, "capacity": {}, "consumesCounters": [], "taints": []}
+    async with Server(ServerConfig(token=TOKEN)) as server, Connection(server.url, token=TOKEN) as connection:
+        created = await connection.create(resources.RESOURCE_SLICES, slice_of({}, VALID))
+        for devices in (VALID, [{**device, **empty} for device in VALID]):
+            assert await put(connection, {}, devices) == ""
+            stored = await connection.json("GET", f"{SLICES}/s")
+            assert stored["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
 
 
 async def test_what_another_server_has_stored_is_validated_until_it_is_valid(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ class _Rules:
     def _canonical(self, obj: Object, cluster: Cluster) -> Object:
         if self._native(obj, cluster):
             return obj
-        return encoding.encode(self._kind, obj)
+        return encoding.encode_once(self._kind, obj)
 
     def _default(self, obj: Object, cluster: Cluster) -> None:
         if not self._native(obj, cluster):

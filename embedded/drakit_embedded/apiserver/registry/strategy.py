@@ -71,7 +71,7 @@ class Strategy:
 
     # Reads a body by the types of its kind, under a ``fieldValidation``; the second result are warnings.
     decode: Decode = decode_by_types
-    # The order and form in which an object is stored.
+    # The order and form in which an object is stored; what is long in it may be its text, as ``msgspec.Raw``.
     canonical: Callable[[Object, Cluster], Object] | None = None
     # Whether the validations below check metadata too.
     owns_metadata: bool = False

@@ -223,10 +223,11 @@ class Collection:
         self._dropped += 1
 
 
-def _record(collection: Collection, key: Key, version: int, obj: Object) -> Record:
-    record = Record(key, version, _encode(obj), Index.of(obj, collection.fields))
+def _record(collection: Collection, key: Key, version: int, obj: Object, form: Object) -> Record:
+    """``form`` is how the object is stored, in which parts may be ``msgspec.Raw``."""
+    record = Record(key, version, _encode(form), Index.of(obj, collection.fields))
     if collection.kind in _EMBEDDING:
-        record.texts = raw_extensions.texts_of(obj)
+        record.texts = raw_extensions.texts_of(form)
     return record
 
 
@@ -305,35 +306,37 @@ class Store:
         finally:
             self._journal.close()
 
-    def put(self, collection: Collection, key: Key, obj: Object, *, dry_run: bool = False) -> Record:
-        """Create or replace an object, or only make a ``draft``.
+    def put(
+        self, collection: Collection, key: Key, obj: Object, form: Object | None = None, *, dry_run: bool = False
+    ) -> Record:
+        """Create or replace an object, or only make a ``draft``; ``form`` is how it is stored, if not as it is.
 
-        ``metadata.resourceVersion`` is set in it; kind and apiVersion must be gone.
+        ``metadata.resourceVersion`` is set in what is stored; kind and apiVersion must be gone.
         """
         if dry_run:
-            return self.draft(collection, key, obj)
-        previous = collection.records.get(key)
-        return self._commit(collection, key, obj, "MODIFIED" if previous else "ADDED", previous)
+            return self.draft(collection, key, obj, form)
+        return self._commit(collection, key, obj, form)
 
-    def draft(self, collection: Collection, key: Key, obj: Object) -> Record:
+    def draft(self, collection: Collection, key: Key, obj: Object, form: Object | None = None) -> Record:
         """What ``put`` would have stored, for a dry run; the version is that of the stored object, or 0."""
         stored = collection.records.get(key)
-        return _record(collection, key, stored.version if stored else 0, obj)
+        return _record(collection, key, stored.version if stored else 0, obj, form or obj)
 
     def delete(self, collection: Collection, key: Key, obj: Object) -> Record:
         """Remove an object; ``obj`` is its last state, which watchers get with the version of the deletion."""
-        return self._commit(collection, key, obj, "DELETED", collection.records[key])
+        return self._commit(collection, key, obj, deleted=True)
 
     def _commit(
-        self, collection: Collection, key: Key, obj: Object, kind: EventType, previous: Record | None
+        self, collection: Collection, key: Key, obj: Object, form: Object | None = None, *, deleted: bool = False
     ) -> Record:
-        version = self.version + 1
-        obj["metadata"]["resourceVersion"] = str(version)
-        record = _record(collection, key, version, obj)
+        previous, version, form = collection.records.get(key), self.version + 1, form or obj
+        kind: EventType = "DELETED" if deleted else "MODIFIED" if previous else "ADDED"
+        form["metadata"]["resourceVersion"] = str(version)
+        record = _record(collection, key, version, obj, form)
         if self._journal is not None:
             # JSON that is printed in one line has no end of a line in it.
             body = record.body if record.texts is None else record.body + b"\n" + _encode(record.texts)
-            self._journal.append(Change(version, collection.kind, *key, kind == "DELETED", body))
+            self._journal.append(Change(version, collection.kind, *key, deleted, body))
         self.version = version
         self._remember(Event(version, kind, record, previous, collection))
         return record

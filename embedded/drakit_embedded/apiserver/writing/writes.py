@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from drakit_api.validation.metadata import on_create, on_update
 from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
@@ -25,6 +27,7 @@ from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import deletes, preconditions
 from drakit_embedded.apiserver.writing.intent import OWN, Intent
 
+_encode = msgspec.json.Encoder().encode
 # How a request turns the stored object (a private copy, or an empty one) into the one it wants.
 Change = Callable[[Object], Object]
 _SYSTEM_FIELDS = (
@@ -97,7 +100,8 @@ def create(
     if key in served.collection.records:
         raise _taken(served, key, obj)
     request.commit()
-    record = _commit(api, served, key, _canonical(api, served, obj), intent, is_valid=True)
+    record = api.store.put(served.collection, key, obj, _canonical(api, served, obj), dry_run=intent.dry_run)
+    record.is_valid = True
     return Written(record, True, strategy.warn_of_create(obj))
 
 
@@ -161,6 +165,7 @@ def update(
     old = record.object()
     new = change(record.object()) if callable(change) else change
     served.strategy.default(new, api)
+    _share_spec(served, new, old)
     if intent.writer is not None:
         updates.track(intent.writer, old, new)
     request = Attributes(
@@ -176,23 +181,31 @@ def update(
     elif not subresource:
         _with_spec(served, new, old, api)
     _validate(served, new, old, api, request, was_valid=record.is_valid)
-    new = _canonical(api, served, new, old)
     if not intent.admitted:
         request.object = new
         api.admission.validate(request, api)
     warnings = () if subresource else served.strategy.warn_of_update(new)
+    form = _canonical(api, served, new, old)
     if deletes.done(served, new, old):
         request.commit()
         # Watchers see what was stored, and only the client what it wanted (deleteWithoutFinalizers).
-        wanted = api.store.draft(served.collection, key, new)
+        wanted = api.store.draft(served.collection, key, new, form)
         if not intent.dry_run:
             api.store.delete(served.collection, key, old)
         return Written(wanted, False, warnings)
-    if new == old or _only_times_differ(new, old):
+    if form == old or _only_times_differ(form, old):
         return Written(record, False, warnings)
     request.commit()
-    is_valid = record.is_valid or not subresource
-    return Written(_commit(api, served, key, new, intent, is_valid=is_valid), False, warnings)
+    updated = api.store.put(served.collection, key, new, form, dry_run=intent.dry_run)
+    updated.is_valid = record.is_valid or not subresource
+    return Written(updated, False, warnings)
+
+
+def _share_spec(served: Served, new: Object, old: Object) -> None:
+    """Let a long spec that stays be one for both: who compares them from here on, as many do, sees it at a glance."""
+    spec = old.get("spec")
+    if served.strategy.validate_same_spec is not None and spec is not None and new.get("spec") == spec:
+        new["spec"] = spec
 
 
 def _create_by_update(
@@ -304,16 +317,17 @@ def _validate(served: Served, new: Object, old: Object, api: Api, request: Attri
 
 
 def _canonical(api: Api, served: Served, obj: Object, old: Object | None = None) -> Object:
+    """The form in which an object is stored."""
     canonical = served.strategy.canonical
     if canonical is None:
         return obj
-    if old is not None and "spec" in old and obj.get("spec") == old["spec"]:
+    if old is None or "spec" not in old:
+        return canonical(obj, api)
+    if obj.get("spec") == old["spec"]:
         # What is stored has that form already, and the spec is most of it.
         return {**canonical({**obj, "spec": {}}, api), "spec": old["spec"]}
-    return canonical(obj, api)
-
-
-def _commit(api: Api, served: Served, key: Key, obj: Object, intent: Intent, *, is_valid: bool) -> Record:
-    record = api.store.put(served.collection, key, obj, dry_run=intent.dry_run)
-    record.is_valid = is_valid
-    return record
+    form = canonical(obj, api)
+    spec = form.get("spec")
+    if isinstance(spec, msgspec.Raw) and spec == msgspec.Raw(_encode(old["spec"])):
+        form["spec"] = old["spec"]
+    return form
