@@ -3,7 +3,7 @@
 ``api/writes.jsonl.gz`` holds one story a line: ``name``, ``steps``, and where it was watched ``watch`` (the path of a
 collection) and ``events``. A step has ``method``, ``path``, and where they are needed ``type`` (the Content-Type),
 ``body`` (JSON, or the text itself), ``shows`` (paths of what is compared of an object besides its metadata) and
-``answer``. In bodies ``$uid(PATH)`` and ``$version(PATH)`` stand for those of the object that is there.
+``answer``. In paths and bodies ``$uid(PATH)`` and ``$version(PATH)`` stand for those of the object that is there.
 Every story has a namespace of its own, ``$namespace``, in which there are accounts for pods.
 """
 
@@ -26,7 +26,7 @@ _REFERENCE = re.compile(r"\$(uid|version)\(([^)]*)\)")
 _GENERATED = re.compile(r"\b(g-|g\.)[b-z2-9]{5}\b")
 _VERSION = re.compile(
     r'(?<="resourceVersion": ")[1-9]\d{0,15}(?=")|(?<=ResourceVersion in record \()\d+|'
-    r"(?<=ResourceVersion in object meta: )\d+"
+    r"(?<=ResourceVersion in object meta: )\d+|(?<=ResourceVersion in the precondition \()\d{2,}"
 )
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 # What is compared of an object's metadata; of times, whether there are any.
@@ -67,15 +67,16 @@ class Stage:
     async def _answer(self, step: Object, namespace: str) -> Object:
         body = step.get("body")
         text = "" if body is None else body if isinstance(body, str) else json.dumps(body)
-        text = await self._filled(text.replace("$namespace", namespace), namespace)
-        path = step["path"].replace("$namespace", namespace)
+        text = await self._filled(text, namespace)
+        path = await self._filled(step["path"], namespace)
         code, found, warnings = await self._send(step["method"], path, text, step.get("type", "application/json"))
         answer: Object = {"code": code, **_compared(found, code, step.get("shows", ()))}
         return {**answer, "warnings": warnings} if warnings else answer
 
     async def _filled(self, text: str, namespace: str) -> str:
+        text = text.replace("$namespace", namespace)
         for what, path in dict.fromkeys(_REFERENCE.findall(text)):
-            found = (await self._send("GET", path.replace("$namespace", namespace)))[1]["metadata"]
+            found = (await self._send("GET", path))[1]["metadata"]
             text = text.replace(f"${what}({path})", str(found.get("uid" if what == "uid" else "resourceVersion")))
         return text
 
@@ -104,13 +105,21 @@ def _compared(found: Any, code: int, shows: Iterable[str]) -> Object:
     if code >= _GOOD or found.get("kind") == "Status":
         return {key: found[key] for key in ("reason", "message", "details") if key in found}
     meta = found.get("metadata") or {}
-    shown: Object = {"metadata": {key: meta[key] for key in _METADATA if key in meta}}
+    if "items" in found:
+        # Its version is that of whatever else has happened.
+        more = {key: bool(meta[key]) for key in ("continue", "remainingItemCount") if key in meta}
+        return {"items": [_metadata(item) for item in found["items"]], **more}
+    shown: Object = {"metadata": _metadata(found)}
     for path in shows:
         value: Any = found
         for part in path.split("."):
             value = value.get(part) if isinstance(value, dict) else None
         shown[path] = value
     return shown
+
+
+def _metadata(obj: Object) -> Object:
+    return {key: obj["metadata"][key] for key in _METADATA if key in obj["metadata"]}
 
 
 def _stable(found: Object, namespace: str) -> Object:

@@ -5,6 +5,7 @@ Reads and writes are synchronous once the body is there; only watches and contai
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 
 import msgspec
@@ -128,14 +129,17 @@ async def _create(call: Call) -> web.StreamResponse:
 async def _delete_collection(call: Call) -> web.StreamResponse:
     if "deletecollection" not in discovery.verbs(call.served):
         raise statuses.method_not_allowed()
-    chosen = list_options.decode(call.served, call.query).selection
+    form = call.form(listing=True)
+    options = list_options.decode(call.served, call.query)
     wanted = deletes.options(await call.request.read(), call.request.headers.get("Content-Type", ""), call.query)
-    selected = [record for record in call.served.collection.select(call.target.namespace) if chosen.matches(record)]
-    metadata = {"resourceVersion": str(call.api.store.version)}
-    for record in selected:
-        deletes.delete(call.api, call.served, record.key, wanted, user=call.user)
+    # What is to be deleted is listed in pages, which matters for lists of a version.
+    options = options._replace(limit=options.limit or sys.maxsize)
+    page = lists.page(call.api.store, call.served, call.target.namespace, options)
+    for record in page.records:
+        if record.key in call.served.collection.records:
+            deletes.delete(call.api, call.served, record.key, wanted, user=call.user)
     # As they were listed, not as they were deleted (DeleteCollection in registry/generic/registry/store.go).
-    return call.answer(forms.Plain(call.served).many(selected, metadata).whole())
+    return call.answer(form.many(*page).whole())
 
 
 async def _get(call: Call) -> web.StreamResponse:

@@ -36,8 +36,20 @@ class _Start(NamedTuple):
     after: Key | None
 
 
+class Page(NamedTuple):
+    """What is listed, and the ListMeta of that."""
+
+    records: list[Record]
+    metadata: Object
+
+
 def listed(store: Store, served: Served, namespace: str | None, options: ListOptions, form: Form) -> Parts:
     """The encoded answer to a list request."""
+    return form.many(*page(store, served, namespace, options))
+
+
+def page(store: Store, served: Served, namespace: str | None, options: ListOptions) -> Page:
+    """What is there, or was; raises 400, 410, or 504 for a version that is yet to come."""
     chosen = options.selection
     # From the cache, as version 0 asks for, everything comes at once.
     limit = options.limit if options.version != "0" else 0
@@ -52,7 +64,7 @@ def listed(store: Store, served: Served, namespace: str | None, options: ListOpt
         metadata["continue"] = continuation.encode(start.version, records[-1].key, namespace)
         if not chosen:
             metadata["remainingItemCount"] = rest
-    return form.many(records, metadata)
+    return Page(records, metadata)
 
 
 def _records(store: Store, served: Served, namespace: str | None, start: _Start, options: ListOptions) -> list[Record]:

@@ -30,6 +30,7 @@ def made() -> Iterator[Object]:
     yield from _json_patches()
     yield from _strategic_patches()
     yield from _deletions()
+    yield from _deletions_of_collections()
     yield from _delete_options()
     yield from _namespaces()
     yield from _evictions()
@@ -218,6 +219,53 @@ def _deletions_of_pods() -> Iterator[Object]:
     }
     for name, steps in stories.items():
         yield _story(f"deletion: a pod {name}", *steps, watch=_PODS)
+
+
+def _deletions_of_collections() -> Iterator[Object]:
+    """Of three config maps, of which the second waits for a finalizer."""
+    made = [
+        _step("POST", _MAPS, _config_map("a", labels={"odd": "yes"})),
+        _step("POST", _MAPS, _config_map("b", finalizers=[_FINALIZER])),
+        _step("POST", _MAPS, _config_map("c", labels={"odd": "yes"})),
+    ]
+    queries = {
+        "all": "",
+        "a page": "limit=2",
+        "a page of what is selected": "limit=1&labelSelector=odd%3Dyes",
+        "a page from the cache": "limit=2&resourceVersion=0",
+        "a page of no size": "limit=-1",
+        "a page of a letter": "limit=x",
+        "selected by labels": "labelSelector=odd%3Dyes",
+        "selected by a field": "fieldSelector=metadata.name%3Dc",
+        "selected by a field that there is not": "fieldSelector=data.k%3Dv",
+        "as they were": f"resourceVersion=$version({_MAP})&resourceVersionMatch=Exact",
+        "a page as they were": f"resourceVersion=$version({_MAP})&limit=5",
+        "not older": f"resourceVersion=$version({_MAP})&resourceVersionMatch=NotOlderThan",
+        "newer than something": f"resourceVersion=$version({_MAP})",
+        "of a version in letters": "resourceVersion=x",
+        "of no version": "resourceVersionMatch=Exact",
+        "the rest of no list": "continue=x",
+        "with initial events": "sendInitialEvents=true",
+        "not really, a page": "dryRun=All&limit=2",
+        "of orphans": "propagationPolicy=Orphan&limit=2",
+        "in the foreground": "propagationPolicy=Foreground",
+        "in an unknown way": "propagationPolicy=Sideways",
+        "printed": "pretty=true&limit=1",
+    }
+    for name, query in queries.items():
+        gone = _step("DELETE", f"{_MAPS}?{query}")
+        yield _story(f"deletions: {name}", *made, gone, _step("GET", _MAPS), watch=_MAPS)
+    bodies: dict[str, Object] = {
+        "if one has a version": {"preconditions": {"resourceVersion": f"$version({_MAP})"}},
+        "if they have a UID": {"preconditions": {"uid": "u"}},
+        "not really, by the body": {"dryRun": ["All"]},
+        "of orphans, by the body": {"propagationPolicy": "Orphan"},
+    }
+    for name, body in bodies.items():
+        gone = _step("DELETE", f"{_MAPS}?limit=2", body)
+        yield _story(f"deletions: {name}", *made, gone, _step("GET", _MAPS), watch=_MAPS)
+    again = _step("DELETE", _MAPS)
+    yield _story("deletions: again", *made, again, again, _step("PATCH", f"{_MAPS}/b", _FREED, _MERGE), watch=_MAPS)
 
 
 def _delete_options() -> Iterator[Object]:
