@@ -11,6 +11,7 @@ from typing import Any
 
 from drakit_api import formats
 from drakit_api.gostrings import quote
+from drakit_api.validation.errors import invalid
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
@@ -23,11 +24,17 @@ def _create_namespace(obj: Object, cluster: Cluster) -> None:
     obj["spec"] = {"finalizers": ["kubernetes"]}
     obj["status"] = {"phase": "Active"}
     # A generated name has not been there for the defaults.
-    _name_label(obj, cluster)
+    _name_label(obj)
 
 
-def _name_label(obj: Object, cluster: Cluster) -> None:
-    """SetDefaults_Namespace."""
+def _default_namespace(obj: Object, cluster: Cluster) -> None:
+    """SetDefaults_Namespace and SetDefaults_NamespaceStatus."""
+    status = obj["status"] = obj.get("status") or {}
+    status["phase"] = status.get("phase") or "Active"
+    _name_label(obj)
+
+
+def _name_label(obj: Object) -> None:
     meta = obj["metadata"]
     if meta.get("name"):
         meta["labels"] = {**(meta.get("labels") or {}), _NAME_LABEL: meta["name"]}
@@ -36,6 +43,15 @@ def _name_label(obj: Object, cluster: Cluster) -> None:
 def _update_namespace(new: Object, old: Object, cluster: Cluster) -> None:
     # spec.finalizers changes only through the finalize subresource.
     new["spec"] = old.get("spec") or {}
+
+
+def _validate_namespace_status(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
+    """ValidateNamespaceStatusUpdate."""
+    phase, leaves = new["status"]["phase"], bool(new["metadata"].get("deletionTimestamp"))
+    only, when = ("Terminating", "not empty") if leaves else ("Active", "empty")
+    if phase == only:
+        return ()
+    return [invalid("status.Phase", phase, f"may only be '{only}' if `deletionTimestamp` is {when}")]
 
 
 def _terminate(obj: Object) -> None:
@@ -228,9 +244,10 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "namespaces"): Strategy(
         fields=("status.phase",),
         name_format=formats.dns_label,
-        default=_name_label,
+        default=_default_namespace,
         prepare_create=_create_namespace,
         prepare_update=_update_namespace,
+        validate_status=_validate_namespace_status,
         on_deletion=_terminate,
         finalizers_in_spec=True,
         returns_deleted=True,

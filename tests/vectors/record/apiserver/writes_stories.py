@@ -341,6 +341,32 @@ def _namespaces() -> Iterator[Object]:
     }
     for name, steps in stories.items():
         yield _story(f"namespaces: {name}", *steps)
+    yield from _statuses_of_namespaces(delete)
+
+
+def _statuses_of_namespaces(delete: Object) -> Iterator[Object]:
+    condition = {"type": "Odd", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+    def put(status: Object | None) -> Object:
+        given = {} if status is None else {"status": status}
+        return _step("PUT", f"{_CORE}/status", {"metadata": {"name": "$namespace"}, **given}, "", ["status"])
+
+    def patch(status: Object | None) -> Object:
+        return _step("PATCH", f"{_CORE}/status", {"status": status}, _MERGE, ["status"])
+
+    for name, write in {"put": put, "patched": patch}.items():
+        for state in ("active", "terminating"):
+            for said, status in {
+                "none": None,
+                "empty": {},
+                "no phase": {"phase": ""},
+                "Active": {"phase": "Active"},
+                "Terminating": {"phase": "Terminating"},
+                "Odd": {"phase": "Odd"},
+                "conditions": {"conditions": [condition]},
+            }.items():
+                steps = [delete] if state == "terminating" else []
+                yield _story(f"statuses of namespaces: {said}, {name}, {state}", *steps, write(status))
 
 
 def _evictions() -> Iterator[Object]:
