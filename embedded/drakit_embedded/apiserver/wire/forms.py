@@ -221,7 +221,8 @@ def negotiate(accept: str, served: Served, include: str, *, listing: bool, watch
     Which objects a row carries is asked for by ``include``: Metadata (or nothing), Object, None.
     """
     offered = negotiation.COLLECTION if listing or watching else negotiation.OBJECT
-    conversion = negotiation.accepted(accept, _may_be, offered, stream=watching).conversion
+    schemas = negotiation.OF_OBJECTS
+    conversion = negotiation.accepted(accept, _may_be, offered, schemas=schemas, stream=watching).conversion
     if conversion is None:
         return Plain(served)
     if conversion.kind == "Table":
@@ -254,7 +255,8 @@ def _check_partial(asked: str, kind: Kind, *, listing: bool) -> None:
 
 def wants_table(accept: str) -> bool:
     """Whether a table is the first form that can be given."""
-    conversion = negotiation.accepted(accept, _may_be, negotiation.OBJECT).conversion
+    schemas = negotiation.OF_OBJECTS
+    conversion = negotiation.accepted(accept, _may_be, negotiation.OBJECT, schemas=schemas).conversion
     return conversion is not None and conversion.kind == "Table"
 
 

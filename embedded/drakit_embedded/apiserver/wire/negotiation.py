@@ -47,6 +47,8 @@ class _Clause(NamedTuple):
 
 # Whether a conversion (or None) can be given.
 Allows = Callable[[Conversion | None], bool]
+# What ``sv``, the version of a schema, may be for objects; nothing else has one.
+OF_OBJECTS, _NO_SCHEMA = ("", "v1"), ("",)
 
 
 def without_conversion(conversion: Conversion | None) -> bool:
@@ -55,13 +57,20 @@ def without_conversion(conversion: Conversion | None) -> bool:
 
 
 @lru_cache(maxsize=512)
-def accepted(accept: str, allows: Allows, offered: tuple[str, ...] = NO_ROUTE, *, stream: bool = False) -> Accepted:
+def accepted(
+    accept: str,
+    allows: Allows,
+    offered: tuple[str, ...] = NO_ROUTE,
+    *,
+    schemas: tuple[str, ...] = _NO_SCHEMA,
+    stream: bool = False,
+) -> Accepted:
     """The first form that can be given; 406 if there is none. Streams of events are JSON.
 
     What a route offers is asked first, and by a reader of headers that knows fewer of them (go-restful).
     """
     check_route(accept, offered)
-    found = _first(accept, allows)
+    found = _first(accept, allows, schemas)
     if found is None:
         raise statuses.not_acceptable(_NAMED)
     if stream and found.media != JSON:
@@ -86,14 +95,15 @@ def _is_routed(accept: str, offered: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=512)
 def of_answer(accept: str, *, refused: bool) -> Accepted:
     """The form of an encoded answer; a refusal is given whatever the client accepts."""
-    return _first(accept, without_conversion if refused else _of_metadata) or Accepted(pretty=True)
+    found = _first(accept, without_conversion, _NO_SCHEMA) if refused else _first(accept, _of_metadata, OF_OBJECTS)
+    return found or Accepted(pretty=True)
 
 
 def _of_metadata(conversion: Conversion | None) -> bool:
     return conversion is None or conversion.group == "meta.k8s.io"
 
 
-def _first(accept: str, allows: Allows) -> Accepted | None:
+def _first(accept: str, allows: Allows, schemas: tuple[str, ...]) -> Accepted | None:
     if not accept:
         return Accepted()
     for clause in _clauses(accept):
@@ -101,8 +111,7 @@ def _first(accept: str, allows: Allows) -> Accepted | None:
             if _matches(clause, media):
                 options = clause.options
                 conversion = _conversion(options)
-                versions = ("",) if allows is without_conversion else ("", "v1")
-                known = options.get("stream", "watch") in ("", "watch") and options.get("sv", "") in versions
+                known = options.get("stream", "watch") in ("", "watch") and options.get("sv", "") in schemas
                 if known and allows(conversion):
                     return Accepted(media, conversion, options.get("pretty") == "1")
     return None

@@ -13,7 +13,7 @@ from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.wire import negotiation
 
 _PEOPLE = ("curl", "Wget", "Mozilla/5.0")
-_ALWAYS_JSON = ("/",)
+_ALWAYS_JSON = ("/", "/version")
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 
 
@@ -29,10 +29,11 @@ def presented(request: web.BaseRequest, response: web.StreamResponse) -> web.Str
         return response
     if is_plain(request) and response.status < 400:
         return response
-    found = negotiation.of_answer(request.headers.get("Accept", ""), refused=response.status >= 400)
+    refused = response.status >= 400
+    found = negotiation.of_answer(request.headers.get("Accept", ""), refused=refused)
     body = response.body
     assert isinstance(body, bytes)
-    if found.media == negotiation.YAML and request.path not in _ALWAYS_JSON:
+    if found.media == negotiation.YAML and (refused or request.path not in _ALWAYS_JSON):
         # Imported here: hardly any client takes YAML, and a start would be longer by a twentieth.
         from drakit_embedded.apiserver.wire import yaml_answers
 
