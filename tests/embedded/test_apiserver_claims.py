@@ -131,6 +131,15 @@ async def test_admin_access_needs_a_labelled_namespace(connection: Connection) -
     assert await connection.create(CLAIMS, claim(adminAccess=True), "admin")
 
 
+async def test_metadata_are_in_the_order_of_their_type(connection: Connection) -> None:
+    wanted = resource_slice()
+    wanted["metadata"] = {"labels": {"b": "", "a": ""}, "name": "s"}
+    made = await connection.create(SLICES, wanted)
+    fields = ["name", "uid", "resourceVersion", "generation", "creationTimestamp", "labels", "managedFields"]
+    assert list(made["metadata"]) == fields
+    assert list(made["metadata"]["labels"]) == ["a", "b"]
+
+
 MIXED: Object = {
     "mixins": {"device": [{"name": "big", "capacity": {"memory": {"value": "40Gi"}}}]},
     "devices": [{"name": "d", "includes": ["big"]}],

@@ -100,6 +100,9 @@ def create(
     if key in served.collection.records:
         raise _taken(served, key, obj)
     request.commit()
+    if not intent.dry_run:
+        # Its place among the others; the store has the number.
+        meta["resourceVersion"] = "0"
     record = api.store.put(served.collection, key, obj, _canonical(api, served, obj), dry_run=intent.dry_run)
     record.is_valid = True
     return Written(record, True, strategy.warn_of_create(obj))
