@@ -153,6 +153,24 @@ async def test_apply_compares_parameters_by_their_values(written: str, applied: 
     assert code == (409 if conflicts else 200)
 
 
+async def test_in_another_version_they_are_compared_by_their_values() -> None:
+    older = CLASSES.replace("/v1/", "/v1beta1/")
+    config = ServerConfig(token=TOKEN, runtime_config={"resource.k8s.io/v1beta1": "true"})
+    async with Server(config) as server, aiohttp.ClientSession(server.url) as session:
+        await send(session, "POST", CLASSES, device_class('{"b": 1,"a":2}'))
+        patched = (await send(session, "PATCH", f"{older}/c", LABEL, STRATEGIC))[1]
+        changed = (await send(session, "PUT", f"{older}/c", device_class('{"b":1,"a":true}')))[1]
+    assert [_owners_of_config(obj) for obj in (patched, changed)] == [
+        ["resource.k8s.io/v1", "resource.k8s.io/v1beta1"],
+        ["resource.k8s.io/v1beta1"],
+    ]
+
+
+def _owners_of_config(obj: Any) -> list[str]:
+    entries = obj["metadata"]["managedFields"]
+    return [entry["apiVersion"] for entry in entries if "f:config" in entry["fieldsV1"].get("f:spec", {})]
+
+
 async def test_apply_prints_them_anew_only_with_a_change() -> None:
     path = f"{CLASSES}/c?fieldManager=other"
     named, labelled = '{"metadata":{"name":"c"}}', '{"metadata":{"name":"c","labels":{"a":"b"}}}'

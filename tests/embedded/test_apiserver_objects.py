@@ -85,6 +85,13 @@ async def test_an_update_for_another_uid_is_a_conflict(connection: Connection) -
         await connection.replace(resources.CONFIG_MAPS, made, "default")
 
 
+async def test_finalizing_another_namespace_is_a_conflict(connection: Connection) -> None:
+    made = await connection.create(resources.NAMESPACES, {"metadata": {"name": "n"}})
+    made["metadata"]["uid"] = "another"
+    with pytest.raises(Conflict, match="Precondition failed: UID in precondition: another"):
+        await connection.json("PUT", "/api/v1/namespaces/n/finalize", made)
+
+
 async def test_an_update_that_would_create_has_no_uid_to_meet(connection: Connection) -> None:
     lease = {"metadata": {"name": "l", "uid": "another"}, "spec": {}}
     with pytest.raises(Conflict) as refused:

@@ -233,6 +233,7 @@ def finalize(api: Api, served: Served, key: Key, obj: Object, intent: Intent) ->
     """PUT of a namespace's finalize subresource, through which its finalizers go away."""
 
     def change(stored: Object) -> Object:
+        preconditions.check_update(served.kind, stored, uid=obj["metadata"].get("uid"))
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
         return {**obj, "spec": {"finalizers": finalizers} if finalizers else {}, "status": stored.get("status", {})}
 
