@@ -2,13 +2,17 @@
 
 Kubernetes keeps such a ``RawExtension`` as bytes and compares it as bytes. A claim that was written with a space after
 a colon is thus another one when a patch has been applied to it, which prints it anew, and its spec may not change. Who
-wants to know whether a cluster takes a patch has to keep the text, too; only one that Go would not have printed itself
-is. Source: ``k8s.io/apimachinery`` ``pkg/runtime/extension.go``, ``encoding/json`` (``compact``).
+wants to know whether a cluster takes a patch has to know the text, too. What a request brings is therefore always
+``Embedded``: to Python, 1 would be true, and keys would have no order. Of what is stored only a text that Go would not
+have printed itself is kept. Sources: ``k8s.io/apimachinery`` ``pkg/runtime/extension.go`` and ``converter.go``,
+``encoding/json`` (``compact``).
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -22,6 +26,9 @@ Texts = tuple[str | None, ...]
 KINDS = frozenset({"ResourceClaim", "ResourceClaimTemplate", "DeviceClass"})
 PLURALS = frozenset({"resourceclaims", "resourceclaimtemplates", "deviceclasses"})
 _NAMES = (b'"parameters"', b'"data"')
+# Go prints larger numbers with one.
+_SHOWN_WITHOUT_EXPONENT = 1e21
+_INT64 = range(-(2**63), 2**63)
 
 
 class Embedded(Object):
@@ -34,12 +41,17 @@ class Embedded(Object):
         self.text = text
 
     def __eq__(self, other: object) -> bool:
-        return self.text == _text(other)
+        return self.text == _text(other) if isinstance(other, dict) else NotImplemented
 
     def __ne__(self, other: object) -> bool:
-        return self.text != _text(other)
+        return self.text != _text(other) if isinstance(other, dict) else NotImplemented
 
     __hash__ = None  # as a dict's
+
+
+def same_value(left: object, right: object) -> bool:
+    """Whether two embedded values are the same but for the order of keys and the form of numbers."""
+    return to_json(through_maps(left)) == to_json(through_maps(right))
 
 
 def same_text(left: object, right: object) -> bool:
@@ -93,37 +105,63 @@ _decode = msgspec.json.Decoder(_Root).decode
 
 
 def attach(obj: Object, raw: bytes) -> None:
-    """Note in an object the texts that it was read from, where Go would not have printed them so."""
+    """Note in an object the texts that it was read from."""
     if not any(name in raw for name in _NAMES):
         return
     try:
-        texts = [bytes(text).decode() or None for text in _texts(_decode(raw))]
-        restore(obj, tuple(texts))
-    except (msgspec.DecodeError, UnicodeDecodeError, TypeError):
+        texts = [bytes(text).decode() for text in _texts(_decode(raw))]
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return  # a wrong type, or a number that is too long: nothing will become of this object
+    for (holder, name), text in zip(_places(obj), texts, strict=False):
+        if text and isinstance(value := holder.get(name), dict):
+            holder[name] = Embedded(value, text)
 
 
 def restore(obj: Object, texts: Texts) -> None:
     """Note the texts of all places, in their order; None where Go would have printed the same."""
     for (holder, name), text in zip(_places(obj), texts, strict=False):
-        value = holder.get(name)
-        if text is not None and isinstance(value, dict) and to_json(value) != text:
+        if text is not None and isinstance(value := holder.get(name), dict):
             holder[name] = Embedded(value, text)
 
 
 def print_anew(obj: Object) -> Object:
-    """Forget the texts, as a patch does, which is applied to what a client would read; the object itself."""
+    """Forget how it was written, as a patch does, which is applied to what a client would read; the object itself."""
     for holder, name in _places(obj):
-        if isinstance(value := holder.get(name), Embedded):
-            holder[name] = dict(value)
+        if isinstance(value := holder.get(name), dict):
+            holder[name] = Embedded(value, to_json(value))
     return obj
 
 
+def print_sorted(obj: Object) -> Object:
+    """Forget the order of keys and the form of numbers too, as what goes through Go's maps does; the object itself."""
+    for holder, name in _places(obj):
+        if isinstance(value := holder.get(name), dict):
+            plain = through_maps(value)
+            holder[name] = Embedded(plain, to_json(plain))
+    return obj
+
+
+def through_maps(value: Any) -> Any:
+    """A value as Go prints it that has read it without knowing its type: keys sorted, 1.0 as 1."""
+    if isinstance(value, dict):
+        return {key: through_maps(value[key]) for key in sorted(value)}
+    if isinstance(value, list):
+        return [through_maps(item) for item in value]
+    if type(value) is int and value not in _INT64 and abs(value) <= sys.float_info.max:
+        value = float(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < _SHOWN_WITHOUT_EXPONENT:
+        return int(Decimal(repr(value)))
+    return value
+
+
 def texts_of(obj: Object) -> Texts | None:
-    """The texts that are noted in an object, to be restored in a copy; None if there are none."""
-    values = (holder.get(name) for holder, name in _places(obj))
-    texts = tuple(value.text if isinstance(value, Embedded) else None for value in values)
+    """The texts that are noted in an object, to be restored in a copy; None if Go would have printed them all so."""
+    texts = tuple(_odd_text(holder.get(name)) for holder, name in _places(obj))
     return texts if any(texts) else None
+
+
+def _odd_text(value: object) -> str | None:
+    return value.text if isinstance(value, Embedded) and to_json(value) != value.text else None
 
 
 def _places(obj: Object) -> Iterator[tuple[Object, str]]:

@@ -131,6 +131,15 @@ async def test_admin_access_needs_a_labelled_namespace(connection: Connection) -
     assert await connection.create(CLAIMS, claim(adminAccess=True), "admin")
 
 
+async def test_metadata_are_in_the_order_of_their_type(connection: Connection) -> None:
+    wanted = resource_slice()
+    wanted["metadata"] = {"labels": {"b": "", "a": ""}, "name": "s"}
+    made = await connection.create(SLICES, wanted)
+    fields = ["name", "uid", "resourceVersion", "generation", "creationTimestamp", "labels", "managedFields"]
+    assert list(made["metadata"]) == fields
+    assert list(made["metadata"]["labels"]) == ["a", "b"]
+
+
 MIXED: Object = {
     "mixins": {"device": [{"name": "big", "capacity": {"memory": {"value": "40Gi"}}}]},
     "devices": [{"name": "d", "includes": ["big"]}],
@@ -171,6 +180,14 @@ async def test_both_spellings_of_mixins_are_stored_as_one() -> None:
     [
         ({"nodeName": None}, "spec"),
         ({"driver": "not a driver"}, "spec"),
+        ({"driver": 1}, "spec"),
+        ({"pool": 1}, "spec"),
+        ({"mixins": 1}, "spec"),
+        ({"sharedCounters": 1}, "spec"),
+        ({"devices": [{**MIXED["devices"][0], "taints": 1}]}, "spec"),
+        ({"devices": [{**MIXED["devices"][0], "attributes": 1}]}, "spec"),
+        ({"devices": [{**MIXED["devices"][0], "capacity": {"a": 1}}]}, "spec"),
+        ({"devices": [{**MIXED["devices"][0], "consumesCounters": [1]}]}, "spec"),
         ({"pool": {"name": "p", "generation": 1, "resourceSliceCount": 0}}, "spec.pool.resourceSliceCount"),
         ({"devices": [*MIXED["devices"], *MIXED["devices"]]}, "spec.devices[1]"),
         (
@@ -188,7 +205,22 @@ async def test_both_spellings_of_mixins_are_stored_as_one() -> None:
             "spec.devices",
         ),
     ],
-    ids=["nowhere", "driver", "count", "twice", "taint", "65 consumers"],
+    ids=[
+        "nowhere",
+        "driver",
+        "no text",
+        "no pool",
+        "no mixins",
+        "no counters",
+        "no taints",
+        "no attributes",
+        "no capacity",
+        "no consumption",
+        "count",
+        "twice",
+        "taint",
+        "65 consumers",
+    ],
 )
 async def test_what_mixins_come_to_is_validated_as_any_slice(changes: Object, field: str) -> None:
     gates = FeatureGates(overrides={"DRAResourceSliceMixins": True})
@@ -201,6 +233,21 @@ async def test_what_mixins_come_to_is_validated_as_any_slice(changes: Object, fi
         with pytest.raises(Invalid) as refused:
             await connection.replace(SLICES, made)
         assert field in {cause["field"] for cause in refused.value.causes}
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+async def test_a_slice_with_mixins_that_stays_is_no_change(version: str) -> None:
+    gates = FeatureGates(overrides={"DRAResourceSliceMixins": True})
+    config = ServerConfig(token="t", gates=gates, runtime_config={"resource.k8s.io/v1beta1": "true"})
+    async with Server(config) as server, Connection(server.url, token="t") as connection:
+        wanted = resource_slice(**MIXED)
+        wanted["metadata"]["labels"] = {}
+        path = f"/apis/resource.k8s.io/{version}/resourceslices/{wanted['metadata']['name']}"
+        made = await connection.create(SLICES, wanted)
+        again = await connection.json(
+            "PATCH", path, {"metadata": {"labels": {}}}, content_type="application/merge-patch+json"
+        )
+    assert again["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
 
 
 async def test_mixins_are_unknown_without_the_gate(connection: Connection) -> None:

@@ -46,6 +46,14 @@ async def test_a_volume_without_a_spec_is_nobodys(server: Server) -> None:
     assert (code, why.rpartition(": ")[2]) == (403, "no relationship found between node 'n1' and this object")
 
 
+@pytest.mark.parametrize("path", ["/api/v1/nodes/n1", "/api/v1/nodes/n1/status"])
+async def test_whether_it_is_another_object_is_asked_before_what_may_be_changed(server: Server, path: str) -> None:
+    await ask(server, ADMIN, "POST", "/api/v1/nodes", {"metadata": {"name": "n1"}})
+    metadata = {"name": "n1", "labels": {"node-restriction.kubernetes.io/a": "b"}}
+    assert (await ask(server, "of-n1", "PUT", path, {"metadata": metadata}))[0] == 403
+    assert (await ask(server, "of-n1", "PUT", path, {"metadata": {**metadata, "uid": "another"}}))[0] == 409
+
+
 SECRETS_OF_VOLUMES: dict[str, tuple[Object, int]] = {
     "with a namespace": ({"csi": {"nodeStageSecretRef": {"name": "s", "namespace": "default"}}}, 404),
     "of a sort that takes the claim's": ({"rbd": {"secretRef": {"name": "s"}}}, 404),

@@ -85,6 +85,27 @@ async def test_an_update_for_another_uid_is_a_conflict(connection: Connection) -
         await connection.replace(resources.CONFIG_MAPS, made, "default")
 
 
+async def test_finalizing_another_namespace_is_a_conflict(connection: Connection) -> None:
+    made = await connection.create(resources.NAMESPACES, {"metadata": {"name": "n"}})
+    made["metadata"]["uid"] = "another"
+    with pytest.raises(Conflict, match="Precondition failed: UID in precondition: another"):
+        await connection.json("PUT", "/api/v1/namespaces/n/finalize", made)
+
+
+async def test_an_update_that_would_create_has_no_uid_to_meet(connection: Connection) -> None:
+    lease = {"metadata": {"name": "l", "uid": "another"}, "spec": {}}
+    with pytest.raises(Conflict) as refused:
+        await connection.replace(resources.LEASES, lease, "default")
+    assert refused.value.message == (
+        'Operation cannot be fulfilled on leases.coordination.k8s.io "l": StorageError: invalid object, Code: 4, Key: '
+        "/registry/leases/default/l, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: "
+        "another, UID in object meta: "
+    )
+    made = {"metadata": {"name": "c", "uid": "another"}, "data": {}}
+    with pytest.raises(NotFound):
+        await connection.replace(resources.CONFIG_MAPS, made, "default")
+
+
 async def test_spec_and_status_are_written_apart(connection: Connection) -> None:
     made = await connection.create(resources.PODS, pod("p"), "default")
     assert made["status"]["phase"] == "Pending"

@@ -6,6 +6,7 @@ sigs.k8s.io/structured-merge-diff/v6/merge/update.go.
 
 from __future__ import annotations
 
+from drakit_api.raw_extensions import KINDS, print_sorted
 from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.managedfields import (
     conflicts,
@@ -38,7 +39,10 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
     """
     kind = writer.kind
     _check(kind, config)
-    live = completed(stored or {}, kind.api_version, kind.kind)
+    live = shown = completed(stored or {}, kind.api_version, kind.kind)
+    if kind.kind in KINDS:
+        # Embedded objects are compared as values, and printed anew only with a change.
+        live, config = print_sorted(completed(shown, kind.api_version, kind.kind)), print_sorted(config)
     current: list[Entry] = stored["metadata"].get("managedFields", []) if stored is not None else []
     if not current and stored is not None:
         current = updates.before_first_apply(writer, stored)
@@ -48,7 +52,7 @@ def applied(writer: Writer, stored: Object | None, config: Object, *, force: boo
         fought = lastapplied.without_allowed(fought, live, kind)
     if fought and not force:
         raise conflicts.refusal(fought)
-    found = dict(step.object) if step.changed else live
+    found = dict(step.object) if step.changed else shown
     now = step.entries()
     found["metadata"] = {**found["metadata"], **({"managedFields": now} if now else {})}
     if writer.manager == lastapplied.MANAGER:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from drakit_api.raw_extensions import same_value
 from drakit_api.schema import Schema, Type
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.statuses import Object
@@ -41,6 +42,8 @@ def same(one: Any, other: Any, types: Schema, kind: Type, *, in_list: bool = Fal
 
 def alike(one: Any, other: Any, types: Schema, kind: Type, *, in_list: bool = False) -> bool:
     """The same for values that are not equal as JSON."""
+    if kind.shape == "raw":
+        return not in_list and same_value(one, other)
     if kind.shape == "struct":
         return _same_fields(one, other, types, kind.struct, in_list)
     if kind.item is None or not one or not other or len(one) != len(other):

@@ -33,7 +33,10 @@ NEVER_OWNED: Final[Tree] = {
 
 
 class Leaf:
-    """A scalar, or something that is owned as a whole; ``typed`` is a list, map or struct with its table of types."""
+    """A scalar, or something that is owned as a whole.
+
+    ``typed`` is a list, map, struct or embedded object with its table of types.
+    """
 
     __slots__ = ("typed",)
 
@@ -182,7 +185,7 @@ class _Compiler:
             return Values()
         if kind.list_type == "map" and kind.item is not None:
             return Keyed(self._keys(kind), self._shape(kind.item))
-        whole = self._typed and (kind.shape == "struct" or kind.item is not None)
+        whole = self._typed and (kind.shape in ("struct", "raw") or kind.item is not None)
         return Leaf((self._types, kind)) if whole else LEAF_SHAPE
 
     def _struct(self, struct: str) -> Struct:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from drakit_api.raw_extensions import print_sorted
 from drakit_embedded.apiserver.managedfields import fieldsets, shapes
 from drakit_embedded.apiserver.managedfields.comparisons import Comparison, compare
 from drakit_embedded.apiserver.managedfields.completion import completed
@@ -86,8 +87,8 @@ def of_stored(kind: Kind, old: Object, new: Object, reset: Tree) -> Comparisons:
         convert, shape = converter(kind, api_version), shapes.typed(api_version, kind.kind)
         before, after = (convert.from_storage(obj) if convert and obj else obj for obj in (old, new))
         if api_version != kind.api_version:
-            # Converting takes them through JSON.
-            before, after = (completed(obj, api_version, kind.kind) for obj in (before, after))
+            # Converting takes them through JSON, and what is embedded through maps.
+            before, after = (print_sorted(completed(obj, api_version, kind.kind)) for obj in (before, after))
         return compare(before, after, shape)
 
     return Comparisons(compared, reset)

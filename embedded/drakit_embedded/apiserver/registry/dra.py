@@ -23,15 +23,22 @@ from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry import claim_status_access, structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
-from drakit_embedded.apiserver.statuses import Cause, FieldFault
+from drakit_embedded.apiserver.statuses import Cause, FieldFault, invalid
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
 
 def _decode(obj: Object, kind: Kind, validation_mode: str, cluster: Cluster) -> tuple[Object, list[str]]:
-    """By the types of the kind; but no type has mixins, so the spec of a slice with them stays as it is."""
+    """By the types of the kind; but no type has mixins, so the spec of a slice with them stays as it is.
+
+    Whatever looks at it before it gets its spelling must find the right types, so that these are checked here.
+    """
     if _native_mixins(obj, kind.plural, cluster.gates) and _convertible(obj):
+        if faults := _unreadable(obj["spec"]):
+            meta = obj.get("metadata")
+            name = meta.get("name") if isinstance(meta, dict) else None
+            raise invalid(kind.kind, kind.group, name if isinstance(name, str) else "", faults)
         decoded, warnings = structures.decode({**obj, "spec": {}}, kind, validation_mode)
         return {**decoded, "spec": obj["spec"]}, warnings
     return structures.decode(obj, kind, validation_mode)
@@ -96,28 +103,26 @@ class _Rules:
 
     def _canonical(self, obj: Object, cluster: Cluster) -> Object:
         if self._native(obj, cluster):
-            return obj
+            return {**encoding.encode(self._kind, {**obj, "spec": {}}), "spec": obj["spec"]}
         return encoding.encode_once(self._kind, obj)
 
     def _default(self, obj: Object, cluster: Cluster) -> None:
         if not self._native(obj, cluster):
             set_defaults(self._kind, obj, metadata.timestamp(), self._version)
 
-    def _is_readable(self, obj: Object, cluster: Cluster) -> bool:
-        """Whether an object can be prepared. A slice with mixins gets a spelling only now, and with it its defaults."""
+    def _respell(self, obj: Object, cluster: Cluster) -> None:
+        """Give the spec of a slice with mixins the one spelling that schedulers read, and with it its defaults."""
         if self._native(obj, cluster):
-            if not _respelled(obj):
-                return False
+            obj["spec"] = SPEC(obj["spec"], Place(), Problems())
             set_defaults(self._kind, obj, metadata.timestamp(), self._version)
-        return True
 
     def _prepare_create(self, obj: Object, cluster: Cluster) -> None:
-        if self._is_readable(obj, cluster):
-            lifecycle.prepare_create(self._kind, obj, cluster.gates)
+        self._respell(obj, cluster)
+        lifecycle.prepare_create(self._kind, obj, cluster.gates)
 
     def _prepare_update(self, new: Object, old: Object, cluster: Cluster) -> None:
-        if self._is_readable(new, cluster):
-            lifecycle.prepare_update(self._kind, new, old, cluster.gates, now=metadata.timestamp())
+        self._respell(new, cluster)
+        lifecycle.prepare_update(self._kind, new, old, cluster.gates, now=metadata.timestamp())
 
     def _prepare_status(self, new: Object, old: Object, cluster: Cluster) -> None:
         lifecycle.prepare_status_update(self._kind, new, old, cluster.gates)
@@ -153,14 +158,11 @@ def _admin_namespace(obj: Object, cluster: Cluster) -> bool:
     return namespace is not None and (namespace["metadata"].get("labels") or {}).get(ADMIN_LABEL) == "true"
 
 
-def _respelled(obj: Object) -> bool:
-    """Give the spec of a slice with mixins the one spelling that schedulers read; False if it cannot be read."""
+def _unreadable(spec: Object) -> list[FieldFault]:
+    """What is wrong with the types and names of the fields of a spec with mixins."""
     problems = Problems()
-    spec = SPEC(obj["spec"], Place(), problems)
-    if problems.lines():
-        return False
-    obj["spec"] = spec
-    return True
+    SPEC(spec, Place(), problems)
+    return _faults(problems.lines())
 
 
 def _mixin_faults(obj: Object) -> list[FieldFault]:
@@ -168,8 +170,12 @@ def _mixin_faults(obj: Object) -> list[FieldFault]:
     try:
         mixins.flatten(obj["spec"])
     except PoolError as error:
-        return [Cause("FieldValueInvalid", "spec", f"Invalid value: {line}") for line in str(error).splitlines()]
+        return _faults(str(error).splitlines())
     return []
+
+
+def _faults(lines: list[str]) -> list[FieldFault]:
+    return [Cause("FieldValueInvalid", "spec", f"Invalid value: {line}") for line in lines]
 
 
 def _slice_warnings(obj: Object) -> list[str]:

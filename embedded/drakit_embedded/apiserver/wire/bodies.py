@@ -57,8 +57,11 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
         raise _unrecognized(raw, kind, f"couldn't get version/kind; json parse error: {error}") from None
     except BodyError as error:
         raise _unrecognized(raw, kind, str(error)) from None
-    if media in _JSON and kind in raw_extensions.KINDS:
-        raw_extensions.attach(found, raw)
+    if kind not in raw_extensions.KINDS:
+        return found
+    if media not in _JSON:
+        return raw_extensions.print_anew(found)
+    raw_extensions.attach(found, raw)
     return found
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from drakit_api import raw_extensions
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.call import Call
 from drakit_embedded.apiserver.managedfields import applies
@@ -36,7 +35,7 @@ def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writ
         _check_repeated(call, patch)
         _check_names(call, found, created=not stored)
         try:
-            return call.patched(raw_extensions.print_anew(found), "Ignore")
+            return call.patched(found, "Ignore")
         except statuses.StatusError as error:
             raise _unconvertible(error, call, patch.content) from None
 

@@ -173,10 +173,13 @@ def change(served: Served, key: Key, patch: Patch, reader: Reader) -> Change:
         if served.converter is not None:
             stored = served.converter.from_storage(stored)
         typed = {"kind": kind.kind, "apiVersion": kind.api_version, **stored}
-        found = raw_extensions.print_anew(plain(typed, patch, node))
+        found = plain(typed, patch, node)
         if patch.type == "strategic":
             # Merged into a Go type, which is what it is whatever the patch says.
             found |= {"kind": kind.kind, "apiVersion": kind.api_version}
+            raw_extensions.print_sorted(found)
+        else:
+            raw_extensions.print_anew(found)
         read = _read(kind, patch, found, reader)
         if not read["metadata"].get("name"):
             raise statuses.nameless(key[1])

@@ -10,6 +10,7 @@ from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.requests import unsigned
 from drakit_embedded.apiserver.statuses import Object
+from drakit_embedded.apiserver.storage.store import Key
 
 # Where etcd has what is not under its plural, which a message shows.
 _STORED_AS = {"nodes": "minions", "services": "services/specs", "endpoints": "services/endpoints"}
@@ -59,6 +60,12 @@ def check_update(kind: Kind, stored: Object, *, uid: str | None, version: str | 
         where = f"Code: 4, Key: {'/'.join(filter(None, parts))}, ResourceVersion: 0"
         why = f"StorageError: invalid object, {where}, AdditionalErrorMsg: {why}"
         raise statuses.conflict(kind.plural, kind.group, meta["name"], why)
+
+
+def check_new(kind: Kind, key: Key, *, uid: str | None) -> None:
+    """The same for an update that would create: what is not there yet has no UID."""
+    namespace, name = key
+    check_update(kind, {"metadata": {"name": name, "namespace": namespace, "uid": "", "resourceVersion": ""}}, uid=uid)
 
 
 def _failed(stored: Object, uid: str | None, version: str | None) -> str:

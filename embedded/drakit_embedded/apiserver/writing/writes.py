@@ -100,6 +100,9 @@ def create(
     if key in served.collection.records:
         raise _taken(served, key, obj)
     request.commit()
+    if not intent.dry_run:
+        # Its place among the others; the store has the number.
+        meta["resourceVersion"] = "0"
     record = api.store.put(served.collection, key, obj, _canonical(api, served, obj), dry_run=intent.dry_run)
     record.is_valid = True
     return Written(record, True, strategy.warn_of_create(obj))
@@ -163,7 +166,7 @@ def update(
     if record is None:
         return _create_by_update(api, served, key, change, intent, subresource)
     old = record.object()
-    new = change(record.object()) if callable(change) else change
+    new = _wanted(served, record, old, change)
     served.strategy.default(new, api)
     _share_spec(served, new, old)
     if intent.writer is not None:
@@ -173,8 +176,6 @@ def update(
     )
     if not intent.admitted:
         api.admission.admit(request, api)
-    if not callable(change):
-        preconditions.check_update(served.kind, old, uid=new["metadata"].get("uid"))
     _check_identity(served, new, old)
     if subresource == "status":
         new = _with_status(served, new, old, api)
@@ -184,21 +185,27 @@ def update(
     if not intent.admitted:
         request.object = new
         api.admission.validate(request, api)
-    warnings = () if subresource else served.strategy.warn_of_update(new)
     form = _canonical(api, served, new, old)
     if deletes.done(served, new, old):
         request.commit()
         # Watchers see what was stored, and only the client what it wanted (deleteWithoutFinalizers).
-        wanted = api.store.draft(served.collection, key, new, form)
+        record = api.store.draft(served.collection, key, new, form)
         if not intent.dry_run:
             api.store.delete(served.collection, key, old)
-        return Written(wanted, False, warnings)
-    if form == old or _only_times_differ(form, old):
-        return Written(record, False, warnings)
-    request.commit()
-    updated = api.store.put(served.collection, key, new, form, dry_run=intent.dry_run)
-    updated.is_valid = record.is_valid or not subresource
-    return Written(updated, False, warnings)
+    elif form != old and not _only_times_differ(form, old):
+        request.commit()
+        is_valid = record.is_valid or not subresource
+        record = api.store.put(served.collection, key, new, form, dry_run=intent.dry_run)
+        record.is_valid = is_valid
+    return Written(record, False, () if subresource else served.strategy.warn_of_update(new))
+
+
+def _wanted(served: Served, record: Record, old: Object, change: Object | Change) -> Object:
+    """What is to become of the stored object; 409 before anything else if another one is meant."""
+    if callable(change):
+        return change(record.object())
+    preconditions.check_update(served.kind, old, uid=change["metadata"].get("uid"))
+    return change
 
 
 def _share_spec(served: Served, new: Object, old: Object) -> None:
@@ -214,6 +221,8 @@ def _create_by_update(
     """What there is not yet can be made by an update only of some kinds; 404 for the others."""
     if not served.strategy.create_on_update or subresource or statuses.unstorable(key[1]):
         raise statuses.absent(served.kind.plural, served.kind.group, key[1])
+    if not callable(change):
+        preconditions.check_new(served.kind, key, uid=change["metadata"].get("uid"))
     wanted = change({}) if callable(change) else change
     preconditions.version_of(wanted)
     wanted["metadata"].pop("resourceVersion", None)
@@ -224,6 +233,7 @@ def finalize(api: Api, served: Served, key: Key, obj: Object, intent: Intent) ->
     """PUT of a namespace's finalize subresource, through which its finalizers go away."""
 
     def change(stored: Object) -> Object:
+        preconditions.check_update(served.kind, stored, uid=obj["metadata"].get("uid"))
         finalizers = (obj.get("spec") or {}).get("finalizers") or []
         return {**obj, "spec": {"finalizers": finalizers} if finalizers else {}, "status": stored.get("status", {})}
 
