@@ -17,7 +17,7 @@ from tests.vectors import recordings
 Vector = dict[str, Any]
 
 # The files of ``api`` that the rules of ``drakit_api`` decide alone.
-OF_RULES = ("create", "ops", "equality", "long-numbers", "fractional-capacity")
+OF_RULES = ("create", "ops", "equality", "long-numbers", "fractional-capacity", "corners")
 # Those that one test replays with a server, and one recorder records again; pods have a test of their own.
 FILES = (*OF_RULES, "workloads")
 OF_SERVER = (*FILES, "pods")
