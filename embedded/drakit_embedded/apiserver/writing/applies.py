@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import msgspec
+
 from drakit_api import raw_extensions
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.call import Call
@@ -32,13 +34,20 @@ def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writ
     def change(stored: Object) -> Object:
         if served.converter is not None and stored:
             stored = served.converter.from_storage(stored)
+        # Whose what is goes by values, not by the texts of parameters; these stay if no value changes.
+        texts = raw_extensions.texts_of(stored)
+        stored = raw_extensions.print_anew(stored)
+        before = _values(stored) if texts else None
         found = applies.applied(writer, stored or None, patch.content, force=force)
         _check_repeated(call, patch)
         _check_names(call, found, created=not stored)
         try:
-            return call.patched(raw_extensions.print_anew(found), "Ignore")
+            read = call.patched(raw_extensions.print_anew(found), "Ignore")
         except statuses.StatusError as error:
             raise _unconvertible(error, call, patch.content) from None
+        if texts and _values(found) == before:
+            raw_extensions.restore(read, texts)
+        return read
 
     if key in served.collection.records:
         return writes.update(api, served, key, change, intent, subresource=subresource)
@@ -50,6 +59,13 @@ def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writ
     preconditions.version_of(made)
     made["metadata"].pop("resourceVersion", None)
     return writes.create(api, served, key[0] or None, made, intent, instead=key[1])
+
+
+def _values(obj: Object) -> bytes:
+    """An object without its managers, by what it says."""
+    meta = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    said = {**obj, "metadata": meta, "kind": None, "apiVersion": None}
+    return msgspec.json.encode(said, order="sorted")
 
 
 def _unconvertible(error: statuses.StatusError, call: Call, config: Object) -> statuses.StatusError:
