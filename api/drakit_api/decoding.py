@@ -281,13 +281,15 @@ def _time(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
     refuse = _self_reading("string", owner, stack)
     micro = kind.shape == "microtime"
 
-    def decode_time(value: Any, notes: _Notes) -> str:
+    def decode_time(value: Any, notes: _Notes) -> str | None:
         if not isinstance(value, str):
             raise refuse(value)
         try:
-            return gotime.canonical(value, micro=micro)
+            text = gotime.canonical(value, micro=micro)
         except ValueError as error:
             raise _Abort(str(error)) from None
+        # The beginning of Go's time is no time, unless a pointer says that there is one.
+        return None if text == gotime.ZERO and not kind.pointer else text
 
     return decode_time
 

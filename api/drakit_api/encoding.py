@@ -38,9 +38,14 @@ def encode_once(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
 
 
 @functools.cache
-def struct_encoder(struct: str) -> Encoder:
-    """The encoder of a struct such as ``resource/v1.Device``, absent fields included where they are always shown."""
-    fields = [(field.name, _encoder(field.type), field.omit, _empties(field)) for field in schema.fields_of(struct)]
+def struct_encoder(struct: str, *, as_sent: bool = False) -> Encoder:
+    """The encoder of a struct such as ``resource/v1.Device``, absent fields included where they are always shown.
+
+    ``as_sent``: of one that has not been in the store, for messages.
+    """
+    fields = [
+        (field.name, _encoder(field.type, as_sent), field.omit, _empties(field)) for field in schema.fields_of(struct)
+    ]
 
     def encode_struct(value: dict[str, Any]) -> dict[str, Any]:
         encoded = {}
@@ -71,12 +76,14 @@ def _empties(field: Field) -> bool:
     return not field.type.pointer and field.type.shape not in ("quantity", "struct", "raw")
 
 
-def _encoder(kind: Type) -> Encoder:
+def _encoder(kind: Type, as_sent: bool = False) -> Encoder:
     if kind.shape == "struct":
+        if as_sent:
+            return _struct(kind, functools.partial(struct_encoder, as_sent=True))
         return _struct(kind, _bulky if structs.is_bulky(kind.struct) else struct_encoder)
     if kind.item is not None:
         # What is empty comes back from the store as null: the store's protobuf knows no difference.
-        return _container(kind, _encoder(kind.item), empty=None)
+        return _container(kind, _encoder(kind.item, as_sent), empty=... if as_sent else None)
     zero = None if kind.pointer else _ZEROS.get(kind.shape)
     return lambda value: zero if value is None else value
 

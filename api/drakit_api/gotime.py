@@ -11,8 +11,6 @@ import functools
 import re
 from datetime import UTC, datetime
 
-from drakit_api.gostrings import quote
-
 # (name of the part in the layout, what it looks like, name of its range)
 _Part = tuple[str, str, str]
 _DATE: list[_Part] = [
@@ -30,6 +28,8 @@ _DATE: list[_Part] = [
 _ZONE: _Part = ("Z07:00", r"Z|[-+]\d{2}:\d{2}", "")
 _SECONDS: list[_Part] = [*_DATE, ("05", r"\d{2}(?:[.,]\d+)?", "second"), _ZONE]
 _MICROSECONDS: list[_Part] = [*_DATE, ("05", r"\d{2}", "second"), (".000000", r"[.,]\d{6}", ""), _ZONE]
+# What Go takes for no time at all (``IsZero``).
+ZERO = "0001-01-01T00:00:00Z"
 _RANGES = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
 
 
@@ -59,6 +59,22 @@ def canonical(text: str, *, micro: bool = False) -> str:
             raise ValueError(f"parsing time {quote(text)}: time zone offset {name} out of range")
     fraction = f".{values[11][1:]}" if micro else ""
     return _in_utc(text, values).replace("Z", f"{fraction}Z")
+
+
+def quote(text: str) -> str:
+    """A text as complaints of Go's ``time`` show it: other than ``strconv.Quote``, every byte beyond ASCII is escaped.
+
+    ``quote`` of Go's ``time/format.go``.
+    """
+    return '"' + "".join(map(_quoted, text)) + '"'
+
+
+def _quoted(char: str) -> str:
+    if char in '"\\':
+        return f"\\{char}"
+    if " " <= char < "\x80":
+        return char
+    return "".join(f"\\x{byte:02x}" for byte in char.encode())
 
 
 def seconds(text: str) -> int:

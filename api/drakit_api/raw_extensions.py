@@ -72,7 +72,7 @@ class _Config(msgspec.Struct):
 
 
 class _Devices(msgspec.Struct):
-    config: list[_Config] | None = None
+    config: list[_Config | None] | None = None
 
 
 class _Spec(msgspec.Struct):
@@ -80,7 +80,7 @@ class _Spec(msgspec.Struct):
 
     devices: _Devices | None = None
     spec: _Spec | None = None
-    config: list[_Config] | None = None
+    config: list[_Config | None] | None = None
 
 
 class _Allocation(msgspec.Struct):
@@ -93,7 +93,7 @@ class _DeviceStatus(msgspec.Struct):
 
 class _Status(msgspec.Struct):
     allocation: _Allocation | None = None
-    devices: list[_DeviceStatus] | None = None
+    devices: list[_DeviceStatus | None] | None = None
 
 
 class _Root(msgspec.Struct):
@@ -196,6 +196,6 @@ def _texts(root: _Root) -> Iterator[msgspec.Raw]:
         (allocation.devices or _Devices()).config,
     ):
         for config in configs or ():
-            yield (config.opaque or _Opaque()).parameters
+            yield ((config or _Config()).opaque or _Opaque()).parameters
     for device in status.devices or ():
-        yield device.data
+        yield (device or _DeviceStatus()).data

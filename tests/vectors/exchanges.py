@@ -2,8 +2,9 @@
 
 The files of ``FILES`` hold one JSON object a line: ``name``, ``server`` (a key of ``GATES``), ``op``, ``resource``,
 ``object`` and ``response``. Tests of the rules and of the server replay the same lines. ``workloads`` are pods with
-affinity, deployments and replica sets, most of them wrong; ``pods`` has the same form, and is what people write into
-pods: there ``shows`` names the parts of the answer that are recorded.
+affinity, deployments and replica sets, most of them wrong; ``node-features`` are slices with resources of nodes.
+``pods`` has the same form, and is what people write into pods: there ``shows`` names the parts of the answer that are
+recorded.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from tests.vectors import recordings
 Vector = dict[str, Any]
 
 # The files of ``api`` that the rules of ``drakit_api`` decide alone.
-OF_RULES = ("create", "ops", "equality", "long-numbers", "fractional-capacity")
+OF_RULES = ("create", "ops", "equality", "long-numbers", "fractional-capacity", "corners")
 # Those that one test replays with a server, and one recorder records again; pods have a test of their own.
-FILES = (*OF_RULES, "workloads")
+FILES = (*OF_RULES, "workloads", "node-features")
 OF_SERVER = (*FILES, "pods")
 _ALPHA = [
     "DRADerivedAttributes",

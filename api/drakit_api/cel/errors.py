@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# Of one expression that are shown.
+MOST_PROBLEMS = 100
+
 
 class CelError(ValueError):
     """Base of everything that a selector can raise."""
@@ -46,9 +49,12 @@ class Problem(NamedTuple):
 
 
 def describe(source: str, problems: list[Problem]) -> str:
-    """All problems in source order, each with its line and a pointer (cel-go ``common/error.go``)."""
+    """The first problems in source order, each with its line and a pointer (cel-go ``common/error{,s}.go``)."""
     in_order = sorted(problems, key=lambda problem: problem.offset)
-    return "\n".join(_describe(source, problem) for problem in in_order)
+    shown = [_describe(source, problem) for problem in in_order[:MOST_PROBLEMS]]
+    if len(problems) > MOST_PROBLEMS:
+        shown.append(f"{len(problems) - MOST_PROBLEMS} more errors were truncated")
+    return "\n".join(shown)
 
 
 def _describe(source: str, problem: Problem) -> str:

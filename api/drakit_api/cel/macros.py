@@ -64,7 +64,8 @@ def _expand_has(call: Call) -> Node:
     if call.function != "has" or len(call.arguments) != 1:
         return call
     argument = call.arguments[0]
-    if not isinstance(argument, Select) or argument.optional or argument.presence:
+    # Of has(has(x.y)) the inner one is such a field, too.
+    if not isinstance(argument, Select) or argument.optional:
         raise MacroError(argument.position, "invalid argument to has() macro")
     return Select(call.position, argument.operand, argument.name, presence=True)
 

@@ -23,6 +23,7 @@ _RESERVED = frozenset(
         *("package", "namespace", "null", "return", "true", "var", "void", "while"),
     }
 )
+_IS_RESERVED = "reserved identifier: "
 _KEYWORDS = frozenset({"in", "true", "false", "null"})
 
 
@@ -49,8 +50,9 @@ def parse(source: str) -> Node:
         if not too_deep:
             return tree
         raise CelCompileError("compilation failed: " + describe(source, [Problem(-1, too_deep)]))
-    problems = syntax_errors.find(_lark(), source)
-    if not problems or problem.message.startswith("reserved"):
+    problems, names = syntax_errors.find(source)
+    problems += [Problem(name.offset, f"{_IS_RESERVED}{name.text}") for name in names if name.text in _RESERVED]
+    if not problems or not problem.message.startswith(("Syntax error", "unable to unescape", _IS_RESERVED)):
         problems.append(problem)
     raise CelCompileError("compilation failed: " + describe(source, problems))
 
@@ -230,7 +232,7 @@ def _expanded(call: Call) -> Node:
 
 def _unreserved(name: Token) -> str:
     if name in _RESERVED:
-        raise _Refused(_start(name), f"reserved identifier: {name}")
+        raise _Refused(_start(name), f"{_IS_RESERVED}{name}")
     return str(name)
 
 

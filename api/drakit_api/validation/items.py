@@ -55,7 +55,7 @@ def declared_objects(
     if items and maximum is not None and len(items) > maximum:
         yield too_many(path, len(items), maximum)
         return
-    yield from unique(items, path, key, encoding.struct_encoder(struct))
+    yield from unique(items, path, key, encoding.struct_encoder(struct, as_sent=True))
     if rule:
         yield from each(items, path, rule)
 

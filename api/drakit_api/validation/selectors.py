@@ -12,7 +12,7 @@ from typing import Any
 from drakit_api import cel, formats, limits
 from drakit_api.features import FeatureGates
 from drakit_api.validation import names
-from drakit_api.validation.errors import Errors, forbidden, internal, invalid, required, too_long
+from drakit_api.validation.errors import Errors, forbidden, internal, invalid, invalid_constant, required, too_long
 from drakit_api.validation.items import each, unique
 
 # Attributes by the request, or request/subrequest, whose constraints use them; "" for constraints on all requests.
@@ -74,7 +74,7 @@ class DerivedAttributes:
         def attribute(value: dict[str, Any], at: str) -> Errors:
             name, expression = value.get("name") or "", value.get("expression") or ""
             if name and not _is_used(name, request, self._used):
-                yield invalid(f"{at}.name", name, _UNUSED)
+                yield invalid_constant(f"{at}.name", name, _UNUSED)
             if expression:
                 check = cel.check_derived_attribute
                 yield from _expression(expression, f"{at}.expression", self._gates, check, self._costs)

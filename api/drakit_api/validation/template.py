@@ -47,7 +47,12 @@ def _template(obj: dict[str, Any], gates: FeatureGates) -> Errors:
     yield from metadata.annotation_rules(meta, path)
     yield from metadata.label_rules(meta, path)
     for field in schema.fields_of("meta/v1.ObjectMeta"):
-        if field.name not in _META_FIELDS and meta.get(field.name):
+        if field.name not in _META_FIELDS and _is_set(meta.get(field.name), field.type):
             name = field.go[0].lower() + field.go[1:]
             yield forbidden(f"{path}.{name}", "cannot be set")
     yield from device_claim((spec.get("spec") or {}).get("devices") or {}, "spec.spec.devices", gates)
+
+
+def _is_set(value: Any, kind: schema.Type) -> bool:
+    """Whether Go's ``IsZero`` is false: an empty list is more than none, and so is a pointer to 0."""
+    return value is not None if kind.pointer or kind.shape == "list" else bool(value)

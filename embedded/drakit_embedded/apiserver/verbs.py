@@ -168,7 +168,9 @@ async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
     intent = call.intent("PatchOptions", subresource, verb="patch", applying=applying)
     form = call.form()
     raw = await call.request.read()
-    patch = patches.parse(raw, content_type)
+    # What is applied may be new, but for its status.
+    may_be_new = applying and not subresource
+    patch = patches.parse(raw, content_type) if may_be_new else patches.parse(raw, content_type, call.record)
     if patch.type == "apply":
         written = applies.apply(call, patch, intent, subresource=subresource)
     else:

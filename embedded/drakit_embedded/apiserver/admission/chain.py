@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from drakit_embedded.apiserver.admission import (
     limit_ranger,
     namespace_lifecycle,
+    node_features,
     node_restriction,
     priority,
     resource_quota,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 Step = Callable[[Attributes, "Api"], None]
 _ANY: frozenset[tuple[str, str]] = frozenset()
 _PODS = frozenset({("", "pods")})
+_SLICES = frozenset({("resource.k8s.io", "resourceslices")})
 _VOLUME_CLAIMS = frozenset({("", "persistentvolumeclaims")})
 _POLICY = frozenset((GROUP, plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings"))
 _PRIORITY_CLASSES = frozenset({("scheduling.k8s.io", "priorityclasses")})
@@ -54,6 +56,7 @@ VALIDATING: tuple[Plugin, ...] = (
     Plugin(limit_ranger.validate, _on("CREATE"), _PODS),
     Plugin(limit_ranger.validate, _on("CREATE", "UPDATE"), _VOLUME_CLAIMS),
     Plugin(priority.validate_class, _on("CREATE", "UPDATE"), _PRIORITY_CLASSES),
+    Plugin(node_features.validate, _on("CREATE", "UPDATE"), _SLICES),
     Plugin(resource_quota.validate, _on("CREATE", "UPDATE")),
 )
 

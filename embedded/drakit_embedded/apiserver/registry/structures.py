@@ -17,6 +17,21 @@ from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import bad_request
 
 Object = dict[str, Any]
+# Kinds that every version of a group has (``AddToGroupVersion`` of apimachinery's ``pkg/apis/meta/v1/register.go``).
+_OF_EVERY_VERSION = frozenset(
+    {
+        "CreateOptions",
+        "DeleteOptions",
+        "GetOptions",
+        "ListOptions",
+        "PatchOptions",
+        "UpdateOptions",
+        "WatchEvent",
+        "Status",
+    }
+)
+# What has no group.
+UNVERSIONED = frozenset({"APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"})
 _OF_YAML = "yaml: unmarshal errors:\n"
 
 
@@ -41,16 +56,12 @@ def types_named(api_version: str, kind: str) -> tuple[schema.Schema, str]:
 
 def is_registered(kind: str, api_version: str) -> bool:
     """Whether there is a type of this name, in whichever version it is served."""
-    if (kind, api_version) == ("List", "v1"):
+    if api_version == "v1" and (kind == "List" or kind in UNVERSIONED):
         return True
     group, _, version = api_version.rpartition("/")
-    if group == schema.GROUP:
-        try:
-            schema.struct_of(kind, version)
-        except schema.UnknownKind:
-            return False
-        return True
-    return kind in others().kinds.get(api_version, {})
+    ours = group == schema.GROUP
+    kinds = schema.load().kinds.get(version, {}) if ours else others().kinds.get(api_version, {})
+    return bool(kinds) and (kind in kinds or kind in _OF_EVERY_VERSION or kind.removesuffix("List") in kinds)
 
 
 def decode(obj: Object, kind: Kind, validation: str) -> tuple[Object, list[str]]:
@@ -63,6 +74,14 @@ def decode(obj: Object, kind: Kind, validation: str) -> tuple[Object, list[str]]
         complaints = error.strict
     warnings = [line for text in complaints for line in _lines(text)] if validation != "Ignore" else []
     return _decode(obj, kind, strict=False), warnings
+
+
+def decode_options(obj: Object, kind: str) -> Object:
+    """Options of a request, of which nothing is refused but wrong types; 400 in Go's words alone."""
+    try:
+        return decoding.decode_struct(others(), f"meta/v1.{kind}", obj, kind=kind, version="v1", strict=False)
+    except decoding.DecodeError as error:
+        raise bad_request(str(error).partition(f" as a {kind}: ")[2]) from None
 
 
 def _lines(complaint: str) -> list[str]:

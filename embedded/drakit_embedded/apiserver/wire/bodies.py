@@ -41,7 +41,7 @@ class BodyError(ValueError):
 def parse(raw: bytes, content_type: str, kind: str) -> Object:
     """The object in a body; 400 if it is none, 415 if the format is not read here.
 
-    A body that has a key twice comes as ``gojson.Repeated``.
+    ``kind`` is what it should be, "" if messages do not say so. A body with a key twice comes as ``gojson.Repeated``.
     """
     media = content_type.partition(";")[0].strip().lower()
     if media == protobuf.MEDIA_TYPE:
@@ -107,6 +107,8 @@ def _with_type(value: Any) -> Object:
 
 
 def _unrecognized(raw: bytes, kind: str, why: str) -> StatusError:
+    if not kind:
+        return statuses.bad_request(why)
     return statuses.bad_request(
         f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(raw)})"
     )
@@ -130,8 +132,7 @@ def typed(obj: Object, kind: Kind) -> Object:
     version = found_version.rpartition("/")[2]
     where = f'{found_kind} in version "{version}" cannot be handled as a {kind.kind}: '
     if not structures.is_registered(found_kind, found_version):
-        why = f"no kind {quote(found_kind)} is registered for version {quote(found_version)} in scheme {quote(_SCHEME)}"
-        raise statuses.bad_request(where + why)
+        raise statuses.bad_request(where + unregistered(found_kind, found_version))
     if found_kind != kind.kind:
         internal = kind.group.partition(".")[0] or "core"
         why = f"converting ({version}.{found_kind}) to ({internal}.{kind.kind}): unknown conversion"
@@ -139,6 +140,11 @@ def typed(obj: Object, kind: Kind) -> Object:
     raise statuses.bad_request(
         f"the API version in the data ({found_version}) does not match the expected API version ({kind.api_version})"
     )
+
+
+def unregistered(kind: str, api_version: str) -> str:
+    """What is said of a kind that does not exist."""
+    return f"no kind {quote(kind)} is registered for version {quote(api_version)} in scheme {quote(_SCHEME)}"
 
 
 def _taken(obj: Object, field: str) -> str:

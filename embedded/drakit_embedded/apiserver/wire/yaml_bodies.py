@@ -125,10 +125,11 @@ class _Reader:
                     self._merge(found, part)
                 continue
             key = self._key(key_node)
+            value = self.value(value_node)
             if (type(key), key) in found:
                 shown = quote(key) if isinstance(key, str) else _key_text(key)
                 self.repeated.append(f"  line {value_node.line + 1}: key {shown} already set in map")
-            found[type(key), key] = self.value(value_node)
+            found[type(key), key] = value
 
     def _merge(self, found: dict[tuple[type, Any], Any], part: Node) -> None:
         self._count()

@@ -19,12 +19,14 @@ from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import LOOPBACK, User
+from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.requests import Query, dry_run_faults
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import preconditions
 
+_KIND = "DeleteOptions"
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
 
@@ -55,12 +57,23 @@ class Deleted(NamedTuple):
 def options(raw: bytes, content_type: str, query: Query) -> Options:
     """DeleteOptions from the body or, only without one, from the query (endpoints/handlers/delete.go)."""
     if raw:
-        body = bodies.parse(raw, content_type, "DeleteOptions")
-        found = bodies.shaped(body, Options, "DeleteOptions")
+        body = bodies.parse(raw, content_type, "")
+        _check_kind(body)
+        found = msgspec.convert(structures.decode_options(body, _KIND), Options)
     else:
         found = _of_query(query)
     _check(found)
     return found
+
+
+def _check_kind(body: Object) -> None:
+    """Options are options in whichever group and version; what says no kind is some, too."""
+    kind, api_version = body.get("kind") or _KIND, body.get("apiVersion") or "meta.k8s.io/v1"
+    if kind == _KIND:
+        return
+    if api_version == "v1" and kind in structures.UNVERSIONED:
+        raise statuses.bad_request(f"converting (v1.{kind}) to (v1.{_KIND}): unknown conversion")
+    raise statuses.bad_request(bodies.unregistered(kind, api_version))
 
 
 def _of_query(query: Query) -> Options:
@@ -87,7 +100,7 @@ def _check(found: Options) -> None:
         faults.append(statuses.Cause("FieldValueNotSupported", "propagationPolicy", message))
     faults += dry_run_faults(found.dryRun or ())
     if faults:
-        raise statuses.invalid("DeleteOptions", "meta.k8s.io", "", faults)
+        raise statuses.invalid(_KIND, "meta.k8s.io", "", faults)
 
 
 def delete(

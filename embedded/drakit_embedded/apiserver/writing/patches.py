@@ -6,7 +6,7 @@ After k8s.io/apiserver/pkg/endpoints/handlers/patch.go. A patch is applied to th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from drakit_api import gojson, raw_extensions
@@ -57,15 +57,19 @@ def type_of(content_type: str) -> PatchType:
     return kind
 
 
-def parse(raw: bytes, content_type: str) -> Patch:
-    """Read a patch; 415 for an unknown type, 400 for one that is not of its type."""
+def parse(raw: bytes, content_type: str, find: Callable[[], object] = lambda: None) -> Patch:
+    """Read a patch; 415 for an unknown type, 400 for one that is not of its type.
+
+    ``find`` looks for what is to be patched, and raises if there is none: JSON is read before, what it says after.
+    """
     kind = type_of(content_type)
     if kind == "apply":
-        return _configuration(raw)
+        return _configuration(raw, find)
     try:
         content = gojson.read(raw, long_numbers=False)
     except gojson.JsonError:
         raise statuses.bad_request("invalid JSON patch") from None
+    find()
     complaints: list[str] = []
     # An object with a repeated key anywhere is Repeated as a whole; a list has to be looked through.
     if isinstance(content, gojson.Repeated | list):
@@ -84,7 +88,7 @@ def parse(raw: bytes, content_type: str) -> Patch:
     return Patch(kind, content, complaints)
 
 
-def _configuration(raw: bytes) -> Patch:
+def _configuration(raw: bytes, find: Callable[[], object]) -> Patch:
     """What is applied; an empty document is an empty object."""
     # Imported here: a start would be longer by a twentieth.
     from drakit_embedded.apiserver.wire import yaml_bodies
@@ -95,6 +99,7 @@ def _configuration(raw: bytes) -> Patch:
         looks_like_json = raw.lstrip().startswith(b"{")
         step = "decoding patch: error converting YAML to JSON" if looks_like_json else "encoding patch"
         raise statuses.bad_request(f"error {step}: {error}") from None
+    find()
     if content is not None and not isinstance(content, dict):
         why = f"json: cannot unmarshal {gojson.name_of(content)} into Go value of type map[string]interface {{}}"
         raise statuses.bad_request(f"error decoding patch: error unmarshaling JSON: while decoding JSON: {why}")

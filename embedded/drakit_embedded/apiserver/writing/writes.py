@@ -255,10 +255,10 @@ def _check_identity(served: Served, new: Object, old: Object) -> None:
         raise statuses.invalid(kind.plural, kind.group, name, [fault])
     meta["resourceVersion"] = was["resourceVersion"]
     for field in _SYSTEM_FIELDS:
-        if field in was:
-            meta[field] = meta.get(field) or was[field]
-        elif not meta.get(field):
-            meta.pop(field, None)
+        # No seconds are some: the one of these fields that may be a pointer to nothing.
+        given = meta.get(field) is not None if field == "deletionGracePeriodSeconds" else bool(meta.get(field))
+        if not given:
+            _restore(meta, was, field)
     _restore(meta, was, "generation")
 
 

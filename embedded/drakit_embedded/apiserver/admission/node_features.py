@@ -1,0 +1,100 @@
+"""NodeDeclaredFeatureValidator, as far as slices go: who takes resources of a node does so of nodes that know of it.
+
+After k8s.io/kubernetes/plugin/pkg/admission/nodedeclaredfeatures/admission.go. Updates of pods need no feature that
+nodes declare here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from drakit_api.gostrings import aggregated, quote
+from drakit_embedded.apiserver import statuses
+from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.statuses import Object
+from drakit_embedded.label_selectors import matches
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.api import Api
+
+FEATURE = "DRANodeAllocatableResources"
+_COMPARISONS = ("Gt", "Lt")
+_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+
+
+def validate(attributes: Attributes, api: Api) -> None:
+    """403 for a slice of which a device takes from nodes that do not say that they can do that, or do not exist."""
+    if not (api.gates.enabled(FEATURE) and api.gates.enabled("NodeDeclaredFeatures")):
+        return
+    spec = (attributes.object or {}).get("spec") or {}
+    for device in spec.get("devices") or ():
+        if device.get("nodeAllocatableResources"):
+            _check(device, device if spec.get("perDeviceNodeSelection") else spec, attributes, api)
+
+
+def _check(device: Object, placed: Object, attributes: Attributes, api: Api) -> None:
+    """``placed`` says where the device is: it itself, or the slice."""
+    name, selector = placed.get("nodeName"), placed.get("nodeSelector")
+    if name:
+        node = api.find("nodes", "", name)
+        if node is None:
+            raise attributes.refused(f"node {quote(name)} not found for device {quote(device['name'])}")
+        _require(node, attributes)
+        return
+    if selector is not None and (problems := list(_problems(selector))):
+        raise statuses.bad_request(f"failed to create node selector: {aggregated(problems)}")
+    if selector is None and not placed.get("allNodes"):
+        shown = f"device {quote(device['name'])} in ResourceSlice"
+        raise attributes.refused(f"{shown} has NodeAllocatableResources but does not map to any nodes")
+    for record in api.store.named("nodes").records.values():
+        node = record.object()
+        if selector is None or any(_matches(term, node) for term in selector.get("nodeSelectorTerms") or ()):
+            _require(node, attributes)
+
+
+def _require(node: Object, attributes: Attributes) -> None:
+    if FEATURE not in ((node.get("status") or {}).get("declaredFeatures") or ()):
+        raise attributes.refused(f"node {quote(node['metadata']['name'])} does not support {FEATURE} feature")
+
+
+def _problems(selector: Object) -> Iterator[str]:
+    """What ``labels.NewRequirement`` finds wrong that the validation of slices does not."""
+    for at, term in enumerate(selector.get("nodeSelectorTerms") or ()):
+        for index, expression in enumerate(term.get("matchExpressions") or ()):
+            if expression["operator"] not in _COMPARISONS:
+                continue
+            if _integer(value := expression["values"][0]) is None:
+                path = f"nodeSelectorTerms[{at}].matchExpressions[{index}].values[0]"
+                detail = "for 'Gt', 'Lt' operators, the value must be an integer"
+                yield f"{path}: Invalid value: {quote(value)}: {detail}"
+
+
+def _integer(text: str) -> int | None:
+    """``strconv.ParseInt`` of 64 bits."""
+    if len(text) > len(str(-(2**63))) or not _INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+def _matches(term: Object, node: Object) -> bool:
+    """Whether a term of a node selector selects a node; one without anything selects none."""
+    expressions, fields = term.get("matchExpressions") or [], term.get("matchFields") or []
+    labels = node["metadata"].get("labels") or {}
+    compared = [expression for expression in expressions if expression["operator"] in _COMPARISONS]
+    others = [expression for expression in expressions if expression["operator"] not in _COMPARISONS]
+    return (
+        bool(expressions or fields)
+        and all(_compares(expression, labels.get(expression["key"], "")) for expression in compared)
+        and matches({"matchExpressions": others}, labels)
+        and matches({"matchExpressions": fields}, {"metadata.name": node["metadata"]["name"]})
+    )
+
+
+def _compares(expression: Object, text: str) -> bool:
+    value, bound = _integer(text), _integer(expression["values"][0])
+    if value is None or bound is None:
+        return False
+    return value > bound if expression["operator"] == "Gt" else value < bound
