@@ -51,7 +51,9 @@ def chosen(count: int, seed: int, *, together: int) -> Iterator[Vector]:
         obj = base["object"] if op == "create" else _updated(base["object"])
         sent, told = obj, []
         for _ in range(together):
-            change, sent = of.choice(list(changes(sent))).of(sent)
+            if not (left := list(changes(sent))):
+                break
+            change, sent = of.choice(left).of(sent)
             told.append(change)
         found = {"name": f"{number}: {op} {name}: {'; '.join(told)}", "server": of.choice(list(GATES)), "op": op}
         old = {"old": obj} if op == "update" else {}
