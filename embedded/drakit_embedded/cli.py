@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import gc
 import importlib
 import json
 import os
 import ssl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +18,8 @@ import click
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver import Server, ServerConfig
+
+_AUTHORITIES = "SSL_CERT_FILE"
 
 
 @click.group()
@@ -89,12 +93,10 @@ def run(
         raise click.UsageError("--client-ca-file needs TLS: leave out --no-tls")
     # What is loaded at the start stays for good. To look through it for garbage takes a third of the time of a write.
     gc.disable()
-    # aiohttp reads every authority of the system when it is imported, which takes a sixth of the start; nobody whom
-    # this process talks to has a certificate of theirs.
-    os.environ.setdefault("SSL_CERT_FILE", os.devnull)
-    from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
-    from drakit_embedded.apiserver import JournalError, ServerConfig, ServerError
-    from drakit_embedded.runtime_config import RuntimeConfigError, parse
+    with _without_authorities():
+        from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
+        from drakit_embedded.apiserver import JournalError, ServerConfig, ServerError
+        from drakit_embedded.runtime_config import RuntimeConfigError, parse
 
     try:
         config = ServerConfig(
@@ -119,6 +121,22 @@ def run(
         asyncio.run(_serve(config, _path(kubeconfig), controllers=controllers))
     except (FeatureGateError, JournalError, RuntimeConfigError, ServerError, OSError) as error:
         raise click.ClickException(str(error)) from None
+
+
+@contextlib.contextmanager
+def _without_authorities() -> Iterator[None]:
+    """For the import of aiohttp, which reads every authority of the system or the environment.
+
+    That takes a sixth of the start, and nobody whom this process talks to has a certificate of theirs.
+    """
+    given = os.environ.get(_AUTHORITIES)
+    os.environ[_AUTHORITIES] = os.devnull
+    try:
+        yield
+    finally:
+        del os.environ[_AUTHORITIES]
+        if given is not None:
+            os.environ[_AUTHORITIES] = given
 
 
 def _path(given: str | None) -> Path | None:
