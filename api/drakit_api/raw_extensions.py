@@ -11,7 +11,7 @@ have printed itself is kept. Sources: ``k8s.io/apimachinery`` ``pkg/runtime/exte
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -109,16 +109,14 @@ def attach(obj: Object, raw: bytes) -> None:
     if not any(name in raw for name in _NAMES):
         return
     try:
-        texts = [bytes(text).decode() for text in _texts(_decode(raw))]
+        texts = tuple(bytes(text).decode() or None for text in _texts(_decode(raw)))
     except (msgspec.DecodeError, UnicodeDecodeError):
         return  # a wrong type, or a number that is too long: nothing will become of this object
-    for (holder, name), text in zip(_places(obj), texts, strict=False):
-        if text and isinstance(value := holder.get(name), dict):
-            holder[name] = Embedded(value, text)
+    restore(obj, texts)
 
 
 def restore(obj: Object, texts: Texts) -> None:
-    """Note the texts of all places, in their order; None where Go would have printed the same."""
+    """Note the texts of all places, in their order; None where there is none to be noted."""
     for (holder, name), text in zip(_places(obj), texts, strict=False):
         if text is not None and isinstance(value := holder.get(name), dict):
             holder[name] = Embedded(value, text)
@@ -126,18 +124,19 @@ def restore(obj: Object, texts: Texts) -> None:
 
 def print_anew(obj: Object) -> Object:
     """Forget how it was written, as a patch does, which is applied to what a client would read; the object itself."""
-    for holder, name in _places(obj):
-        if isinstance(value := holder.get(name), dict):
-            holder[name] = Embedded(value, to_json(value))
-    return obj
+    return _printed(obj, lambda value: value)
 
 
 def print_sorted(obj: Object) -> Object:
     """Forget the order of keys and the form of numbers too, as what goes through Go's maps does; the object itself."""
+    return _printed(obj, through_maps)
+
+
+def _printed(obj: Object, read: Callable[[Any], Any]) -> Object:
     for holder, name in _places(obj):
         if isinstance(value := holder.get(name), dict):
-            plain = through_maps(value)
-            holder[name] = Embedded(plain, to_json(plain))
+            value = read(value)
+            holder[name] = Embedded(value, to_json(value))
     return obj
 
 
