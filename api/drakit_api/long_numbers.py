@@ -7,10 +7,13 @@ limit.
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 
 # What Python converts by itself (``sys.int_info.default_max_str_digits``).
 FEW_DIGITS = 4300
+_SIGNED = re.compile("([+-]?)([0-9]+)")
+_INT64 = range(-(2**63), 2**63)
 
 
 def read(digits: str) -> int:
@@ -29,3 +32,14 @@ def bounded(digits: str, maximum: int) -> int:
     significant = digits.lstrip("0") or "0"
     # Bits are more than digits.
     return maximum + 1 if len(significant) > maximum.bit_length() else min(int(significant), maximum + 1)
+
+
+def int64(text: str) -> int | None:
+    """A number of 64 bits as ``ParseInt`` of Go's ``strconv`` reads it in base 10; None for anything else."""
+    match = _SIGNED.fullmatch(text)
+    if match is None:
+        return None
+    sign, digits = match.groups()
+    number = bounded(digits, 2**63)
+    number = -number if sign == "-" else number
+    return number if number in _INT64 else None

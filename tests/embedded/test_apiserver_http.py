@@ -104,6 +104,7 @@ MALFORMED = [
     pytest.param("GET", CONFIG_MAPS + "?resourceVersion=abc", None, 400, "invalid resource version", id="version text"),
     pytest.param("GET", CONFIG_MAPS + "?limit=1&continue=zzz", None, 400, "invalid continue token", id="continue"),
     pytest.param("GET", CONFIG_MAPS + "?labelSelector=a%3D%3D%3Db", None, 400, "found '=', expected: id", id="labels"),
+    pytest.param("GET", f"{CONFIG_MAPS}?labelSelector=a%3E{'9' * 5000}", None, 400, "must be an integer", id="bound"),
     pytest.param(
         "GET",
         CONFIG_MAPS + "?fieldSelector=spec.x%3D1",

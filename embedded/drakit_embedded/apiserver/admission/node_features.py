@@ -6,11 +6,11 @@ nodes declare here.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from drakit_api.gostrings import aggregated, quote
+from drakit_api.long_numbers import int64
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.statuses import Object
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 FEATURE = "DRANodeAllocatableResources"
 _COMPARISONS = ("Gt", "Lt")
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 
 
 def validate(attributes: Attributes, api: Api) -> None:
@@ -65,18 +64,10 @@ def _problems(selector: Object) -> Iterator[str]:
         for index, expression in enumerate(term.get("matchExpressions") or ()):
             if expression["operator"] not in _COMPARISONS:
                 continue
-            if _integer(value := expression["values"][0]) is None:
+            if int64(value := expression["values"][0]) is None:
                 path = f"nodeSelectorTerms[{at}].matchExpressions[{index}].values[0]"
                 detail = "for 'Gt', 'Lt' operators, the value must be an integer"
                 yield f"{path}: Invalid value: {quote(value)}: {detail}"
-
-
-def _integer(text: str) -> int | None:
-    """``strconv.ParseInt`` of 64 bits."""
-    if len(text) > len(str(-(2**63))) or not _INTEGER.fullmatch(text):
-        return None
-    number = int(text)
-    return number if -(2**63) <= number < 2**63 else None
 
 
 def _matches(term: Object, node: Object) -> bool:
@@ -94,7 +85,7 @@ def _matches(term: Object, node: Object) -> bool:
 
 
 def _compares(expression: Object, text: str) -> bool:
-    value, bound = _integer(text), _integer(expression["values"][0])
+    value, bound = int64(text), int64(expression["values"][0])
     if value is None or bound is None:
         return False
     return value > bound if expression["operator"] == "Gt" else value < bound

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from drakit_api import formats
 from drakit_api.gostrings import quote
+from drakit_api.long_numbers import int64
 from drakit_embedded.apiserver.statuses import bad_request
 
 Requirement = Callable[[Mapping[str, str]], bool]
@@ -18,8 +19,6 @@ _TOKEN = re.compile(r"[ \t\r\n]*(==|!=|[=!(),<>]|[^ \t\r\n=!(),<>]+)")
 _OPERATORS = ("in", "notin", "=", "==", "!=", ">", "<")
 _OPERATOR_NAMES = "in, notin, =, ==, !=, gt, lt"
 _SYMBOLS = frozenset(("=", "==", "!=", "!", "(", ")", ",", "<", ">"))
-_INTEGER = re.compile(r"[+-]?[0-9]+")
-_INT64 = range(-(2**63), 2**63)
 
 
 @lru_cache(maxsize=256)
@@ -145,7 +144,7 @@ def _check(key: str, values: Iterable[str], *, numeric: bool = False) -> None:
     faults = []
     for index, value in enumerate(sorted(values)):
         shown = f"Invalid value: {quote(value)}"
-        if numeric and not _is_int64(value):
+        if numeric and int64(value) is None:
             faults.append(f"values[{index}]: {shown}: for 'Gt', 'Lt' operators, the value must be an integer")
         if problems := formats.label_value(value):
             faults.append(f"values[{index}][{key}]: {shown}: {'; '.join(problems)}")
@@ -153,15 +152,9 @@ def _check(key: str, values: Iterable[str], *, numeric: bool = False) -> None:
         raise _Unparsable(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
 
 
-def _is_int64(text: str) -> bool:
-    return _INTEGER.fullmatch(text) is not None and int(text) in _INT64
-
-
 def _numeric(key: str, operator: str, bound: int) -> Requirement:
     def holds(labels: Mapping[str, str]) -> bool:
-        label = labels.get(key, "")
-        if not _is_int64(label):
-            return False
-        return int(label) > bound if operator == ">" else int(label) < bound
+        label = int64(labels.get(key, ""))
+        return label is not None and (label > bound if operator == ">" else label < bound)
 
     return holds
