@@ -54,6 +54,16 @@ def drop_class_fields(obj: Object, old: Object | None, gates: FeatureGates) -> N
     _drop(_CLASS, obj, old, gates)
 
 
+def slice_features(obj: Object) -> list[tuple[str, ...]]:
+    """The feature gates of the fields that a ResourceSlice has: one tuple for each feature, with all of its gates."""
+    return [feature.gates for feature in _SLICE if feature.used(obj)]
+
+
+def claim_features(spec: Object) -> list[tuple[str, ...]]:
+    """The same for the spec of a claim."""
+    return [feature.gates for feature in _CLAIM_SPEC if feature.used(spec)]
+
+
 def _drop(features: tuple[_Feature, ...], obj: Object, old: Object | None, gates: FeatureGates) -> None:
     for feature in features:
         if not all(map(gates.enabled, feature.gates)) and not (old is not None and feature.used(old)):

@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import os
 import socket
 import ssl
 import weakref
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import aiohttp
 import msgspec
 
-from drakit_client import kubeconfig, service_account
+from drakit_client import answers, kubeconfig, service_account
 from drakit_client.access import Access, TokenFile
-from drakit_client.errors import ApiError, ConfigurationError, api_error
+from drakit_client.answers import Unreadable
+from drakit_client.errors import ApiError, ConfigurationError, UnreadableError, api_error
 from drakit_client.resources import Resource
 
 if TYPE_CHECKING:
@@ -39,8 +41,8 @@ _PATCH_CONTENT: dict[PatchType, str] = {
 }
 _CONNECT_SECONDS = 10.0
 _REQUEST_SECONDS = 60.0
-# A slice of 128 devices is about 100 KB and a watch line must fit; etcd refuses objects over 1.5 MiB.
-_LINE_BYTES = 4 * 1024 * 1024
+# What is taken in before the server has to wait; a slice of 128 devices is about 100 KB.
+_BUFFER_BYTES = 4 * 1024 * 1024
 # Each request under way is an open socket, and a process may have 1024 of them; watches are not counted.
 _PARALLEL_REQUESTS = 128
 # Turns of the event loop in which a socket that was shut down is noticed and closed; it takes about three.
@@ -79,6 +81,9 @@ class Connection:
         self._session: aiohttp.ClientSession | None = None
         self._turns = asyncio.Semaphore(_PARALLEL_REQUESTS)
         self._sockets = weakref.WeakSet()
+        self._reports = answers.Reports()
+        # Called with the text of each Warning header of an answer.
+        self.on_warning: Callable[[str], None] | None = None
 
     @classmethod
     async def from_kubeconfig(
@@ -179,7 +184,7 @@ class Connection:
                 connector=self._connector(),
                 headers={"User-Agent": self._user_agent, "Accept": "application/json"},
                 timeout=aiohttp.ClientTimeout(total=_REQUEST_SECONDS, connect=_CONNECT_SECONDS),
-                read_bufsize=_LINE_BYTES,
+                read_bufsize=_BUFFER_BYTES,
             )
         return self._session
 
@@ -197,12 +202,13 @@ class Connection:
         *,
         params: Mapping[str, str] | None = None,
         content_type: str = "application/json",
+        accept: str = "application/json",
     ) -> bytes:
         """Send one request; the raw answer, or ``ApiError``. ``aiohttp.ClientError`` when the server is away."""
-        headers = await self._headers()
-        data: bytes | None = None
+        headers = {**await self._headers(), "Accept": accept}
+        data: io.BytesIO | None = None
         if body is not None:
-            data = body if isinstance(body, bytes) else msgspec.json.encode(body)
+            data = io.BytesIO(body if isinstance(body, bytes) else msgspec.json.encode(body))
             headers["Content-Type"] = content_type
         async with (
             self._turns,
@@ -218,11 +224,18 @@ class Connection:
             raw = await response.read()
             if response.status >= 400:
                 raise _refusal(response.status, raw)
+            if self.on_warning is not None:
+                for header in response.headers.getall("Warning", ()):
+                    self.on_warning(_warning(header))
             return raw
 
     async def json(self, method: str, path: str, body: Any = None, **options: Any) -> Object:
-        """Like ``request``, with the answer decoded."""
-        decoded: Object = msgspec.json.decode(await self.request(method, path, body, **options))
+        """Like ``request``, with the answer decoded; ``UnreadableError`` if that is not possible."""
+        raw = await self.request(method, path, body, **options)
+        try:
+            decoded: Object = msgspec.json.decode(raw)
+        except (ValueError, RecursionError) as error:
+            raise UnreadableError(f"{method} {path}: the answer cannot be read: {error}") from None
         return decoded
 
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Object:
@@ -237,9 +250,31 @@ class Connection:
         label_selector: str = "",
         field_selector: str = "",
     ) -> Object:
-        """Read a whole collection: the List object, with ``items`` and ``metadata.resourceVersion``."""
-        params = _selectors(label_selector, field_selector)
-        return await self.json("GET", resource.path(namespace), params=params)
+        """Read a whole collection: the List object, with ``items`` and ``metadata.resourceVersion``.
+
+        Items that cannot be read are not in it, and are told in the log; ``list_readable`` returns them, too.
+        """
+        selectors = {"label_selector": label_selector, "field_selector": field_selector}
+        return (await self.list_readable(resource, namespace, **selectors))[0]
+
+    async def list_readable(
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        *,
+        label_selector: str = "",
+        field_selector: str = "",
+    ) -> tuple[Object, Sequence[Unreadable]]:
+        """The same, and what cannot be read of it."""
+        path = resource.path(namespace)
+        raw = await self.request("GET", path, params=_selectors(label_selector, field_selector))
+        try:
+            found, left_out = answers.listed(raw)
+        except (ValueError, RecursionError) as error:
+            raise UnreadableError(f"GET {path}: the answer cannot be read: {error}") from None
+        for unreadable in left_out:
+            self._reports.tell(resource.plural, unreadable)
+        return found, left_out
 
     async def create(
         self,
@@ -314,7 +349,7 @@ class Connection:
         """Events ``{type, object}`` after a resourceVersion, bookmarks included, until the server ends the watch.
 
         Raises ``Expired`` when the server no longer knows that resourceVersion, whether it says so at once or
-        later, as an ERROR event.
+        later, as an ERROR event. What cannot be read is left out, and told in the log.
         """
         params = _watching(resource_version, timeout_seconds) | _selectors(label_selector, field_selector)
         # The read bound is longer than the server's own, so that only a dead connection runs into it.
@@ -328,8 +363,16 @@ class Connection:
         ) as response:
             if response.status >= 400:
                 raise _refusal(response.status, await response.read())
-            async for line in response.content:
-                yield _event(line)
+            async for line in answers.lines(response.content):
+                event = answers.event(line) if isinstance(line, bytes) else line
+                if isinstance(event, Unreadable):
+                    self._reports.tell(resource.plural, event)
+                    if event.deleted:
+                        raise api_error(410, {"message": "list again: what was deleted cannot be read"})
+                    continue
+                if event["type"] == "ERROR":
+                    raise api_error(event["object"].get("code", 500), event["object"])
+                yield event
 
 
 def _watching(resource_version: str, timeout_seconds: int) -> dict[str, str]:
@@ -341,19 +384,18 @@ def _watching(resource_version: str, timeout_seconds: int) -> dict[str, str]:
     }
 
 
-def _event(line: bytes) -> Object:
-    event: Object = msgspec.json.decode(line)
-    if event["type"] == "ERROR":
-        raise api_error(event["object"].get("code", 500), event["object"])
-    return event
-
-
 def _refusal(code: int, raw: bytes) -> ApiError:
     try:
         status = msgspec.json.decode(raw)
     except msgspec.DecodeError:
         status = {"message": raw.decode(errors="replace").strip()}
     return api_error(code, status if isinstance(status, dict) else {"message": str(status)})
+
+
+def _warning(header: str) -> str:
+    """The text of a Warning header, ``299 - "text"`` (RFC 7234), or the header as it is."""
+    _, _, quoted = header.partition(' "')
+    return quoted.removesuffix('"').replace('\\"', '"').replace("\\\\", "\\") if quoted else header
 
 
 def _typed(resource: Resource, obj: Object, subresource: str | None) -> Object:

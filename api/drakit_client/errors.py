@@ -17,6 +17,10 @@ class ConfigurationError(Exception):
     """
 
 
+class UnreadableError(ConnectionError):
+    """What the server answered is no JSON that can be read; it is as good as none."""
+
+
 class ApiError(Exception):
     """A ``Status`` with ``status: Failure``; the subclasses are the reasons that callers handle differently."""
 

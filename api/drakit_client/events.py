@@ -1,7 +1,7 @@
 """Kubernetes Events, the place where users look first when something does not happen.
 
-Repeated events raise a count instead of piling up, as client-go's recorder does; a failed write is logged and dropped,
-because no component may stall on telling what it does.
+Repeated events raise a count instead of piling up, as client-go's recorder does (k8s.io/client-go/tools/record); a
+failed write is logged and dropped, because no component may stall on telling what it does.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
+import time
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -23,6 +24,11 @@ EventType = Literal["Normal", "Warning"]
 # core/v1 Event limits the message to 1024 bytes (k8s.io/kubernetes/pkg/apis/core/validation/events.go).
 _MESSAGE_BYTES = 1024
 _REMEMBERED = 4096
+# From so many events on that differ in their message only, within so many seconds of each other, they become one
+# (defaultAggregateMaxEvents and defaultAggregateIntervalInSeconds in events_cache.go).
+_SIMILAR_EVENTS = 10
+_SIMILAR_SECONDS = 600.0
+_COMBINED = "(combined from similar events): "
 
 
 def timestamp() -> str:
@@ -45,10 +51,15 @@ def reference(obj: Object) -> Object:
 
 
 class EventRecorder:
-    """Writes events of one component; ``host`` is the node it runs on, if any."""
+    """Writes events of one component; ``host`` is the node it runs on, if any.
 
-    def __init__(self, connection: Connection, component: str, *, host: str = "") -> None:
+    ``combines``: events that differ in their message only become one when they are many. kube-scheduler's recorder,
+    which is that of events.k8s.io, does not do that.
+    """
+
+    def __init__(self, connection: Connection, component: str, *, host: str = "", combines: bool = True) -> None:
         self._connection = connection
+        self._similar = _SimilarEvents() if combines else None
         self._source = {"component": component, **({"host": host} if host else {})}
         self._counts: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -73,10 +84,12 @@ class EventRecorder:
     async def _write(self, target: Object, event_type: EventType, reason: str, message: str) -> None:
         namespace = target.get("namespace") or "default"
         name = _name(target, event_type, reason, message)
+        if self._similar is not None and self._similar.are_many(similar := _name(target, event_type, reason), message):
+            name, message = similar, _clip(_COMBINED + message)
         count = self._counted(name)
         if count > 1:
             try:
-                await self._repeat(name, namespace, count)
+                await self._repeat(name, namespace, count, message)
                 return
             except NotFound:
                 self._counts[name] = 1
@@ -87,7 +100,7 @@ class EventRecorder:
             # Told before this process started, or by a request whose answer got lost.
             known = await self._connection.get(EVENTS, name, namespace)
             self._counts[name] = (known.get("count") or 0) + 1
-            await self._repeat(name, namespace, self._counts[name])
+            await self._repeat(name, namespace, self._counts[name], message)
 
     def _counted(self, name: str) -> int:
         """How often an event has been told, this time included."""
@@ -111,11 +124,35 @@ class EventRecorder:
             "count": 1,
         }
 
-    async def _repeat(self, name: str, namespace: str, count: int) -> None:
-        await self._connection.patch(EVENTS, name, {"count": count, "lastTimestamp": timestamp()}, namespace)
+    async def _repeat(self, name: str, namespace: str, count: int, message: str) -> None:
+        change = {"count": count, "lastTimestamp": timestamp(), "message": message}
+        await self._connection.patch(EVENTS, name, change, namespace)
 
 
-def _name(target: Object, event_type: EventType, reason: str, message: str) -> str:
+class _SimilarEvents:
+    """The messages of events that are otherwise the same (EventAggregate in events_cache.go)."""
+
+    def __init__(self) -> None:
+        # By the name of the event that they would become: the messages, and when the last one came.
+        self._seen: dict[str, tuple[set[str], float]] = {}
+
+    def are_many(self, name: str, message: str) -> bool:
+        """Take in a message; whether there are too many for an event each."""
+        now = time.monotonic()
+        messages, last = self._seen.pop(name, (set(), now))
+        if now - last > _SIMILAR_SECONDS:
+            messages = set()
+        messages.add(message)
+        self._seen[name] = messages, now
+        while len(self._seen) > _REMEMBERED:
+            del self._seen[next(iter(self._seen))]
+        if len(messages) < _SIMILAR_EVENTS:
+            return False
+        messages.pop()
+        return True
+
+
+def _name(target: Object, event_type: EventType, reason: str, message: str = "") -> str:
     """The same for the same event of the same object; a DNS subdomain, as the name of the object is."""
     identity = "\0".join([str(target.get("uid")), target["name"], event_type, reason, message])
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]

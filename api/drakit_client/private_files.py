@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
+from drakit_client import regular_files
+
 
 def write(path: Path, content: bytes | str) -> Path:
     """Put ``content`` into ``path`` (0600), in one step; its directory is made (0700) if there is none."""
@@ -38,5 +40,8 @@ def _scratch(path: Path, ending: str, content: bytes | str) -> Iterator[Path]:
 
 
 def append_to(path: Path) -> IO[bytes]:
-    """Open a file for what is added at its end: a log that processes print to. A new one is 0600, another as it was."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab")
+    """Open a file for what is added at its end: a log that processes print to. A new one is 0600, another as it was.
+
+    Raises ``regular_files.UnusableFileError`` for anything but a regular file of this user or root.
+    """
+    return os.fdopen(regular_files.open_descriptor(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND), "ab")

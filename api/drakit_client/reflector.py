@@ -1,4 +1,4 @@
-"""A local copy of one collection, kept current by list and watch.
+"""A local copy of one collection, kept current by list and watch; objects that cannot be read are left as they were.
 
 Everything that reacts to a cluster needs the same loop: list, watch from there, list again when the server has
 forgotten that version, wait longer each time it is away. A component that wrote its own would lose events at the one
@@ -20,13 +20,15 @@ from drakit_client.resources import Resource
 log = logging.getLogger(__name__)
 
 Key = tuple[str, str]
-# Called with (old, new): (None, new) for an addition, (old, None) for a deletion. Must not block and must not raise.
+# Called with (old, new): (None, new) for an addition, (old, None) for a deletion. Must not block. One that raises is
+# told in the log, with the object, and called again at the object's next change: no object may end a component.
 Handler = Callable[[Object | None, Object | None], None]
 
 _FIRST_DELAY = 0.05
 _LONGEST_DELAY = 5.0
 # As in client-go (tools/cache/reflector.go, handleAnyWatch): one that ends so soon, without any event, has failed.
 _SHORT_WATCH = 1.0
+_REMEMBERED = 1000
 _pause = asyncio.sleep
 
 
@@ -57,6 +59,7 @@ class Reflector:
         self._label_selector = label_selector
         self._field_selector = field_selector
         self._handlers = list(on_change)
+        self._told: set[tuple[str, str, str]] = set()
         self._synced = asyncio.Event()
         self._forgotten_delay = 0.0  # before the next list if no version has been known since the last one
 
@@ -98,7 +101,7 @@ class Reflector:
 
     async def list_now(self) -> None:
         """Bring the store up to date, once; raises what the API server answers, which ``run`` would try again."""
-        listed = await self._connection.list(
+        listed, left_out = await self._connection.list_readable(
             self.resource,
             self._namespace,
             label_selector=self._label_selector,
@@ -106,8 +109,11 @@ class Reflector:
         )
         # Items of a list come without their type, the same objects in a watch with it.
         typed = {"kind": self.resource.kind, "apiVersion": self.resource.api_version}
-        fresh = {key_of(item): typed | item for item in listed["items"] or []}
-        for key in [key for key in self.store if key not in fresh]:
+        fresh = {key_of(item): typed | item for item in listed["items"]}
+        # What cannot be read any more stays as it was last seen: an allocated claim that disappeared would be taken
+        # for devices that are free.
+        kept = {unreadable.key for unreadable in left_out}
+        for key in [key for key in self.store if key not in fresh and key not in kept]:
             self._apply(key, None)
         for key, obj in fresh.items():
             self._apply(key, obj)
@@ -149,4 +155,22 @@ class Reflector:
 
     def _notify(self, old: Object | None, new: Object | None) -> None:
         for handler in self._handlers:
-            handler(old, new)
+            try:
+                handler(old, new)
+            except Exception as error:
+                changed = new if new is not None else old
+                assert changed is not None
+                self._tell(changed, error)
+
+    def _tell(self, obj: Object, error: Exception) -> None:
+        """Log what an object does to a handler: in full for the first time, then only at level debug."""
+        name = "/".join(part for part in key_of(obj) if part)
+        text = f"{self.resource.plural} {name}: ignored, this change cannot be handled"
+        cause = (name, type(error).__name__, str(error))
+        if cause in self._told:
+            log.debug("%s: %s", text, error)
+            return
+        if len(self._told) >= _REMEMBERED:
+            self._told.clear()
+        self._told.add(cause)
+        log.error("%s: %s", text, str(error) or type(error).__name__, exc_info=error)

@@ -46,9 +46,13 @@ EVENTS = Resource("", "v1", "events", "Event")
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
 SECRETS = Resource("", "v1", "secrets", "Secret")
 SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+SERVICES = Resource("", "v1", "services", "Service")
+ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")
+ENDPOINT_SLICES = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment")
 REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet")
 DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet")
+CONTROLLER_REVISIONS = Resource("apps", "v1", "controllerrevisions", "ControllerRevision")
 CLUSTER_ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
 RESOURCE_QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
@@ -68,9 +72,13 @@ BY_KIND = {
         CONFIG_MAPS,
         SECRETS,
         SERVICE_ACCOUNTS,
+        SERVICES,
+        ENDPOINTS,
+        ENDPOINT_SLICES,
         DEPLOYMENTS,
         REPLICA_SETS,
         DAEMON_SETS,
+        CONTROLLER_REVISIONS,
         CLUSTER_ROLES,
         RESOURCE_QUOTAS,
         LEASES,

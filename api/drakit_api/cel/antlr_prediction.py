@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from .antlr_network import END, Call, Kind, Network, State
 
+_MOST_READ = 1024
 # Where it goes on behind the rules that were entered since the choice.
 _Stack = tuple[State, "_Stack"] | None
 # A place, the way that led to it, and whether it is behind the rule of the choice.
@@ -30,7 +31,9 @@ class Prediction:
     def __init__(self, network: Network) -> None:
         self._network = network
         self._simple: dict[State, tuple[frozenset[str], ...] | None] = {}
-        self._begun: dict[State, set[_Place]] = {}
+        self._begun: dict[State, frozenset[_Place]] = {}
+        # What reading a token leads to, as ANTLR's automaton remembers it.
+        self._read: dict[tuple[frozenset[_Place], str], frozenset[_Place]] = {}
         # Of the choices that need several tokens, those that one of them decides.
         self._sure: dict[tuple[State, str], int] = {}
 
@@ -75,12 +78,7 @@ class Prediction:
         )
         self._begun[state] = places
         for read, token in enumerate(tokens[at:]):
-            following = self._closure(
-                (target, way, stack, outside)
-                for place, way, stack, outside in places
-                for label, target in place.edges
-                if isinstance(label, frozenset) and token in label
-            )
+            following = self._following(places, token)
             if not following:
                 ended = [way for _, way, _, outside in places if outside]
                 if not ended:
@@ -95,7 +93,21 @@ class Prediction:
                 break
         return min(way for _, way, _, _ in places)
 
-    def _decided(self, places: set[_Place]) -> int | None:
+    def _following(self, places: frozenset[_Place], token: str) -> frozenset[_Place]:
+        known = self._read.get((places, token))
+        if known is None:
+            known = self._closure(
+                (target, way, stack, outside)
+                for place, way, stack, outside in places
+                for label, target in place.edges
+                if isinstance(label, frozenset) and token in label
+            )
+            if len(self._read) >= _MOST_READ:
+                self._read.clear()
+            self._read[places, token] = known
+        return known
+
+    def _decided(self, places: frozenset[_Place]) -> int | None:
         """The way that is the only one left, or the first of several that will all come to the same."""
         ways = {way for _, way, _, _ in places}
         if len(ways) == 1:
@@ -110,7 +122,7 @@ class Prediction:
         first = {min(reached) for reached in by_place.values()}
         return first.pop() if len(first) == 1 else None
 
-    def _closure(self, begin: Iterable[_Place]) -> set[_Place]:
+    def _closure(self, begin: Iterable[_Place]) -> frozenset[_Place]:
         """The places that read a token, of all that are reached without."""
         todo, seen, reading = list(begin), set[_Place](), set[_Place]()
         while todo:
@@ -131,4 +143,4 @@ class Prediction:
                     todo.append((target, way, stack, outside))
                 else:
                     reading.add(place)
-        return reading
+        return frozenset(reading)

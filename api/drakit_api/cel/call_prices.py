@@ -12,6 +12,7 @@ from typing import Any
 
 from drakit_api.quantity import Quantity
 
+from . import budget
 from .keys import map_keys
 from .library.formats import Format
 from .library.network import Cidr, Ip
@@ -51,8 +52,12 @@ def size(value: Any) -> int:
     return 1
 
 
+# What costs as much as its result is large.
+PRICED_BY_RESULT = frozenset({"slice", "lists.range", "reverse", "join"})
+
+
 def price(function: str, arguments: list[Any], result: Any) -> int:
-    """The cost of a call."""
+    """The cost of a call; the result only counts for those of ``PRICED_BY_RESULT``."""
     rule = _RULES.get(function)
     found = rule(arguments, result) if rule is not None and arguments else None
     return 1 if found is None else found
@@ -72,6 +77,8 @@ def _walk(value: Any) -> int:
         return int(len(value.encode()) * TRAVERSAL)
     if kind is bytes:
         return int(len(value) * TRAVERSAL)
+    if kind in LISTS or kind in MAPS:
+        budget.spend_list(value)
     if kind in LISTS:
         return sum(map(_walk, value))
     if kind in MAPS:

@@ -52,8 +52,9 @@ class _Checker:
 
     def finish(self) -> None:
         """Replace type variables in all nodes by what was found out about them."""
-        for node in self._checked:
-            node.type = self._substitution.apply(node.type, unknown_is_dyn=True)
+        types = self._substitution.final(node.type for node in self._checked)
+        for node, found in zip(self._checked, types, strict=True):
+            node.type = found
 
     def check(self, node: Node) -> Type:
         """The type of a node, which is also kept in it."""

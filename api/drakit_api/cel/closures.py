@@ -8,13 +8,14 @@ selectors look at a device (a field, an attribute, a capacity, compared with a c
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
-from . import comprehensions, device, evaluation
+from . import budget, comprehensions, device, evaluation
 from .calls import call, call_with_constant, dispatcher
 from .comprehensions import Closure
 from .declarations import Implementation
-from .errors import CelProgramError, CelRuntimeError, Panic
+from .errors import CelProgramError, CelRuntimeError, CostExceeded, Panic
 from .keys import members
 from .library import operators, regex
 from .syntax import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
@@ -143,7 +144,7 @@ class Compiler:
         implementation = dispatcher(node)
         known = [self._known.get(operand, UNKNOWN) for operand in operands]
         if all(value is not UNKNOWN for value in known):
-            return self._folded(node, implementation, known)
+            return self._folded(node, implementation, operands, known)
         if len(operands) == 2 and known[1] is not UNKNOWN:
             return call_with_constant(implementation, operands[0], known[1])
         return call(implementation, operands)
@@ -162,12 +163,19 @@ class Compiler:
             except CelRuntimeError as error:
                 raise CelProgramError(error) from None
 
-    def _folded(self, node: Call, implementation: Implementation, known: list[Any]) -> Closure:
-        """The result of a call with constants. Only where upstream's optimizer tries it too is failing fatal."""
+    def _folded(self, node: Call, implementation: Implementation, operands: list[Closure], known: list[Any]) -> Closure:
+        """The result of a call with constants, unless it is large: then the call is left for the evaluation.
+
+        Only where upstream's optimizer tries it too is failing fatal; what that folds is as long as it is written.
+        """
+        is_upstreams = is_constant(node)
         try:
-            return self._constant(implementation(*known))
+            with nullcontext() if is_upstreams else budget.folding():
+                return self._constant(implementation(*known))
+        except CostExceeded:
+            return call(implementation, operands)
         except CelRuntimeError as error:
-            if is_constant(node):
+            if is_upstreams:
                 raise CelProgramError(error) from None
             return evaluation.failing(error)
         except Panic as panic:
@@ -196,7 +204,7 @@ class Compiler:
         known = [self._known.get(element, UNKNOWN) for element in elements]
         if all(value is not UNKNOWN for value in known):
             return self._constant(known)
-        return lambda frame: [element(frame) for element in elements]
+        return evaluation.build_list(elements)
 
     def _map(self, node: MapLiteral) -> Closure:
         entries = [(self.compile(e.key), self.compile(e.value), e.optional) for e in node.entries]

@@ -6,18 +6,21 @@ compiles, or not right at its start: import this module where it is needed.
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from . import environment
+from . import budget, environment
 from .checker import check
 from .closures import compile_tree
 from .comprehensions import Closure
 from .environment import Environment
+from .errors import CelCompileError, CostExceeded
 from .estimate import LIMIT, greatest_cost
 from .footprint import footprint as footprint
 from .metered import compile_metered
 from .parser import parse
-from .syntax import Node
+from .syntax import Call, Node, children
 from .types import Type
 
 
@@ -41,16 +44,50 @@ def new(expression: str, *, consumable_capacity: bool, list_attributes: bool, in
 
 
 def _checked(expression: str, known: Environment) -> Checked:
-    tree = parse(expression)
-    return Checked(tree, check(expression, tree, known), known.attribute)
+    with _bounded():
+        tree = parse(expression)
+        return Checked(tree, check(expression, tree, known), known.attribute)
 
 
 def planned(tree: Node) -> tuple[Closure, int]:
     """The function for a tree and how many places it needs behind a device's frame; metered where the cost matters."""
-    return compile_metered(tree) if greatest_cost(tree) > LIMIT else compile_tree(tree)
+    with _bounded():
+        return compile_metered(tree) if _may_cost_too_much(tree) else compile_tree(tree)
 
 
 def planned_cost(tree: Node) -> int:
     """The greatest cost. Raises ``CelProgramError`` for what upstream refuses when it plans the evaluation."""
-    compile_tree(tree)
-    return greatest_cost(tree)
+    with _bounded():
+        compile_tree(tree)
+        return greatest_cost(tree)
+
+
+@contextlib.contextmanager
+def _bounded() -> Iterator[None]:
+    """One step of compiling, which has a budget. Raises ``CelCompileError`` for what upstream has no limit for."""
+    budget.begin()
+    try:
+        yield
+    except RecursionError:
+        raise CelCompileError("compilation failed: ERROR: <input>:-1:0: max recursion depth exceeded") from None
+    except CostExceeded:
+        message = "regular expressions and constants take more memory than an expression may have"
+        raise CelCompileError(f"compilation failed: ERROR: <input>:-1:0: {message}") from None
+
+
+def _may_cost_too_much(tree: Node) -> bool:
+    """Whether the cost has to be counted: the estimate is above the limit, or wrong.
+
+    Upstream takes ``flatten`` to return as many elements as the outer list has.
+    """
+    return greatest_cost(tree) > LIMIT or _calls(tree, "flatten")
+
+
+def _calls(tree: Node, function: str) -> bool:
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Call) and node.function == function:
+            return True
+        pending.extend(children(node))
+    return False

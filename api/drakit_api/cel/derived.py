@@ -6,14 +6,13 @@ Source: ``validateOutputType`` and ``valToDeviceAttribute`` of ``k8s.io/dynamic-
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
-from . import types
+from . import budget, types
 from .device import DeviceView
-from .errors import CelCompileError, CelRuntimeError
-from .expression import CACHE_SIZE, Expression
-from .values import ABSENT, Optional, Semver, TypeValue, type_name
+from .errors import CelCompileError, CelRuntimeError, CostExceeded
+from .expression import Expression, remembered
+from .values import ABSENT, LISTS, Optional, Semver, TypeValue, type_name
 
 if TYPE_CHECKING:
     from .compiler import Checked
@@ -54,14 +53,14 @@ class DerivedAttribute(Expression):
         Raises ``CelRuntimeError`` where the evaluation fails or its result is nothing that an attribute could hold.
         """
         value = _plain(self.evaluate(device))
-        if isinstance(value, list):
+        if type(value) in LISTS:
             return _list(value)
         if type(value) not in _FIELDS:
             raise CelRuntimeError(f"unsupported CEL return type: {_go_type(value)}")
         return {_FIELDS[type(value)]: _json(value)}
 
 
-@functools.lru_cache(maxsize=CACHE_SIZE)
+@remembered
 def compile_derived_attribute(expression: str) -> DerivedAttribute:
     """Compile the expression of a stored derived attribute. Raises ``CelCompileError`` in the words of cel-go."""
     from . import compiler
@@ -70,7 +69,7 @@ def compile_derived_attribute(expression: str) -> DerivedAttribute:
     return DerivedAttribute(expression, *compiler.planned(tree), compiler.footprint(tree))
 
 
-@functools.lru_cache(maxsize=CACHE_SIZE)
+@remembered
 def check_derived_attribute(
     expression: str, *, consumable_capacity: bool = True, list_attributes: bool = False, includes: bool = False
 ) -> int:
@@ -97,6 +96,10 @@ def _list(values: list[Any]) -> dict[str, Any]:
     """A list attribute; the first element decides of what type."""
     if not values:
         return {"strings": []}
+    try:
+        budget.spend_list(values)
+    except CostExceeded:
+        raise CelRuntimeError("operation cancelled: actual cost limit exceeded") from None
     elements = [_plain(value) for value in values]
     kind = type(elements[0])
     if kind not in _FIELDS:

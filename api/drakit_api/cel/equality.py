@@ -9,9 +9,10 @@ Quantities, versions, addresses, URLs and formats refuse to be compared with ano
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import budget
 from .errors import CelRuntimeError
 from .keys import MISSING, lookup, map_keys
 from .values import LISTS, MAPS, NONE, NUMBERS, STRICT, Concatenated, Optional, no_such_overload, same_kind
@@ -24,10 +25,18 @@ def equal(left: Any, right: Any) -> bool:
     return _equal(left, right)
 
 
-def is_equal(left: Any, right: Any) -> bool:
-    """Whether two values are equal for sure, as ``!=``, ``in`` and functions on lists ask."""
+def is_unequal(left: Any, right: Any) -> bool:
+    """``!=``: whatever is not equal for sure."""
     try:
-        return equal(left, right)
+        return not equal(left, right)
+    except CelRuntimeError:
+        return True
+
+
+def is_equal(left: Any, right: Any) -> bool:
+    """Whether two values are equal for sure, as ``in`` and functions on lists ask about elements."""
+    try:
+        return _elements_equal(left, right)
     except CelRuntimeError:
         return False
 
@@ -35,9 +44,19 @@ def is_equal(left: Any, right: Any) -> bool:
 def _may_be_equal(left: Any, right: Any) -> bool:
     """What two lists or maps ask about their elements."""
     try:
-        return equal(left, right)
+        return _elements_equal(left, right)
     except CelRuntimeError:
         return True
+
+
+def _elements_equal(left: Any, right: Any) -> bool:
+    """``==`` for what is part of other values. Its size is in no price, and takes from the budget."""
+    kind = type(left)
+    if kind in LISTS:
+        budget.spend_list(left)
+    elif kind in MAPS:
+        budget.spend(budget.OBJECT * (1 + len(left)))
+    return equal(left, right)
 
 
 def _equal(left: Any, right: Any) -> bool:
@@ -59,7 +78,7 @@ def _equal(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _equal_lists(left: list[Any], right: list[Any]) -> bool:
+def _equal_lists(left: Sequence[Any], right: Sequence[Any]) -> bool:
     if len(left) != len(right):
         return False
     if type(left) is Concatenated:
@@ -67,12 +86,12 @@ def _equal_lists(left: list[Any], right: list[Any]) -> bool:
     return all(map(_may_be_equal, left, right))
 
 
-def _equal_concatenated(left: list[Any], right: list[Any]) -> bool:
+def _equal_concatenated(left: Sequence[Any], right: Sequence[Any]) -> bool:
     """A sum of lists is the exception: that an element cannot be compared is an error."""
     failure: CelRuntimeError | None = None
     for one, other in zip(left, right, strict=True):
         try:
-            if not equal(one, other):
+            if not _elements_equal(one, other):
                 return False
         except CelRuntimeError as error:
             failure = failure or error

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, NoReturn
 
-from . import comprehensions
+from . import budget, comprehensions
 from .comprehensions import Closure
-from .equality import equal, is_equal
+from .equality import equal, is_unequal
 from .errors import CelRuntimeError, Panic
 from .keys import map_key
 from .library import operators
@@ -99,7 +99,7 @@ def differs(operand: Closure, constant: Any) -> Closure:
 
     def compare(frame: list[Any]) -> Any:
         value = operand(frame)
-        return value != constant if type(value) is kind else not is_equal(value, constant)
+        return value != constant if type(value) is kind else is_unequal(value, constant)
 
     return compare
 
@@ -206,10 +206,24 @@ def bound_variable(slot: int) -> Closure:
     return variable
 
 
+def build_list(elements: list[Closure]) -> Closure:
+    """``[a, b]``."""
+    if len(elements) < budget.FEW_ENTRIES:
+        return lambda frame: [element(frame) for element in elements]
+    amount = budget.PLACE * len(elements)
+
+    def build(frame: list[Any]) -> list[Any]:
+        budget.spend(amount)
+        return [element(frame) for element in elements]
+
+    return build
+
+
 def list_with_optionals(elements: list[Closure], optional: frozenset[int]) -> Closure:
     """``[a, ?b]``: absent entries are left out."""
 
     def build(frame: list[Any]) -> list[Any]:
+        budget.spend(budget.PLACE * len(elements))
         result = []
         for index, element in enumerate(elements):
             value = element(frame)
@@ -227,6 +241,7 @@ def list_with_optionals(elements: list[Closure], optional: frozenset[int]) -> Cl
 
 def build_map(entries: list[tuple[Closure, Closure, bool]], frame: list[Any]) -> dict[Any, Any]:
     """``{key: value, ?key: value}``."""
+    budget.spend(budget.OBJECT * len(entries))
     result: dict[Any, Any] = {}
     for key, value, optional in entries:
         built, content = key(frame), value(frame)

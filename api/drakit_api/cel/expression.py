@@ -6,9 +6,11 @@ What upstream does for stored expressions and for those in a request is in ``k8s
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
+from . import budget
 from .device import DeviceView
 from .errors import CelRuntimeError, CostExceeded, Panic
 
@@ -16,6 +18,24 @@ if TYPE_CHECKING:
     from .footprint import Footprint
 
 CACHE_SIZE = 4096
+# A compiled expression takes a hundred times the memory of its text.
+_SHORT, _LONG_CACHE_SIZE = 512, 128
+_Options = ParamSpec("_Options")
+_Result = TypeVar("_Result")
+
+
+def remembered(
+    function: Callable[Concatenate[str, _Options], _Result],
+) -> Callable[Concatenate[str, _Options], _Result]:
+    """Remember what a function makes of short expressions, and of a few long ones."""
+    short = functools.lru_cache(maxsize=CACHE_SIZE)(function)
+    long = functools.lru_cache(maxsize=_LONG_CACHE_SIZE)(function)
+
+    def recall(expression: str, /, *args: _Options.args, **options: _Options.kwargs) -> _Result:
+        return (short if len(expression) <= _SHORT else long)(expression, *args, **options)  # type: ignore[arg-type]
+
+    functools.update_wrapper(recall, function)
+    return recall
 
 
 class Expression:
@@ -36,9 +56,12 @@ class Expression:
         """The value for a device. Raises ``CelRuntimeError`` where upstream's evaluation fails."""
         if device.problem:
             raise CelRuntimeError(device.problem)
+        budget.begin()
         try:
             return self._run(device.frame + self._scratch if self._scratch else device.frame)
         except CostExceeded:
             raise CelRuntimeError("operation cancelled: actual cost limit exceeded") from None
+        except RecursionError:
+            raise CelRuntimeError("operation cancelled: values nest too deep") from None
         except Panic as panic:
             raise CelRuntimeError(f"internal error: runtime error: {panic}") from None

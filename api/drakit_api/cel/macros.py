@@ -6,9 +6,7 @@ Which exist for selectors, and what is wrong with a malformed one, is from cel-g
 
 from __future__ import annotations
 
-import copy
-
-from .syntax import Bind, Call, Comprehension, Ident, Node, Select
+from .syntax import Bind, Call, Comprehension, Ident, Node, Select, copied, size
 
 # canonical name of (method, number of arguments); one variable unless listed in _TWO_VARIABLES
 _ONE_VARIABLE = {
@@ -31,6 +29,7 @@ _TWO_VARIABLES = {
     ("transformMapEntry", 3): "transformMapEntry",
     ("transformMapEntry", 4): "transformMapEntry",
 }
+_MOST_COPIED = 2000  # nodes
 _RESERVED = ("__result__", "@result")
 
 
@@ -95,7 +94,10 @@ def _expand_optional(call: Call, target: Node) -> Node:
     complaint = f"{call.function}() variable name must be a simple identifier"
     variable = _name(call.arguments[0], complaint)
     at, optional = call.position, Ident(call.position, "optional")
-    value = Call(at, "value", copy.deepcopy(target), [])
+    # Chains of them double what they begin with each time, for which upstream has no limit.
+    if size(target) > _MOST_COPIED:
+        raise MacroError(at, f"{call.function}() on an expression that is too large after its macros are expanded")
+    value = Call(at, "value", copied(target), [])
     mapped: Node = Bind(at, variable.name, value, call.arguments[1])
     if call.function == "optMap":
         mapped = Call(at, "of", optional, [mapped])

@@ -69,7 +69,7 @@ class _MeteredCompiler(Compiler):
         if function == "@in" and (membership := self._membership(node, operands)) is not None:
             return membership  # which is free
         if is_constant(node):
-            return self._folded(node, implementation, known)
+            return self._folded(node, implementation, operands, known)
         return metering.call(function, implementation, operands)
 
     def _list(self, node: ListLiteral) -> Closure:

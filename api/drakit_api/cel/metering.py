@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .call_prices import price
+from .call_prices import PRICED_BY_RESULT, price
 from .comprehensions import Closure
 from .declarations import Implementation
 from .device import COST
@@ -62,6 +62,7 @@ def _priced_if_true(closure: Closure, amount: int) -> Closure:
 
 def call(function: str, implementation: Implementation, operands: list[Closure]) -> Closure:
     """A call that is charged by its arguments and its result."""
+    by_result = function in PRICED_BY_RESULT
 
     def run(frame: list[Any]) -> Any:
         arguments: list[Any] = []
@@ -72,12 +73,15 @@ def call(function: str, implementation: Implementation, operands: list[Closure])
             except CelRuntimeError as error:
                 failure = failure or error
                 arguments.append(None)
+        cost = 0 if by_result and failure is None else price(function, arguments, None)
+        if frame[COST] + cost > LIMIT:  # upstream charges it afterwards, when it may have taken all memory
+            raise CostExceeded
         if failure is None:
             try:
                 result = implementation(*arguments)
             except CelRuntimeError as error:
                 failure, result = error, None
-        charge(frame, price(function, arguments, None if failure else result))
+        charge(frame, price(function, arguments, None if failure else result) if by_result else cost)
         if failure is not None:
             raise failure
         return result

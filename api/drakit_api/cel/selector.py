@@ -5,13 +5,12 @@ What upstream makes of their results is in ``k8s.io/dynamic-resource-allocation`
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
 from . import types
 from .device import DeviceView
 from .errors import CelCompileError, CelRuntimeError
-from .expression import CACHE_SIZE, Expression
+from .expression import Expression, remembered
 from .values import ABSENT, LISTS, MAPS, Optional, TypeValue, Uint, type_name
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class Selector(Expression):
         return result if result is True or result is False else _verdict(result)
 
 
-@functools.lru_cache(maxsize=CACHE_SIZE)
+@remembered
 def compile_selector(expression: str) -> Selector:
     """Compile the expression of a stored selector: all gated features are known.
 
@@ -42,7 +41,7 @@ def compile_selector(expression: str) -> Selector:
     return Selector(expression, *compiler.planned(tree), compiler.footprint(tree))
 
 
-@functools.lru_cache(maxsize=CACHE_SIZE)
+@remembered
 def check_selector(
     expression: str, *, consumable_capacity: bool = True, list_attributes: bool = False, includes: bool = False
 ) -> int:

@@ -6,6 +6,7 @@ parenthesis of a call, the dot of a selection. The checker fills in ``type`` and
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -124,6 +125,37 @@ class Bind(Node):
     name: str
     value: Node
     body: Node
+
+
+def size(tree: Node) -> int:
+    """How many nodes a tree has."""
+    count, pending = 0, [tree]
+    while pending:
+        count += 1
+        pending.extend(children(pending.pop()))
+    return count
+
+
+def copied(node: Node) -> Node:
+    """A copy of a tree that has not been checked yet."""
+    match node:
+        case Select():
+            return dataclasses.replace(node, operand=copied(node.operand))
+        case Call():
+            target = None if node.target is None else copied(node.target)
+            return dataclasses.replace(node, target=target, arguments=[copied(child) for child in node.arguments])
+        case ListLiteral():
+            return dataclasses.replace(node, elements=[copied(child) for child in node.elements])
+        case MapLiteral():
+            entries = [Entry(copied(entry.key), copied(entry.value), entry.optional) for entry in node.entries]
+            return dataclasses.replace(node, entries=entries)
+        case Comprehension():
+            variables = [Ident(variable.position, variable.name) for variable in node.variables]
+            body = [copied(child) for child in node.body]
+            return dataclasses.replace(node, range=copied(node.range), variables=variables, body=body)
+        case Bind():
+            return dataclasses.replace(node, value=copied(node.value), body=copied(node.body))
+    return dataclasses.replace(node)
 
 
 def children(node: Node) -> Iterator[Node]:

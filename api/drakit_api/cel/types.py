@@ -6,18 +6,38 @@ not on the first node. The rules of assignability and substitution are those of 
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Type:
-    """A CEL type. ``kind`` decides how it unifies; ``name`` is how cel-go declares it."""
+    """A CEL type. ``kind`` decides how it unifies; ``name`` is how cel-go declares it.
+
+    Types of nested lists are as deep as these. They compare without recursion, and only their top is hashed.
+    """
 
     kind: str
     name: str
     parameters: tuple[Type, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        pending = [(self, other)]
+        while pending:
+            left, right = pending.pop()
+            if left is right:
+                continue
+            if not isinstance(right, Type) or (left.kind, left.name) != (right.kind, right.name):
+                return False
+            if len(left.parameters) != len(right.parameters):
+                return False
+            pending += zip(left.parameters, right.parameters, strict=True)
+        return True
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.name, len(self.parameters)))
 
     def __str__(self) -> str:
         """As cel-go prints a type in its error messages."""
@@ -151,14 +171,29 @@ class Substitution:
 
     def apply(self, t: Type, *, unknown_is_dyn: bool = False) -> Type:
         """The type with all that is known filled in."""
-        while (known := self._known.get(t)) is not None:
+        while t.kind == "parameter" and (known := self._known.get(t)) is not None:
             t = known
         if t.kind == "parameter":
             return DYN if unknown_is_dyn else t
         if not t.parameters:
             return t
-        filled = tuple(self.apply(p, unknown_is_dyn=unknown_is_dyn) for p in t.parameters)
-        return Type(t.kind, t.name, filled)
+        filled = tuple([self.apply(p, unknown_is_dyn=unknown_is_dyn) for p in t.parameters])
+        return t if all(map(operator.is_, filled, t.parameters)) else Type(t.kind, t.name, filled)
+
+    def final(self, types: Iterable[Type]) -> list[Type]:
+        """All types filled in, once no more is found out; what several of them consist of is filled in once."""
+        done: dict[int, Type] = {}
+
+        def fill(t: Type) -> Type:
+            if (found := done.get(id(t))) is None:
+                while t.kind == "parameter" and (known := self._known.get(t)) is not None:
+                    t = known
+                done[id(t)] = found = DYN if t.kind == "parameter" else t
+                if t.parameters:
+                    done[id(t)] = found = Type(t.kind, t.name, tuple([fill(p) for p in t.parameters]))
+            return found
+
+        return [fill(t) for t in types]
 
     def assignable(self, sources: Iterable[Type], targets: Iterable[Type]) -> bool:
         """Whether each source can stand for its target; what that says about variables is kept only if all can."""

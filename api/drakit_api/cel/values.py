@@ -7,12 +7,14 @@ its map; everything else has a class here. Python's ``True == 1`` must not leak:
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, overload
 
 from drakit_api.quantity import Quantity
 from drakit_api.semver import Version
 
+from . import budget
 from .errors import CelRuntimeError
 
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
@@ -81,10 +83,48 @@ class TypeValue:
     name: str
 
 
-class Concatenated(list[Any]):
-    """The sum of two lists that have elements. Upstream's is of a type of its own, which compares differently."""
+class Concatenated(Sequence[Any]):
+    """The sum of two lists that have elements.
 
-    __slots__ = ()
+    It refers to both and copies nothing, as upstream's ``concatList`` (cel-go ``common/types/list.go``), so that a list
+    can be doubled thirty times and asked for its size. Upstream's is of a type of its own, which compares differently.
+    """
+
+    __slots__ = ("_left", "_right", "_size")
+
+    def __init__(self, left: Sequence[Any], right: Sequence[Any]) -> None:
+        self._left, self._right = left, right
+        self._size = len(left) + len(right)
+        if self._size > INT_MAX:
+            raise CelRuntimeError("integer overflow")
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        pending: list[Sequence[Any]] = [self]
+        while pending:
+            part = pending.pop()
+            if type(part) is Concatenated:
+                pending += (part._right, part._left)
+            else:
+                yield from part
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            places = range(*index.indices(self._size))
+            budget.spend(budget.VISIT * len(places))
+            return [self[place] for place in places]
+        part: Sequence[Any] = self
+        index = index if index >= 0 else index + self._size
+        while type(part) is Concatenated:
+            here = len(part._left)
+            part, index = (part._left, index) if index < here else (part._right, index - here)
+        return part[index]
 
 
 class Named(dict[str, Any]):

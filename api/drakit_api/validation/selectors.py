@@ -6,7 +6,9 @@ Source: ``validateSelector`` and ``validateDeviceDerivedAttribute`` of ``k8s.io/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from drakit_api import cel, formats, limits
@@ -22,6 +24,64 @@ _INCLUDES_SINCE = (1, 37)
 _UNUSED = "must be referenced by at least one matchAttribute or distinctAttribute constraint targeting this request"
 
 
+# Whether the expression is that of a selector, or of a derived attribute; and the expression.
+_Question = tuple[bool, str]
+# Its greatest cost, or why it is none.
+Outcomes = Mapping[_Question, "int | cel.CelCompileError"]
+_known: ContextVar[Outcomes | None] = ContextVar("_known", default=None)
+
+
+def expressions(body: Any) -> Iterator[tuple[bool, str]]:
+    """The expressions in an object or a patch of one, wherever they are: those of selectors (True), and others."""
+    pending = [body]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, list):
+            pending += value
+        elif isinstance(value, dict):
+            selector = value.get("cel")
+            if isinstance(selector, dict) and isinstance(expression := selector.get("expression"), str):
+                yield True, expression
+            elif isinstance(expression := value.get("expression"), str):
+                yield False, expression
+            elif str(path := value.get("path")).endswith("/expression") and isinstance(text := value.get("value"), str):
+                yield str(path).endswith("/cel/expression"), text
+            pending += [item for key, item in value.items() if isinstance(item, dict | list) and key != "cel"]
+
+
+def checked(questions: Iterable[tuple[bool, str]], gates: FeatureGates) -> Outcomes:
+    """What becomes of expressions, for ``with_known``; may be called in another thread than validation."""
+    found: dict[_Question, int | cel.CelCompileError] = {}
+    for is_selector, expression in questions:
+        if formats.byte_length(expression) > limits.CEL_EXPRESSION_LENGTH:
+            continue
+        try:
+            found[is_selector, expression] = _cost(is_selector, expression, gates)
+        except cel.CelCompileError as error:
+            found[is_selector, expression] = error
+    return found
+
+
+@contextlib.contextmanager
+def with_known(outcomes: Outcomes) -> Iterator[None]:
+    """Let validation inside of this block take what is known instead of compiling expressions again."""
+    token = _known.set(outcomes)
+    try:
+        yield
+    finally:
+        _known.reset(token)
+
+
+def _cost(is_selector: bool, expression: str, gates: FeatureGates) -> int:
+    check = cel.check_selector if is_selector else cel.check_derived_attribute
+    return check(
+        expression,
+        consumable_capacity=gates.enabled("DRAConsumableCapacity"),
+        list_attributes=gates.enabled("DRAListTypeAttributes"),
+        includes=gates.compatible_since >= _INCLUDES_SINCE,
+    )
+
+
 def selectors(values: list[dict[str, Any]] | None, path: str, gates: FeatureGates) -> Errors:
     """Each compiles, and none can be too expensive."""
 
@@ -30,25 +90,22 @@ def selectors(values: list[dict[str, Any]] | None, path: str, gates: FeatureGate
             yield required(f"{at}.cel")
         else:
             expression = value["cel"].get("expression") or ""
-            yield from _expression(expression, f"{at}.cel.expression", gates, cel.check_selector)
+            yield from _expression(expression, f"{at}.cel.expression", gates)
 
     yield from each(values, path, selector, maximum=limits.SELECTORS)
 
 
-def _expression(
-    expression: str, path: str, gates: FeatureGates, check: Callable[..., int], costs: list[int] | None = None
-) -> Errors:
-    """A new expression; its greatest cost is added to ``costs``."""
+def _expression(expression: str, path: str, gates: FeatureGates, costs: list[int] | None = None) -> Errors:
+    """A new expression of a selector or, with ``costs``, of a derived attribute: its greatest cost is added there."""
     if formats.byte_length(expression) > limits.CEL_EXPRESSION_LENGTH:
         yield too_long(path, limits.CEL_EXPRESSION_LENGTH)
         return
     try:
-        cost = check(
-            expression,
-            consumable_capacity=gates.enabled("DRAConsumableCapacity"),
-            list_attributes=gates.enabled("DRAListTypeAttributes"),
-            includes=gates.compatible_since >= _INCLUDES_SINCE,
-        )
+        cost = (_known.get() or {}).get((costs is None, expression))
+        if cost is None:
+            cost = _cost(costs is None, expression, gates)
+        elif isinstance(cost, cel.CelCompileError):
+            raise cost
     except cel.CelProgramError as error:
         yield internal(path, str(error))
     except cel.CelCompileError as error:
@@ -76,8 +133,7 @@ class DerivedAttributes:
             if name and not _is_used(name, request, self._used):
                 yield invalid_constant(f"{at}.name", name, _UNUSED)
             if expression:
-                check = cel.check_derived_attribute
-                yield from _expression(expression, f"{at}.expression", self._gates, check, self._costs)
+                yield from _expression(expression, f"{at}.expression", self._gates, self._costs)
 
         yield from each(values, path, attribute)
         yield from unique(values, path, lambda value: value.get("name") or "", lambda value: value.get("name") or "")

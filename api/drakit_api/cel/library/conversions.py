@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from drakit_api.cel import budget
 from drakit_api.cel.declarations import Overload, overload
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import operators
@@ -30,6 +31,7 @@ def _refuse(target: str) -> CelRuntimeError:
 
 
 def _string_to_int(text: str) -> int:
+    budget.spend_reading(text)
     if not _INTEGER.fullmatch(text):
         raise _refuse("int")
     value = bounded(text.lstrip("+-"), UINT_MAX)
@@ -40,12 +42,14 @@ def _string_to_int(text: str) -> int:
 
 
 def _string_to_uint(text: str) -> Uint:
+    budget.spend_reading(text)
     if not text.isascii() or not text.isdigit() or (value := bounded(text, UINT_MAX)) > UINT_MAX:
         raise _refuse("uint")
     return Uint(value)
 
 
 def _string_to_double(text: str) -> float:
+    budget.spend_reading(text)
     if not _DOUBLE.fullmatch(text):
         raise _refuse("double")
     value = float(text)
@@ -64,6 +68,7 @@ def _string_to_bool(text: str) -> bool:
 
 def string_to_duration(text: str) -> Duration:
     """Go's ``time.ParseDuration``: ``1h30m``, ``-1.5s``, ``0``. Raises ``CelRuntimeError``."""
+    budget.spend_reading(text)
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     if unsigned == "0":
         return Duration(0)
@@ -75,6 +80,8 @@ def string_to_duration(text: str) -> Duration:
         scale = _UNITS[unit]
         fraction = fraction[:_DECIMALS]
         total += bounded(whole, UINT_MAX) * scale + int(fraction or "0") * scale // 10 ** len(fraction)
+        if total > INT_MAX + 1:
+            raise _refuse("google.protobuf.Duration")
         end = match.end()
     if end != len(unsigned) or not end:
         raise _refuse("google.protobuf.Duration")
@@ -86,6 +93,7 @@ def string_to_duration(text: str) -> Duration:
 
 def string_to_timestamp(text: str) -> Timestamp:
     """RFC 3339 with up to nanoseconds. Raises ``CelRuntimeError``."""
+    budget.spend_reading(text)
     match = _RFC3339.fullmatch(text)
     if match is None:
         raise _refuse("google.protobuf.Timestamp")

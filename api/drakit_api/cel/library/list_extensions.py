@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from drakit_api.cel import budget
 from drakit_api.cel.declarations import overload
 from drakit_api.cel.equality import is_equal
 from drakit_api.cel.errors import CelRuntimeError
@@ -22,12 +23,14 @@ def _slice(elements: list[Any], start: int, end: int) -> list[Any]:
         raise CelRuntimeError(f"cannot slice({start}, {end}), start index must be less than or equal to end index")
     if len(elements) < end:
         raise CelRuntimeError(f"cannot slice({start}, {end}), list is length {len(elements)}")
+    budget.spend(budget.PLACE * (end - start))
     return elements[start:end]
 
 
 def _flatten(elements: list[Any], depth: int = 1) -> list[Any]:
     if depth < 0:
         raise CelRuntimeError("level must be non-negative")
+    budget.spend_list(elements)
     result: list[Any] = []
     for element in elements:
         if depth and type(element) in LISTS:
@@ -51,6 +54,7 @@ def sort_by(elements: list[Any], keys: list[Any]) -> list[Any]:
     """The elements in the order of their keys."""
     if not keys:
         return elements
+    budget.spend(budget.OBJECT * len(keys))
     if any(type(key) is not type(keys[0]) for key in keys):
         raise CelRuntimeError("list elements must have the same type")
     if not operators.is_ordered(keys[0]):
@@ -64,10 +68,17 @@ def _range(size: int) -> list[int]:
         raise CelRuntimeError(f"lists.range: size must be non-negative, got {size}")
     if size > _MAX_RANGE:
         raise CelRuntimeError(f"lists.range: size {size} exceeds maximum allowed ({_MAX_RANGE})")
+    budget.spend(4 * budget.PLACE * size)
     return list(range(size))
 
 
+def _reverse(elements: list[Any]) -> list[Any]:
+    budget.spend(budget.PLACE * len(elements))
+    return elements[::-1]
+
+
 def _distinct(elements: list[Any]) -> list[Any]:
+    budget.spend(budget.PLACE * len(elements))
     result: list[Any] = []
     for element in elements:
         if not any(is_equal(element, known) for known in result):
@@ -76,6 +87,7 @@ def _distinct(elements: list[Any]) -> list[Any]:
 
 
 def _unwrap(elements: list[Any]) -> list[Any]:
+    budget.spend_list(elements)
     for element in elements:
         if type(element) is not Optional:
             raise no_such_overload()
@@ -89,7 +101,7 @@ FUNCTIONS = [
     *(overload(f"list<{kind}>.sort() -> list<{kind}>", _sort) for kind in COMPARABLE),
     *(overload(f"list<A>.@sortByAssociatedKeys(list<{kind}>) -> list<A>", sort_by) for kind in COMPARABLE),
     overload("lists::range(int) -> list<int>", _range),
-    overload("list<A>.reverse() -> list<A>", lambda elements: elements[::-1]),
+    overload("list<A>.reverse() -> list<A>", _reverse),
     overload("list<A>.distinct() -> list<A>", _distinct),
     overload("list<A>.first() -> optional<A>", lambda elements: Optional(elements[0]) if elements else NONE),
     overload("list<A>.last() -> optional<A>", lambda elements: Optional(elements[-1]) if elements else NONE),

@@ -72,8 +72,8 @@ def _index_of(elements: list[Any], wanted: Any) -> int:
 
 
 def _last_index_of(elements: list[Any], wanted: Any) -> int:
-    found = _index_of(elements[::-1], wanted)
-    return found if found < 0 else len(elements) - 1 - found
+    places = range(len(elements) - 1, -1, -1)
+    return next((index for index in places if is_equal(elements[index], wanted)), -1)
 
 
 def _includes(target: Any, wanted: Any) -> bool:

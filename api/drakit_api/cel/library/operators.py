@@ -6,11 +6,12 @@ Semantics and messages are those of cel-go v0.29 ``common/types`` and ``common/s
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from drakit_api.cel import budget
 from drakit_api.cel.declarations import Overload, overload
-from drakit_api.cel.equality import equal, is_equal
+from drakit_api.cel.equality import equal, is_equal, is_unequal
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.keys import MISSING, has_key, lookup
 from drakit_api.cel.values import (
@@ -202,6 +203,7 @@ def show(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if type(value) in LISTS:
+        budget.spend_list(value)
         return f"[{' '.join(map(show, value))}]"
     return str(value)
 
@@ -216,21 +218,27 @@ def contains(value: Any, container: Any) -> bool:
     raise no_such_overload()
 
 
-def _unequal(left: Any, right: Any) -> bool:
-    return not is_equal(left, right)
-
-
 def _negate(value: bool) -> bool:
     if type(value) is not bool:
         raise no_such_overload()
     return not value
 
 
-def _concatenate(left: list[Any], right: list[Any]) -> list[Any]:
-    return Concatenated(left + right) if left and right else left or right
+def _concatenate(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any]:
+    return Concatenated(left, right) if left and right else left or right
 
 
-_CHECKING = frozenset({less, less_or_equal, greater, greater_or_equal, index, contains, equal, _unequal, _negate})
+def _add_texts(left: str, right: str) -> str:
+    budget.spend_text(len(left) + len(right), left, right)
+    return left + right
+
+
+def _add_bytes(left: bytes, right: bytes) -> bytes:
+    budget.spend(len(left) + len(right))
+    return left + right
+
+
+_CHECKING = frozenset({less, less_or_equal, greater, greater_or_equal, index, contains, equal, is_unequal, _negate})
 
 
 def _overloads(operator: str, *variants: tuple[str, Callable[..., Any]]) -> list[Overload]:
@@ -251,21 +259,21 @@ FUNCTIONS = [
     *_overloads("_||_", ("(bool, bool) -> bool", lambda left, right: left or right)),
     *_overloads("!_", ("(bool) -> bool", _negate)),
     *_overloads("_==_", ("(A, A) -> bool", equal)),
-    *_overloads("_!=_", ("(A, A) -> bool", _unequal)),
+    *_overloads("_!=_", ("(A, A) -> bool", is_unequal)),
     *_overloads("_<_", *((signature, less) for signature in _ORDER)),
     *_overloads("_<=_", *((signature, less_or_equal) for signature in _ORDER)),
     *_overloads("_>_", *((signature, greater) for signature in _ORDER)),
     *_overloads("_>=_", *((signature, greater_or_equal) for signature in _ORDER)),
     *_overloads(
         "_+_",
-        ("(bytes, bytes) -> bytes", lambda left, right: left + right),
+        ("(bytes, bytes) -> bytes", _add_bytes),
         ("(double, double) -> double", lambda left, right: left + right),
         ("(duration, duration) -> duration", lambda left, right: duration(left.nanoseconds + right.nanoseconds)),
         ("(duration, timestamp) -> timestamp", lambda left, right: timestamp(left.nanoseconds + right.nanoseconds)),
         ("(timestamp, duration) -> timestamp", lambda left, right: timestamp(left.nanoseconds + right.nanoseconds)),
         ("(int, int) -> int", lambda left, right: integer(left + right)),
         ("(list<A>, list<A>) -> list<A>", _concatenate),
-        ("(string, string) -> string", lambda left, right: left + right),
+        ("(string, string) -> string", _add_texts),
         ("(uint, uint) -> uint", lambda left, right: unsigned(int(left) + int(right))),
     ),
     *_overloads(

@@ -3,15 +3,16 @@
 Source: ``k8s.io/apiserver`` v0.37 ``pkg/cel/library/regex.go``. Whoever may create a claim chooses the pattern, so the
 time to match must not explode as that of Python's ``re`` does: RE2, whose syntax Go's ``regexp`` has, is linear. What
 Go refuses beyond RE2 is refused here; RE2's complaints are put into Go's words. A pattern that takes RE2 more than
-8 MiB is too large, which Go would still take (``\\pL{1000}``).
+1 MiB is too large, which Go would still take (``\\pL{100}``); others take from the budget as their programs are long.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from drakit_api.cel import budget
 from drakit_api.cel.declarations import overload
 from drakit_api.cel.errors import CelRuntimeError
 
@@ -28,16 +29,42 @@ _GO_WORDS = {
     "invalid named capture group": "invalid named capture",
     "trailing \\": "trailing backslash at end of expression",
 }
+_MOST_MEMORY = 1024 * 1024
+# Bytes of the budget for an instruction; and how many steps of a search, bytes times instructions, for one of them.
+_INSTRUCTION = 32
+_STEPS = 4
+# The search for each next match may look at all that is left: so many bytes of it for one of the budget.
+_SCANNED = 16
+# Longer patterns are not remembered.
+_REMEMBERED = 1024
 _QUOTED_OR_ESCAPED = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.", re.DOTALL)
 
 
+class Program(NamedTuple):
+    """A compiled pattern."""
+
+    regexp: re2._Regexp
+    size: int  # instructions
+
+
+def compile_pattern(pattern: str) -> Program:
+    """The compiled pattern, taken from the budget. Raises ``CelRuntimeError`` in Go's words."""
+    program = _remembered(pattern) if len(pattern) <= _REMEMBERED else _compile(pattern)
+    budget.spend(_INSTRUCTION * program.size)
+    return program
+
+
 @functools.lru_cache(maxsize=128)
-def compile_pattern(pattern: str) -> re2._Regexp:
-    """The compiled pattern. Raises ``CelRuntimeError`` in Go's words."""
+def _remembered(pattern: str) -> Program:
+    return _compile(pattern)
+
+
+def _compile(pattern: str) -> Program:
     import re2  # on first use: most selectors have no regular expression
 
     options = re2.Options()
     options.log_errors = False
+    options.max_mem = _MOST_MEMORY
     try:
         compiled = re2.compile(pattern, options)
     except re2.error as error:
@@ -47,7 +74,7 @@ def compile_pattern(pattern: str) -> re2._Regexp:
     for name in compiled.groupindex:
         if not name.isascii():
             raise _refusal("invalid named capture", f"(?P<{name}>")
-    return compiled
+    return Program(compiled, compiled._regexp.ProgramSize())
 
 
 def _complaint(pattern: str, said: bytes) -> tuple[str, str]:
@@ -68,32 +95,44 @@ def _refusal(code: str, fragment: str) -> CelRuntimeError:
 
 def matches(text: str, pattern: str) -> bool:
     """Whether the pattern occurs anywhere in the text."""
-    return compile_pattern(pattern).search(text.encode()) is not None  # a third of the time that str takes
+    regexp, size = compile_pattern(pattern)
+    budget.spend(len(text) * size // _STEPS)
+    return regexp.search(text.encode()) is not None  # a third of the time that str takes
 
 
-def _compiled(pattern: str) -> re2._Regexp:
+def _compiled(text: str, pattern: str) -> re2._Regexp:
     try:
-        return compile_pattern(pattern)
+        regexp, size = compile_pattern(pattern)
     except CelRuntimeError as error:
         raise CelRuntimeError(f"Illegal regex: {error}") from None
+    budget.spend(len(text) * size // _STEPS)
+    return regexp
 
 
 def _find(text: str, pattern: str) -> str:
-    found = _compiled(pattern).search(text)
-    return str(found.group()) if found else ""
+    found = _compiled(text, pattern).search(text.encode())
+    return found.group().decode() if found else ""
 
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     """All matches; an empty one right behind another match does not count."""
     found: list[str] = []
-    end = -1
-    for match in _compiled(pattern).finditer(text):
+    source, end = text.encode(), -1
+    for match in _compiled(text, pattern).finditer(source):
         if limit >= 0 and len(found) >= limit:
             break
+        budget.spend(budget.OBJECT + match.end() - match.start() + (len(source) - match.end()) // _SCANNED)
+        if _is_inside(source, match.start()):
+            continue
         if match.start() != match.end() or match.end() != end:
-            found.append(match.group())
+            found.append(match.group().decode())
         end = match.end()
     return found
+
+
+def _is_inside(source: bytes, at: int) -> bool:
+    """Whether a place is inside of a character: behind an empty match, RE2 goes on by bytes."""
+    return at < len(source) and source[at] & 0xC0 == 0x80
 
 
 FUNCTIONS = [

@@ -12,12 +12,17 @@ from drakit_api.cel.values import UINT_MAX, Semver
 from drakit_api.gostrings import quote
 from drakit_api.long_numbers import bounded
 
+_REMEMBERED = 128  # longer texts are not
 _IDENTIFIER = re.compile(r"[0-9A-Za-z-]+")
 
 
-@functools.lru_cache(maxsize=1024)
 def parse(text: str) -> Semver:
     """A strict semantic version. Raises ``ValueError``."""
+    return _remembered(text) if len(text) <= _REMEMBERED else Semver(semver.parse(text))
+
+
+@functools.lru_cache(maxsize=1024)
+def _remembered(text: str) -> Semver:
     return Semver(semver.parse(text))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from drakit_api.cel import budget
 from drakit_api.cel.declarations import overload
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import operators, texts
@@ -46,12 +47,17 @@ def _last_index_of(text: str, part: str, offset: int | None = None) -> int:
 
 
 def _replace(text: str, old: str, new: str, limit: int = -1) -> str:
+    if len(new) > len(old):
+        found = text.count(old) if limit < 0 else min(limit, text.count(old))
+        budget.spend_text(len(text) + found * (len(new) - len(old)), text, new)
     return text.replace(old, new, limit if limit >= 0 else -1)
 
 
 def _split(text: str, separator: str, limit: int = -1) -> list[str]:
     if limit == 0:
         return []
+    pieces = 1 + (text.count(separator) if separator else len(text))
+    budget.spend(budget.OBJECT * (pieces if limit < 0 else min(pieces, limit)) + len(text))
     if separator:
         return text.split(separator, limit - 1 if limit > 0 else -1)
     if limit < 0 or limit >= len(text):
@@ -73,10 +79,12 @@ def _join(elements: list[Any], separator: str = "") -> str:
     for element in elements:
         if type(element) is not str:
             raise CelRuntimeError(f"join: invalid input: {operators.show(element)}")
+        budget.spend_text(budget.VISIT + len(element) + len(separator), element, separator)
     return separator.join(elements)
 
 
 def _quote(text: str) -> str:
+    budget.spend_text(2 * len(text), text)
     return '"' + "".join(_QUOTED.get(character, character) for character in text) + '"'
 
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from drakit_api.cel import budget
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.keys import map_keys
 from drakit_api.cel.library import conversions
@@ -25,10 +26,11 @@ _STRINGS = "strings, bools, bytes, ints, doubles, maps, lists, types, durations,
 
 def interpolate(pattern: str, arguments: list[Any]) -> str:
     """Replace each clause by the next argument. Raises ``CelRuntimeError``."""
-    texts = [
-        _VERBS[verb](argument, precision)
-        for (verb, precision), argument in zip(_clauses(pattern, len(arguments)), arguments, strict=False)
-    ]
+    texts = []
+    for (verb, precision), argument in zip(_clauses(pattern, len(arguments)), arguments, strict=False):
+        budget.spend(budget.OBJECT + (precision if verb in "fe" else 0))
+        texts.append(_VERBS[verb](argument, precision))
+        budget.spend_text(2 * len(texts[-1]), texts[-1])
     remaining = iter(texts)
     return _CLAUSE.sub(lambda match: "%" if match["percent"] else next(remaining), pattern)
 
@@ -103,6 +105,8 @@ _TAKES = {
 
 def _string(argument: Any, _: int = 0) -> str:
     kind = type(argument)
+    if kind in LISTS or kind in MAPS:
+        budget.spend(budget.OBJECT * (1 + len(argument)))
     if kind in LISTS:
         return "[" + ", ".join(map(_nested, argument)) + "]"
     if kind in MAPS:
@@ -130,6 +134,7 @@ def _nested(value: Any) -> str:
         text = _go_float(value, "f", _DEFAULT_PRECISION)
         return text if math.isfinite(value) else quote(text)
     text = _string(value)
+    budget.spend_text(2 * len(text), text)
     if kind is str:
         return quote(text)
     if kind is bytes:

@@ -10,8 +10,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from drakit_api.cel.declarations import Overload, overload
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.values import Duration, Timestamp
+from drakit_api.long_numbers import bounded
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MOST_HOURS = 9999
 _OFFSET = re.compile(r"([+-]?)(\d+):(\d+)")
 
 
@@ -20,8 +22,11 @@ def _zone(name: str) -> tzinfo:
         match = _OFFSET.fullmatch(name)
         if match is None:
             raise CelRuntimeError(f'strconv.Atoi: parsing "{name.partition(":")[0]}": invalid syntax')
-        minutes = int(match.group(2)) * 60 + int(match.group(3))
-        return timezone(timedelta(minutes=-minutes if match.group(1) == "-" else minutes))
+        hours, minutes = (bounded(part, _MOST_HOURS) for part in match.group(2, 3))
+        try:
+            return timezone((-1 if match.group(1) == "-" else 1) * timedelta(hours=hours, minutes=minutes))
+        except ValueError:
+            raise CelRuntimeError(f"time zone {name} is a day or more from UTC") from None
     if name in ("", "UTC"):
         return UTC
     try:
@@ -31,7 +36,10 @@ def _zone(name: str) -> tzinfo:
 
 
 def _moment(value: Timestamp, zone: str) -> datetime:
-    return (_EPOCH + timedelta(seconds=value.nanoseconds // 10**9)).astimezone(_zone(zone))
+    try:
+        return (_EPOCH + timedelta(seconds=value.nanoseconds // 10**9)).astimezone(_zone(zone))
+    except OverflowError:
+        raise CelRuntimeError("timestamp overflow") from None
 
 
 def _part(name: str, read: Callable[[datetime], int]) -> list[Overload]:

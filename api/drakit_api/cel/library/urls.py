@@ -6,11 +6,13 @@ import re
 import urllib.parse
 from dataclasses import dataclass
 
+from drakit_api.cel import budget
 from drakit_api.cel.declarations import overload, register
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.gostrings import quote
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_CONTROL = re.compile("[\\x00-\\x1f\\x7f]")
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})(.{0,2})")
 _PORT = re.compile(r"(?::[0-9]*)?")
 _PATH_SAFE = "/$&+,:;=@-_.~!'()*"
@@ -33,7 +35,7 @@ register(Url, "kubernetes.URL", strict=True, hashing="address")
 def request_uri_problem(text: str) -> str:
     """What Go's ``url.ParseRequestURI`` says against a text; empty if nothing."""
     subject = f"parse {quote(text)}: "
-    if any(ord(character) < 0x20 or ord(character) == 0x7F for character in text):
+    if _CONTROL.search(text):
         return subject + "net/url: invalid control character in URL"
     if not text:
         return subject + "empty url"
@@ -111,6 +113,7 @@ def _port(url: Url) -> str:
 
 
 def _query(url: Url) -> dict[str, list[str]]:
+    budget.spend(4 * budget.OBJECT * (1 + url.query.count("&")) + len(url.query))
     pairs = [pair for pair in url.query.split("&") if pair and ";" not in pair]
     result: dict[str, list[str]] = {}
     for pair in pairs:
@@ -121,9 +124,14 @@ def _query(url: Url) -> dict[str, list[str]]:
     return result
 
 
+def _is_url(text: str) -> bool:
+    budget.spend_reading(text)
+    return not request_uri_problem(text)
+
+
 FUNCTIONS = [
     overload("url(string) -> URL", _parse),
-    overload("isURL(string) -> bool", lambda text: not request_uri_problem(text)),
+    overload("isURL(string) -> bool", _is_url),
     overload("URL.getScheme() -> string", lambda url: url.scheme),
     overload("URL.getHost() -> string", lambda url: url.host),
     overload("URL.getHostname() -> string", _hostname),
