@@ -221,14 +221,16 @@ def gates_of(emulated_version: str, feature_gates: str) -> FeatureGates:
 
 def _tell(manifests: Manifests, assumed: Sequence[Object]) -> None:
     """What somebody who wonders about the result should know."""
+    from drakit_allocator.file_nodes import label_text
+
     for name in manifests.replaced:
         click.echo(f"{name} replaces the one before it", err=True)
     if manifests.ignored:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(manifests.ignored.items()))
         click.echo(f"ignored: {kinds}", err=True)
     if assumed:
-        names = ", ".join(node["metadata"]["name"] for node in assumed[:5]) + (" ..." if len(assumed) > 5 else "")
-        click.echo(f"there is no Node in the files; assumed without labels: {names}", err=True)
+        names = ", ".join(map(label_text, assumed[:5])) + (" ..." if len(assumed) > 5 else "")
+        click.echo(f"there is no Node in the files; assumed from ResourceSlices: {names}", err=True)
 
 
 def _inventory(manifests: Manifests, features: Features) -> Inventory:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
@@ -17,7 +18,7 @@ from drakit_allocator.kinds import RequestKind
 from drakit_allocator.likeness import interest_of, likeness
 from drakit_allocator.nodes import Node
 from drakit_allocator.placements import placements
-from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, expand
+from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request, expand
 from drakit_allocator.results import Json, allocation_result
 from drakit_allocator.search import NO_LIMITS, Choice, Limits, Search
 from drakit_allocator.snapshot import Snapshot
@@ -104,6 +105,37 @@ class PodAllocation:
                 count -= fitting.bit_count()
             lacks = lacks or count > 0
         return lacks
+
+    def may_end_on(self, node: Node) -> bool:
+        """Whether trying this node may raise an error that ends the attempt of the pod, whatever other nodes have.
+
+        It may be true where no such error is raised, but is not false where one is; errors of the claims themselves,
+        which are the same on all nodes, do not count. Whether devices are allocated makes no difference.
+        """
+        try:
+            pools = self.snapshot.pools(node)
+        except AllocationError as error:
+            return not error.on_node
+        requests = [one for claim in self.claims for alternatives in claim.requests for one in alternatives]
+        return any(self._may_end(one, pools, node) for one in requests)
+
+    def _may_end(self, request: Request, pools: Sequence[PoolView], node: Node) -> bool:
+        if request.derived or any(pool.may_fail(request.kind, node) for pool in pools):
+            return True
+        if not request.wants_all:
+            return False
+        if any(pool.problem is not None for pool in pools):
+            return True
+        everything = sum(pool.selection(request.kind.expressions).mask.bit_count() for pool in pools)
+        return everything > self._room_for_all
+
+    @cached_property
+    def _room_for_all(self) -> int:
+        """How many devices a request for all of them may get without being too many for a claim, at least."""
+        requests = [one for claim in self.claims for alternatives in claim.requests for one in alternatives]
+        if sum(one.wants_all for one in requests) > 1:
+            return 0
+        return MAX_RESULTS - sum(one.count for one in requests if not one.wants_all)
 
     def search(self, node: Node, limits: Limits = NO_LIMITS) -> Search:
         """A search on the node, to be walked in pieces; ``conclude`` makes a solution of it. Raises as ``on``."""

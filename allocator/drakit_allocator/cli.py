@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 import click
 
 from drakit_allocator.compat_option import compat_option
+from drakit_client.process_logging import logs_as
 
 if TYPE_CHECKING:
     import asyncio
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from drakit_allocator.scheduler import Scheduler
     from drakit_client.connection import Connection
 
+log = logging.getLogger("scheduler")
+
 
 @click.group()
 def scheduler() -> None:
@@ -22,6 +26,7 @@ def scheduler() -> None:
 
 
 @scheduler.command()
+@logs_as("scheduler")
 @click.option("--kubeconfig", type=click.Path(dir_okay=False), help="Default: $KUBECONFIG, then ~/.kube/config.")
 @click.option("--context", help="Context of the kubeconfig to use.")
 @click.option("--scheduler-name", default="default-scheduler", show_default=True, help="Schedule pods that name this.")
@@ -34,7 +39,6 @@ def scheduler() -> None:
     help="Take turns with other drakit schedulers; without it two of them can give out the same device.",
 )
 @compat_option
-@click.option("-v", "--verbose", count=True, help="Say more; twice for every request that failed.")
 def run(
     kubeconfig: str | None,
     context: str | None,
@@ -43,7 +47,6 @@ def run(
     emulated_version: str,
     leader_elect: bool,
     compat: Compat,
-    verbose: int,
 ) -> None:
     """Schedule pods until interrupted.
 
@@ -52,12 +55,9 @@ def run(
     holds them; of pods that do not fit for that reason, the event FailedScheduling.
     """
     import asyncio
-    import logging
 
     from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
 
-    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
     try:
         gates = FeatureGates(emulated_version, parse_gates(feature_gates))
     except FeatureGateError as error:
@@ -86,7 +86,7 @@ async def _run(
         try:
             await _until_stopped(process, task, told_to_stop())
         except asyncio.CancelledError:
-            click.echo(f"scheduled {process.counters.scheduled} pods", err=True)
+            log.info("stopped; scheduled %d pods", process.counters.scheduled)
 
 
 async def _connect(kubeconfig: str | None, context: str | None) -> Connection:
@@ -115,6 +115,7 @@ async def _until_stopped(process: Scheduler, task: asyncio.Task[None], stopping:
     try:
         await asyncio.wait([task, stopped, synced], return_when=asyncio.FIRST_COMPLETED)
         if synced.done():
+            log.info("ready")
             announce_ready()
             # Slices stay: looking through those of a thousand nodes for garbage takes a tenth of a second each time.
             gc.freeze()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
@@ -12,6 +12,7 @@ from drakit_allocator.interruption import ended_by_ctrl_c
 
 if TYPE_CHECKING:
     from drakit_allocator.explanation import Explanation
+    from drakit_allocator.explanation.extended_resources import ExtendedRequests
     from drakit_allocator.live_objects import LiveObjects
     from drakit_allocator.placement import Workload
     from drakit_api.features import FeatureGates
@@ -96,6 +97,7 @@ class _Question(NamedTuple):
     workload: Workload
     live: LiveObjects
     gates: FeatureGates
+    extended: ExtendedRequests | None = None  # that there is no claim for yet
 
 
 _Reading = Callable[["Connection", "FeatureGates"], Coroutine[Any, Any, _Question]]
@@ -113,7 +115,8 @@ def _run(reading: _Reading, options: Options) -> None:
     try:
         # Not explained in there: while it computes, an event loop would not hear Ctrl-C.
         with ended_by_ctrl_c():
-            explanation = _explained(asyncio.run(_connected(reading, options)), options)
+            question = asyncio.run(_connected(reading, options))
+            explanation = _explained(question, options)
     except ConfigurationError as error:
         raise click.ClickException(f"{error}; name a file with --kubeconfig") from error
     except ClusterError as error:
@@ -123,6 +126,9 @@ def _run(reading: _Reading, options: Options) -> None:
     if options["output"] == "json":
         click.echo(json.dumps(explanation_json(explanation), indent=2, ensure_ascii=False))
     else:
+        if question.extended is not None:
+            head = f"pod {_full_name(question.extended.pod)} requests extended resources"
+            click.echo("\n".join([head, *question.extended.lines(), ""]))
         click.echo(explanation_text(explanation, detailed=len(options["nodes"]) or 3), nl=False)
         if explanation.fits:
             click.echo("Its devices are free: if it waits, the events of its pod say for what (kubectl describe pod).")
@@ -167,10 +173,38 @@ async def _pod(connection: Connection, gates: FeatureGates, name: str, options: 
     found = await read_pod(connection, namespace, name)
     live = await read_cluster(connection, gates)
     claims = _claims_of(found, live)
+    extended = _extended(found, live, gates, claims)
     if (node := found["spec"].get("nodeName")) and all(_is_allocated(one) for one in claims):
         raise ClusterError(f"pod {namespace}/{name} is on node {node} already{_holdings(claims)}")
     _refuse_allocated(claims)
-    return _Question(Workload(found, claims), live, gates)
+    return _Question(Workload(found, claims), live, gates, extended)
+
+
+def _extended(
+    found: dict[str, Any], live: LiveObjects, gates: FeatureGates, claims: list[dict[str, Any]]
+) -> ExtendedRequests | None:
+    """The pod's extended resources, the claim for which is appended; None if it has none, or all are allocated."""
+    from drakit_allocator.explanation.extended_resources import ExtendedRequests
+    from drakit_allocator.live_objects import ClusterError
+    from drakit_allocator.scheduler import extended_resources
+
+    extended = ExtendedRequests(found, live.classes, gates.enabled(extended_resources.GATE))
+    made = extended_resources.claim_of(found, live.claims)
+    if made is not None:
+        claims.append(dict(made))
+        return None
+    if extended.claim is not None and not found["spec"].get("nodeName"):
+        claims.append(extended.claim)
+    if not claims:
+        told = "nor requests extended resources"
+        if extended.requested:
+            told = "\n".join(["but requests extended resources", *extended.lines()])
+        raise ClusterError(f"pod {_full_name(found)} has no claims (spec.resourceClaims is empty), {told}")
+    return extended if extended.requested else None
+
+
+def _full_name(found: Mapping[str, Any]) -> str:
+    return f"{found['metadata']['namespace']}/{found['metadata']['name']}"
 
 
 def _namespace(options: Options) -> str:
@@ -189,8 +223,6 @@ def _claims_of(found: dict[str, Any], live: LiveObjects) -> list[dict[str, Any]]
         claims = [live.claim(info.namespace, name) for name, _ in names(info)]
     except ClaimsNotReady as error:
         raise ClusterError(f"{error}; kube-controller-manager makes it from its template") from None
-    if not claims:
-        raise ClusterError(f"pod {info} has no claims: spec.resourceClaims is empty")
     return claims
 
 
@@ -222,6 +254,8 @@ def _holdings(claims: list[dict[str, Any]]) -> str:
 
 
 def _explained(question: _Question, options: Options) -> Explanation:
+    import msgspec
+
     from drakit_allocator.explanation import Inventory
     from drakit_allocator.explanation import explain as explained
     from drakit_allocator.features import Features
@@ -229,13 +263,16 @@ def _explained(question: _Question, options: Options) -> Explanation:
     from drakit_allocator.placement import split_nodes
     from drakit_allocator.waiting import Waiting
 
-    workload, live, gates = question
+    workload, live, gates, extended = question
     names, only = [node["metadata"]["name"] for node in live.nodes], options["nodes"]
     if unknown := [name for name in only if name not in names]:
         raise ClusterError(f"there is no Node {', '.join(unknown)}; there are {', '.join(names[:10])}")
     candidates, excluded = split_nodes(
         workload, [node for node in live.nodes if not only or node["metadata"]["name"] in only]
     )
+    if extended is not None:
+        excluded |= extended.excluded(candidates)
+        candidates = [node for node in candidates if node["metadata"]["name"] not in excluded]
     inventory = Inventory.of(
         Features.from_gates(gates).compatible(options["compat"]),
         slices=live.slices,
@@ -244,7 +281,7 @@ def _explained(question: _Question, options: Options) -> Explanation:
         claims=live.claims,
     )
     progress = Waiting("nodes")
-    return explained(
+    explanation = explained(
         workload.to_allocate,
         candidates,
         inventory,
@@ -252,3 +289,5 @@ def _explained(question: _Question, options: Options) -> Explanation:
         seconds=options["timeout"],
         progress=progress,
     )
+    described = () if extended is None else extended.described()
+    return msgspec.structs.replace(explanation, extended_resources=described)

@@ -77,6 +77,24 @@ class Features:
         """Everything on."""
         return _enabled(_GATES)
 
+    @property
+    def off(self) -> tuple[tuple[str, ...], ...]:
+        """For each behaviour that is switched off, the feature gates that switch it on together."""
+        return tuple(names for field, names in _GATES.items() if not getattr(self, field))
+
+    def with_gates(self, gates: Iterable[str]) -> Features:
+        """The same features, and those that need no other gates than these."""
+        known = frozenset(gates)
+        on: dict[str, Any] = {field: True for field, names in _GATES.items() if known.issuperset(names)}
+        return dataclasses.replace(self, **on)
+
+    def without_gates(self, gates: Iterable[str]) -> Features:
+        """The same features but for those that need one of these gates."""
+        off: dict[str, Any] = {
+            field: False for field, names in _GATES.items() if not frozenset(names).isdisjoint(gates)
+        }
+        return dataclasses.replace(self, **off)
+
     def forced(self, variant: Variant) -> Features:
         """The same features in a given variant."""
         return dataclasses.replace(self, forced_variant=variant)

@@ -24,6 +24,19 @@ _Key = TypeVar("_Key", PoolID, str)
 # Nodes, known by name, of which it is remembered what they see. Names of nodes that have gone make room some day.
 _REMEMBERED_NODES = 16384
 
+COMPATIBILITY_GROUPS = "DRADeviceCompatibilityGroups"
+PARTITIONABLE_DEVICES = "DRAPartitionableDevices"
+
+
+def gates_missing(one: PublishedSlice, features: Features) -> tuple[str, ...]:
+    """The feature gates that are off, and because of which the allocator ignores the slice; empty if it counts."""
+    missing: tuple[str, ...] = ()
+    if not features.partitionable_devices and (one.spec.get("perDeviceNodeSelection") is not None or one.counters.sets):
+        missing = (PARTITIONABLE_DEVICES,)
+    if not features.compatibility_groups and one.uses_compatibility_groups:
+        missing = (*missing, COMPATIBILITY_GROUPS)
+    return missing
+
 
 class _Pool:
     """All slices of one pool, of any generation and for any node, in the order in which they were first seen."""
@@ -70,10 +83,14 @@ class _Pool:
 
     def _is_known(self, one: PublishedSlice) -> bool:
         """Whether the enabled features understand the slice; others are as if they did not exist."""
-        partitioned = one.spec.get("perDeviceNodeSelection") is not None or one.counters.sets
-        if partitioned and not self.features.partitionable_devices:
-            return False
-        return self.features.compatibility_groups or not one.uses_compatibility_groups
+        return not gates_missing(one, self.features)
+
+    def hidden_by(self, node: Node) -> tuple[str, ...]:
+        """The feature gates without which the node sees nothing of the pool, though there are slices for it."""
+        ignored = [one for one in self.slices.values() if not self._is_known(one) and self._targets(one, node)]
+        if not ignored or self.view(node) is not None:
+            return ()
+        return tuple(dict.fromkeys(gate for one in ignored for gate in gates_missing(one, self.features)))
 
     def _targets(self, one: PublishedSlice, node: Node) -> bool:
         all_nodes, selector = bool(one.spec.get("allNodes")), one.spec.get("nodeSelector")
@@ -98,10 +115,14 @@ class _Pool:
             if any(one.generation > generation for one in self.slices.values()):
                 return None
             everywhere = [one for one in self.slices.values() if one.generation == generation]
+            ignored: list[PublishedSlice] = []
             if not self.features.compatibility_groups:
+                ignored = [one for one in everywhere if one.uses_compatibility_groups]
                 everywhere = [one for one in everywhere if not one.uses_compatibility_groups]
             if len(everywhere) != current[0].slice_count:
                 seen = f"{len(everywhere)} of {current[0].slice_count} slices of generation {generation}"
+                if ignored:
+                    seen += f", {len(ignored)} ignored: feature gate {COMPATIBILITY_GROUPS} is off"
                 return PoolView(self.id, self.features).defective("incomplete", seen)
             others = [one for one in everywhere if one not in current]
         return self._assemble(sorted(current, key=lambda one: one.name), others)
@@ -207,6 +228,12 @@ class SliceIndex:
             self._seen.clear()
         for node_name in pool.nodes:
             self._seen.pop(node_name, None)
+
+    def hidden(self, node: Node) -> list[tuple[PoolID, tuple[str, ...]]]:
+        """Pools with slices for the node that all are ignored, with the feature gates that are off."""
+        visible = sorted({**self._on_node.get(node.name, {}), **self._shared})
+        found = [(pool_id, self._pools[pool_id].hidden_by(node)) for pool_id in visible]
+        return [(pool_id, gates) for pool_id, gates in found if gates]
 
     def slices(self) -> Iterable[PublishedSlice]:
         """Every slice, of any generation."""

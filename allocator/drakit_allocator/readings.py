@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from drakit_allocator.columns import AttributeValue, remember
 from drakit_allocator.devices import DeviceContent, Spoiled
 from drakit_allocator.traits import Capacity
+from drakit_allocator.turns import evaluate_one
 from drakit_api.cel import (
     CelError,
     DerivedAttribute,
@@ -94,6 +95,7 @@ class Reading(Generic[_T]):
         key = (0 if capacity is None else capacity.number, *[0 if one is None else one.number for one in values])
         found = self._values.get(key)
         if found is None:
+            evaluate_one()
             try:
                 found = self._evaluate(self._view(key, values, capacity))
             except CelError as error:

@@ -180,6 +180,13 @@ class PoolView:
         reached = self.reached(self.selection(kind.expressions).mask, node)
         return None if reached is None else mask & reached & ~self.unoffered(node)
 
+    def may_fail(self, kind: RequestKind, node: Node) -> bool:
+        """Whether there is a device that ends an allocation when a request of this kind comes to visit it."""
+        selection = self.selection(kind.expressions)
+        if not selection.is_clean() or self.reached(selection.mask, node) is None:
+            return True
+        return self.features.consumable_capacity and bool(selection.mask & self.shape.room(kind)[1])
+
     def _eligible(self, kind: RequestKind) -> int | None:
         """The devices that a request of this kind can get if nothing is allocated and they are for the node.
 

@@ -136,16 +136,18 @@ class Conflicts:
                 value = None
             if value is None:
                 missing += 1
-            for text in () if value is None else value_texts(value):
+            for text in () if value is None else value_texts(value, as_set=attribute.as_set):
                 counts[text] += 1
         wanted = None if request.wants_all else request.count
         return AttributeValues(request.result_name, wanted, tuple(sorted(counts.items())), missing)
 
 
-def value_texts(value: Value) -> list[str]:
-    """The value, or each value of a set, as people write them."""
+def value_texts(value: Value, *, as_set: bool) -> list[str]:
+    """The value, or each value of a set, as people write them; ``as_set`` as of ``Attribute``."""
     if is_unknown(value):
-        return ["(of no known type)"]
+        return [
+            "(of no known type)" if as_set else "(a list: needs the feature gate DRAListTypeAttributes, which is off)"
+        ]
     content = value.content
     return sorted(map(_text, content)) if isinstance(content, frozenset) else [_text(content)]
 

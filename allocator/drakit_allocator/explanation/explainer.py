@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -35,6 +35,7 @@ from drakit_allocator.explanation.verdicts import Verdicts
 from drakit_allocator.nodes import Node
 from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
 from drakit_allocator.snapshot import Snapshot
+from drakit_api.gated_fields import claim_features
 
 Object = Mapping[str, Any]
 # Told the number of nodes that are done, and of all.
@@ -73,7 +74,7 @@ def explain(
         pod = PodAllocation(claims, snapshot, inventory.allocated())
         pod.refuse()
     except AllocationError as error:
-        return Explanation(names, False, errors=_hopeless(claims, snapshot, error), excluded=elsewhere)
+        return Explanation(names, False, errors=_hopeless(claims, inventory, snapshot, error), excluded=elsewhere)
     if not nodes:
         nothing = Failure("there are no nodes" if not excluded else "no node may be used, whatever its devices")
         return Explanation(names, False, errors=(nothing,), excluded=elsewhere)
@@ -153,8 +154,9 @@ class _Study:
         except AllocationError as error:
             return NodeExplanation(node.name, outcome, error.message)
         studies = self._studies(situation, clock)
-        pools = pool_reasons(situation, self.inventory)
-        bench = Bench.of(node, self.inventory, (pool.id for pool in situation.pools), clock)
+        pools = pool_reasons(situation, self.pod.snapshot.slices, self.inventory)
+        hidden = (pool_id for pool_id, _ in self.pod.snapshot.slices.hidden(node))
+        bench = Bench.of(node, self.inventory, (*(pool.id for pool in situation.pools), *hidden), clock)
         taints = [reason for study in studies.values() for reason in study.ruled_out if isinstance(reason, Tainted)]
         conflicts = () if outcome == "timeout" else self._conflicts(studies, bench)
         defects = () if outcome == "timeout" else bites(self.pod, node, clock)
@@ -214,7 +216,9 @@ def _limit(claim: ClaimRequests, studies: Mapping[Request, RequestStudy]) -> Res
     return ResultLimit(claim.name, total, MAX_RESULTS) if total > MAX_RESULTS else None
 
 
-def _hopeless(claims: Sequence[Object], snapshot: Snapshot, error: AllocationError) -> tuple[ClaimReason, ...]:
+def _hopeless(
+    claims: Sequence[Object], inventory: Inventory, snapshot: Snapshot, error: AllocationError
+) -> tuple[ClaimReason, ...]:
     """Claims that the allocator refuses before it looks at any node."""
     missing = [
         MissingClass(_claim_name(claim), name, wanted, tuple(sorted(snapshot.classes)))
@@ -222,7 +226,27 @@ def _hopeless(claims: Sequence[Object], snapshot: Snapshot, error: AllocationErr
         for name, wanted in _classes(claim)
         if wanted and wanted not in snapshot.classes
     ]
-    return tuple(missing) if missing else (Failure(error.message),)
+    return tuple(missing) if missing else (Failure(error.message, _gates_missing(claims, inventory, error)),)
+
+
+def _gates_missing(claims: Sequence[Object], inventory: Inventory, error: AllocationError) -> tuple[str, ...]:
+    """The feature gates that are off, and without which the allocator refuses the claims with this error."""
+    used = {gates for claim in claims for gates in claim_features(claim["spec"])}
+    for gates in inventory.features.off:
+        if gates in used and _refusal(claims, replace(inventory, features=inventory.features.with_gates(gates))) != (
+            error.message
+        ):
+            return gates
+    return ()
+
+
+def _refusal(claims: Sequence[Object], inventory: Inventory) -> str:
+    """What the allocator has against the claims, whatever the node; empty if nothing."""
+    try:
+        PodAllocation(claims, inventory.snapshot(), inventory.allocated()).refuse()
+    except AllocationError as error:
+        return error.message
+    return ""
 
 
 def _classes(claim: Object) -> list[tuple[str, str]]:

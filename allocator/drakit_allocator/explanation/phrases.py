@@ -15,6 +15,7 @@ from drakit_allocator.explanation.reasons import (
     CountersShort,
     DerivedFails,
     DeviceReason,
+    Failure,
     FeatureOff,
     GroupsDiffer,
     Holder,
@@ -38,6 +39,7 @@ from drakit_allocator.explanation.report import (
     Conflict,
     ConstraintName,
     CounterName,
+    EnableGates,
     ReleaseClaims,
     Remedy,
     RemoveTaint,
@@ -121,7 +123,7 @@ def particulars(reason: DeviceReason) -> str:
         case DerivedFails():
             return reason.message
         case FeatureOff():
-            return f"{reason.need}: {joined(reason.gates)}"
+            return f"{reason.need} {needs_gates(reason.gates)}"
 
 
 def taint_text(key: str, value: str, effect: str) -> str:
@@ -176,16 +178,34 @@ def pool_text(reason: PoolReason) -> str:
     """One clause about a pool."""
     match reason:
         case PoolIncomplete():
-            found = len(reason.slices)
-            which = f" ({some_of(reason.slices)})" if reason.slices else ""
-            missing = reason.expected - found
-            lack = f"{missing} missing" if missing >= 0 else f"{-missing} too many"
-            count = f"{found} of {reason.expected} slices of generation {reason.generation}{which}, {lack}"
-            return f"pool {reason.pool} is incomplete: {count}"
+            return f"pool {reason.pool} is incomplete: {_incomplete(reason)}"
         case PoolInvalid():
             return f"pool {reason.pool} is invalid: {reason.message}"
         case PoolHidden():
             return f"pool {reason.pool} is not seen: {reason.message}"
+
+
+def _incomplete(reason: PoolIncomplete) -> str:
+    found = len(reason.slices)
+    which = f" ({some_of(reason.slices)})" if reason.slices else ""
+    count = f"{found} of {reason.expected} slices of generation {reason.generation}{which}"
+    if reason.gates:
+        return f"{count}; ignored while the feature gate {joined(reason.gates)} is off: {some_of(reason.ignored)}"
+    missing = reason.expected - found
+    return f"{count}, {missing} missing" if missing >= 0 else f"{count}, {-missing} too many"
+
+
+def needs_gates(gates: Sequence[str]) -> str:
+    """``needs the feature gate A, which is off``; completes "the pool ..."."""
+    many = len(gates) > 1
+    return f"needs the feature gate{'s' if many else ''} {joined(gates)}, which {'are' if many else 'is'} off"
+
+
+def switch_on(gates: Sequence[str]) -> str:
+    """How to switch feature gates on."""
+    value = ",".join(f"{gate}=true" for gate in gates)
+    which = f"feature gate{'s' if len(gates) > 1 else ''} {joined(gates)}"
+    return f"switch on the {which} (--feature-gates {value} of API server, scheduler and this command)"
 
 
 def claim_text(reason: ClaimReason) -> str:
@@ -196,6 +216,8 @@ def claim_text(reason: ClaimReason) -> str:
             return f"{reason.claim}, request {reason.request}: there is no DeviceClass {reason.device_class}{known}"
         case ResultLimit():
             return f"{reason.claim}: asks for {reason.devices} devices, a claim can have {reason.limit}"
+        case Failure(gates=gates) if gates:
+            return f"{reason.message}; {switch_on(gates)}"
     return reason.message
 
 
@@ -289,3 +311,5 @@ def remedy_text(remedy: Remedy) -> str:
             return f"complete the pool {remedy.pool}"
         case RepairPool():
             return f"repair the pool {remedy.pool}"
+        case EnableGates():
+            return switch_on(remedy.gates)

@@ -6,16 +6,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from drakit_allocator.candidates import Situation
-from drakit_allocator.devices import PoolID
+from drakit_allocator.devices import PoolID, PublishedSlice
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.inventory import Inventory, generation_of, name_of
+from drakit_allocator.explanation.phrases import needs_gates
 from drakit_allocator.explanation.reasons import PoolHidden, PoolIncomplete, PoolInvalid, PoolReason
-from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
+from drakit_allocator.pools import COMPATIBILITY_GROUPS, SliceIndex, gates_missing
 
 
-def pool_reasons(situation: Situation, inventory: Inventory) -> list[PoolReason]:
-    """One reason for each pool of the node from which nothing can be allocated."""
+def pool_reasons(situation: Situation, index: SliceIndex, inventory: Inventory) -> list[PoolReason]:
+    """One reason for each pool of the node from which nothing can be allocated; ``index`` has the same slices."""
     found: list[PoolReason] = []
     for pool in situation.pools:
         if pool.problem == "invalid":
@@ -23,38 +24,47 @@ def pool_reasons(situation: Situation, inventory: Inventory) -> list[PoolReason]
         elif pool.problem == "incomplete":
             found.append(_incomplete(pool.id, inventory, situation.node))
     seen = frozenset(pool.id for pool in situation.pools)
-    found += _hidden(seen, inventory, situation)
+    found += _hidden(seen, dict(index.hidden(situation.node)), inventory, situation.node)
     return found
 
 
 def _incomplete(pool: PoolID, inventory: Inventory, node: Node) -> PoolIncomplete:
-    slices = inventory.newest(pool)
+    ignored = {
+        name_of(one): gates
+        for one in inventory.newest(pool)
+        if COMPATIBILITY_GROUPS in (gates := gates_missing(PublishedSlice(one), inventory.features))
+    }
+    slices = [one for one in inventory.newest(pool) if name_of(one) not in ignored]
     visible = [one for one in slices if _targets(one["spec"], node)] or slices
     # Slices of one generation agree on it, unless their driver is broken: then the first for the node decides.
     first = min(visible, key=lambda one: one["spec"].get("nodeName") != node.name)
     expected = first["spec"]["pool"].get("resourceSliceCount", 0)
-    return PoolIncomplete("/".join(pool), generation_of(first), expected, tuple(map(name_of, slices)))
+    return PoolIncomplete(
+        "/".join(pool),
+        generation_of(first),
+        expected,
+        tuple(map(name_of, slices)),
+        tuple(ignored),
+        (COMPATIBILITY_GROUPS,) if ignored else (),
+    )
 
 
-def _hidden(seen: frozenset[PoolID], inventory: Inventory, situation: Situation) -> Iterator[PoolHidden]:
-    for pool in inventory.pools_near(situation.node.name):
+def _hidden(
+    seen: frozenset[PoolID], gates: Mapping[PoolID, tuple[str, ...]], inventory: Inventory, node: Node
+) -> Iterator[PoolHidden]:
+    for pool in inventory.pools_near(node.name):
         if pool in seen:
             continue
-        visible = [one for one in inventory.slices_by_pool[pool] if _targets(one["spec"], situation.node)]
+        visible = [one for one in inventory.slices_by_pool[pool] if _targets(one["spec"], node)]
         if visible:
+            off = gates.get(pool, ())
             newest = generation_of(inventory.newest(pool)[0])
-            message = _why_hidden(visible[0]["spec"], newest, situation.features)
-            yield PoolHidden("/".join(pool), tuple(map(name_of, visible)), message)
+            message = needs_gates(off) if off else _replaced(generation_of(visible[0]), newest)
+            yield PoolHidden("/".join(pool), tuple(map(name_of, visible)), message, off)
 
 
-def _why_hidden(spec: Mapping[str, Any], newest: int, features: Features) -> str:
-    generation = spec["pool"].get("generation", 0)
-    if generation < newest:
-        return f"generation {generation} is being replaced: other nodes have slices of generation {newest}"
-    partitioned = spec.get("perDeviceNodeSelection") is not None or spec.get("sharedCounters")
-    if partitioned and not features.partitionable_devices:
-        return "needs the feature gate DRAPartitionableDevices, which is off"
-    return "needs the feature gate DRADeviceCompatibilityGroups, which is off"
+def _replaced(generation: int, newest: int) -> str:
+    return f"generation {generation} is being replaced: other nodes have slices of generation {newest}"
 
 
 def _targets(spec: Mapping[str, Any], node: Node) -> bool:

@@ -180,13 +180,18 @@ DeviceReason = (
 )
 
 
-class PoolIncomplete(Reason, frozen=True, tag="incompletePool"):
-    """A pool says that it has ``expected`` slices of its newest generation, and has others."""
+class PoolIncomplete(Reason, frozen=True, omit_defaults=True, tag="incompletePool"):
+    """A pool says that it has ``expected`` slices of its newest generation, and has others.
+
+    ``ignored`` are slices that are there, but do not count while the feature ``gates`` are off.
+    """
 
     pool: str
     generation: int
     expected: int
     slices: tuple[str, ...]
+    ignored: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
 
 
 class PoolInvalid(Reason, frozen=True, tag="invalidPool"):
@@ -196,12 +201,13 @@ class PoolInvalid(Reason, frozen=True, tag="invalidPool"):
     message: str
 
 
-class PoolHidden(Reason, frozen=True, tag="hiddenPool"):
-    """A slice for this node does not count: there is a newer generation elsewhere, or a feature gate is off."""
+class PoolHidden(Reason, frozen=True, omit_defaults=True, tag="hiddenPool"):
+    """A slice for this node does not count: there is a newer generation elsewhere, or feature ``gates`` are off."""
 
     pool: str
     slices: tuple[str, ...]
     message: str
+    gates: tuple[str, ...] = ()
 
 
 PoolReason = PoolIncomplete | PoolInvalid | PoolHidden
@@ -224,10 +230,14 @@ class ResultLimit(Reason, frozen=True, tag="resultLimit"):
     limit: int
 
 
-class Failure(Reason, frozen=True, tag="error"):
-    """Anything else that ends the allocation, in the words of Kubernetes' allocator."""
+class Failure(Reason, frozen=True, omit_defaults=True, tag="error"):
+    """Anything else that ends the allocation, in the words of Kubernetes' allocator.
+
+    ``gates`` are feature gates that are off, and without which that is so.
+    """
 
     message: str
+    gates: tuple[str, ...] = ()
 
 
 ClaimReason = MissingClass | ResultLimit | Failure

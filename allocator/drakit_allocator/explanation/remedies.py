@@ -1,4 +1,4 @@
-"""What would help: which claims to release, which taint to remove, which pool to complete, so that the claims fit."""
+"""What would help: claims to release, a taint to remove, a pool to complete, feature gates to switch on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,16 @@ from collections.abc import Iterable, Sequence
 from drakit_allocator.explanation.inventory import Object, claim_name
 from drakit_allocator.explanation.minimal import smallest
 from drakit_allocator.explanation.reasons import PoolIncomplete, PoolInvalid, PoolReason, Tainted
-from drakit_allocator.explanation.report import CompletePool, ReleaseClaims, Remedy, RemoveTaint, RepairPool
+from drakit_allocator.explanation.report import (
+    CompletePool,
+    EnableGates,
+    ReleaseClaims,
+    Remedy,
+    RemoveTaint,
+    RepairPool,
+)
 from drakit_allocator.explanation.trials import Bench
+from drakit_api import gated_fields
 
 # Sets of claims of one size that are tried for want of a better idea; one takes about a millisecond.
 _CHEAP = 1500
@@ -19,6 +27,8 @@ def remedies(
 ) -> list[Remedy]:
     """Each alone makes the claims fit on the node; the one that changes least comes first."""
     found: list[Remedy] = []
+    if (gates := _gates(claims, bench)) is not None:
+        found.append(gates)
     found += [remedy for pool in pools if (remedy := _of_pool(claims, bench, pool)) is not None]
     found += _of_taints(claims, bench, taints)
     released = _release(claims, bench)
@@ -26,12 +36,35 @@ def remedies(
 
 
 def _of_pool(claims: Sequence[Object], bench: Bench, pool: PoolReason) -> Remedy | None:
+    if isinstance(pool, PoolIncomplete) and pool.gates:
+        return None  # All of it is there.
     if isinstance(pool, PoolIncomplete):
         return CompletePool(pool.pool) if bench.trial(lambda spec: _complete(spec, pool)).fits(claims) else None
     if isinstance(pool, PoolInvalid):
         others = tuple(one for one in bench.inventory.slices if _pool_name(one["spec"]) != pool.pool)
         return RepairPool(pool.pool) if bench.trial(slices=others).fits(claims) else None
     return None
+
+
+def _gates(claims: Sequence[Object], bench: Bench) -> EnableGates | None:
+    """As few feature gates as it takes, of those that are off and whose fields slices or claims have."""
+    features = bench.inventory.features
+    used = {gates for one in bench.inventory.slices for gates in gated_fields.slice_features(dict(one))}
+    used |= {gates for claim in claims for gates in gated_fields.claim_features(claim["spec"])}
+    if ("DRAConsumableCapacity",) in used:
+        used.add(("DRAFractionalCapacityRange",))  # What policies allow; it has no field of its own.
+    off = [gates for gates in features.off if gates in used]
+
+    def suffices(some: Sequence[tuple[str, ...]]) -> bool | None:
+        on = features.with_gates(gate for gates in some for gate in gates)
+        return bench.trial(features=on).fits(claims)
+
+    for gates in off:
+        if suffices([gates]):
+            return EnableGates(gates)
+    if len(off) < 2 or not suffices(off):
+        return None
+    return EnableGates(tuple(gate for gates in smallest(off, suffices, _CHEAP) for gate in gates))
 
 
 def _complete(spec: Object, pool: PoolIncomplete) -> Object:

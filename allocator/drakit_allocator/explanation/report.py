@@ -120,7 +120,13 @@ class RepairPool(_Part, frozen=True, tag_field="kind", tag="repairPool"):
     pool: str
 
 
-Remedy = ReleaseClaims | RemoveTaint | CompletePool | RepairPool
+class EnableGates(_Part, frozen=True, tag_field="kind", tag="enableGates"):
+    """The claims would fit with these feature gates on; all of them are needed for that."""
+
+    gates: tuple[str, ...]
+
+
+Remedy = ReleaseClaims | RemoveTaint | CompletePool | RepairPool | EnableGates
 
 
 class BitePlace(_Part, frozen=True):
@@ -187,6 +193,19 @@ class ExcludedNode(_Part, frozen=True):
     message: str
 
 
+class ExtendedResource(_Part, frozen=True):
+    """An extended resource that a pod requests.
+
+    Devices of ``device_class`` are behind it, with these ``requests`` of the claim that kube-scheduler would make; if
+    that is empty, a device plugin has to offer it.
+    """
+
+    resource: str
+    amount: int
+    device_class: str = ""
+    requests: tuple[str, ...] = ()
+
+
 class Explanation(_Part, frozen=True):
     """Why claims do not fit, or that they do: then there is a ``node`` and what they get there.
 
@@ -205,6 +224,7 @@ class Explanation(_Part, frozen=True):
     excluded: tuple[ExcludedNode, ...] = ()
     best_node: str = ""
     best: tuple[Remedy, ...] = ()
+    extended_resources: tuple[ExtendedResource, ...] = ()
 
 
 def explanation_json(explanation: Explanation | Bite) -> dict[str, Any]:

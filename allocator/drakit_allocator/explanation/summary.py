@@ -12,7 +12,14 @@ from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.devices import Device
 from drakit_allocator.explanation.bites import bites
 from drakit_allocator.explanation.conflicts import Conflicts, members_of
-from drakit_allocator.explanation.phrases import UNSELECTED, category, conflict_text, particulars, short_bite_text
+from drakit_allocator.explanation.phrases import (
+    UNSELECTED,
+    category,
+    conflict_text,
+    needs_gates,
+    particulars,
+    short_bite_text,
+)
 from drakit_allocator.explanation.reasons import (
     CounterOverdrawn,
     DeviceReason,
@@ -49,6 +56,10 @@ def summary(pod: PodAllocation, node: Node) -> str:
         for request in alternatives
     }
     reasons = [f"pool {pool.name} is {pool.problem}: {pool.reason}" for pool in situation.pools if pool.problem]
+    reasons += [
+        f"pool {'/'.join(pool_id)} is not seen: {needs_gates(gates)}"
+        for pool_id, gates in pod.snapshot.slices.hidden(node)
+    ]
     short = [
         _request(studies[request], names_claim=len(pod.claims) > 1)
         for claim in pod.claims

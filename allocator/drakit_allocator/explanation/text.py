@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby
 
 from drakit_allocator.explanation.phrases import (
     OUTCOMES,
@@ -20,7 +20,16 @@ from drakit_allocator.explanation.phrases import (
     short_counters,
     some_of,
 )
-from drakit_allocator.explanation.reasons import CountersShort, DeviceReason, InUse, SelectorFalse
+from drakit_allocator.explanation.reasons import (
+    CapacityMissing,
+    CountersShort,
+    DeviceReason,
+    InUse,
+    PoolHidden,
+    PoolIncomplete,
+    SelectorFalse,
+    WrongNode,
+)
 from drakit_allocator.explanation.report import (
     Conflict,
     Explanation,
@@ -30,6 +39,12 @@ from drakit_allocator.explanation.report import (
 )
 
 _NO_DEVICES = "there are no devices for this node"
+_NO_REMEDY = (
+    "neither releasing claims nor removing a taint, repairing a pool or switching on a feature gate does it alone"
+)
+_NOTHING_HELPS = "What is left: ask for fewer or other devices, or add a node that has them."
+# Why a device is none that the request means.
+_ANOTHER_KIND = (SelectorFalse, WrongNode, CapacityMissing)
 # More nodes than these are told in one line for all that are alike.
 _NODES_IN_DETAIL = 3
 # Of one kind of reason for one request.
@@ -68,6 +83,9 @@ def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
     if explanation.best and number > 1:
         yield ""
         yield f"Least that would help: {remedy_text(explanation.best[0])}; then it fits on {explanation.best_node}."
+    if explanation.nodes and all(map(_is_hopeless, explanation.nodes)):
+        yield ""
+        yield _NOTHING_HELPS
 
 
 def _is_bare(node: NodeExplanation) -> bool:
@@ -129,8 +147,36 @@ def _node(node: NodeExplanation) -> Iterator[str]:
     yield from (f"  defect of Kubernetes: {bite_text(one)}" for one in node.defects)
     for number, remedy in enumerate(node.remedies):
         yield f"  {'would help' if number == 0 else '        or'}: {remedy_text(remedy)}"
+    if _is_hopeless(node) and not _is_bare(node):
+        yield f"  nothing would help: {'; '.join(_too_few(node)) or _NO_REMEDY}"
     if node.unfinished:
         yield f"  not looked for, for want of time: {joined(node.unfinished)}"
+
+
+def _is_hopeless(node: NodeExplanation) -> bool:
+    """Whether everything that could help was tried, and nothing of it does alone."""
+    is_known = all(pool.gates for pool in node.pools if isinstance(pool, PoolIncomplete | PoolHidden))
+    return node.outcome == "doesNotFit" and is_known and not (node.remedies or node.unfinished)
+
+
+def _too_few(node: NodeExplanation) -> Iterator[str]:
+    """Requests that want more devices than there are of their kind, whoever has them now."""
+    for claim in node.claims:
+        for _, group in groupby(claim.requests, key=_parent):
+            alternatives = list(group)
+            if all(one.wanted is not None and _matching(one) < one.wanted for one in alternatives):
+                yield from map(_exist, alternatives)
+
+
+def _matching(request: RequestExplanation) -> int:
+    others = (len(group.devices) for group in request.ruled_out if isinstance(group.reason, _ANOTHER_KIND))
+    return request.devices - sum(others)
+
+
+def _exist(request: RequestExplanation) -> str:
+    count = _matching(request)
+    exist = f"there {'is 1' if count == 1 else f'are {count}'} that match{'es' if count == 1 else ''}"
+    return f"request {request.request} wants {request.wanted}, and {exist if count else 'nothing matches'} on this node"
 
 
 def _wanted(request: RequestExplanation) -> str:

@@ -2,7 +2,7 @@
 
 Data enters through reflectors (``mirror``) into memory (``state``: nodes, pods, claims, devices, the queue). Pods leave
 the queue one by one, a decision is made on that memory (``cycle``), and is written back concurrently (``binding``)
-while the lease (``lease``) says that this scheduler may write.
+while the lease (``leadership``) says that this scheduler may write.
 
 It decides and explains as kube-scheduler 1.37 with its default plugins does, without preemption, volumes, preferred
 affinity between pods, soft topology spread and image locality.

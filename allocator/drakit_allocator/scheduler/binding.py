@@ -5,6 +5,9 @@ allocation and reservation are one status update, so that no other pod gets betw
 that a bound pod always has its devices. A request whose answer got lost is repeated until there is an answer: each of
 them either is refused the second time, and then reading the object tells what happened, or does the same again.
 
+Each write names the resourceVersion that it was decided on, the binding that of the pod: whatever is written to the
+object in the meantime, by a fence among others (``leadership``), makes it fail.
+
 Source: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/dynamicresources.go`` (PreBind, bindClaim,
 Unreserve) and ``pkg/scheduler/schedule_one.go`` (bindingCycle).
 """
@@ -16,12 +19,14 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from drakit_allocator.explanation.report import Bite
 from drakit_allocator.scheduler import claims
+from drakit_allocator.scheduler.leadership.lease import Permission
 from drakit_allocator.scheduler.pods import PodInfo
+from drakit_client import claim_writes
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import UNREACHABLE, ApiError, Conflict, NotFound
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
@@ -29,20 +34,12 @@ from drakit_client.resources import PODS, RESOURCE_CLAIMS
 log = logging.getLogger(__name__)
 
 FINALIZER = "resource.kubernetes.io/delete-protection"
-FENCE = "drakit.dev/fence"
 _CONFLICTS = 5
 # Requests on their way at the same time; more would only queue up in the server.
 _CONCURRENCY = 32
 _FIRST_DELAY, _LONGEST_DELAY = 0.02, 1.0
 
 _T = TypeVar("_T")
-
-
-class Permission(Protocol):
-    """Says whether this scheduler may write; see ``lease``."""
-
-    def check(self) -> None:
-        """Raises ``LeaseLost``."""
 
 
 class BindingFailed(Exception):
@@ -77,27 +74,26 @@ class Binder:
     async def prepare(self, decision: Decision) -> None:
         """Record allocations and reservations. Raises ``BindingFailed`` or ``LeaseLost``."""
         for claim in decision.claims:
-            uid = claims.uid_of(claim)
-            lock = self._locks.setdefault(uid, asyncio.Lock())
-            async with lock:
-                await self._reserve(decision.pod, claim, decision.allocations.get(uid))
+            async with self._lock(claim):
+                await self._reserve(decision.pod, claim, decision.allocations.get(claims.uid_of(claim)))
 
     async def bind(self, decision: Decision) -> None:
         """Bind the pod. Raises ``BindingFailed`` or ``LeaseLost``."""
-        pod = decision.pod
-        binding = {
-            "apiVersion": "v1",
-            "kind": "Binding",
-            "metadata": {"name": pod.name, "namespace": pod.namespace, "uid": pod.uid},
-            "target": {"kind": "Node", "name": decision.node},
-        }
-        try:
-            await self._answered(
-                lambda: self._connection.create(PODS, binding, pod.namespace, subresource="binding", name=pod.name)
-            )
-        except ApiError as error:
-            if not isinstance(error, Conflict) or not await self._is_bound(decision):
+        pod = decision.pod.obj
+        for _ in range(_CONFLICTS):
+            try:
+                await self._answered(partial(self._bind, pod, decision.node))
+                return
+            except Conflict as error:
+                current = await self._read_pod(decision.pod)
+                if current["spec"].get("nodeName") == decision.node:
+                    return
+                if not _may_still_bind(current, decision.pod):
+                    raise BindingFailed(f"binding rejected: {error}") from error
+                pod = current
+            except ApiError as error:
                 raise BindingFailed(f"binding rejected: {error}") from error
+        raise BindingFailed(f"binding rejected: pod {decision.pod} keeps changing")
 
     async def undo(self, decision: Decision) -> None:
         """Give back what the pod holds: its reservations, and allocations that were made for it alone."""
@@ -106,8 +102,9 @@ class Binder:
             if known is None or not claims.reserved_for(known, decision.pod.uid):
                 continue
             try:
-                await self._unreserve(decision, known)
-            except ApiError as error:
+                async with self._lock(known):
+                    await self._unreserve(decision, known)
+            except (ApiError, BindingFailed) as error:
                 # The claim controller removes reservations of pods that are gone.
                 log.warning("reservation of claim %s by pod %s stays: %s", claims.key_of(claim), decision.pod, error)
 
@@ -115,6 +112,9 @@ class Binder:
         """Give back an allocation that nobody uses; refused with ``Conflict`` when the claim has changed."""
         status = {k: v for k, v in claim["status"].items() if k not in ("allocation", "reservedFor", "devices")}
         self._written(await self._answered(lambda: self._replace({**claim, "status": status}, "status")))
+
+    def _lock(self, claim: Object) -> asyncio.Lock:
+        return self._locks.setdefault(claims.uid_of(claim), asyncio.Lock())
 
     async def _reserve(self, pod: PodInfo, decided: Object, allocation: Object | None) -> None:
         claim = self._known.get(claims.key_of(decided)) or decided
@@ -157,31 +157,33 @@ class Binder:
                 return
             except Conflict:
                 pass
-        metadata, pod = claim["metadata"], decision.pod
-        patch = {
-            "metadata": {"uid": metadata["uid"]},
-            "status": {"reservedFor": [{"$patch": "delete", "uid": pod.uid}]},
+        for _ in range(_CONFLICTS):
+            if not claims.reserved_for(claim, decision.pod.uid):
+                return
+            try:
+                self._written(await self._answered(partial(self._replace, _released(claim, decision.pod), "status")))
+                return
+            except Conflict:
+                claim = await self._read(claim)
+
+    async def _bind(self, pod: Object, node: str) -> Object:
+        metadata = pod["metadata"]
+        kept = {key: metadata[key] for key in ("name", "namespace", "uid", "resourceVersion") if key in metadata}
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": kept,
+            "target": {"kind": "Node", "name": node},
         }
-        self._written(
-            await self._answered(
-                lambda: self._connection.patch(
-                    RESOURCE_CLAIMS,
-                    metadata["name"],
-                    patch,
-                    metadata["namespace"],
-                    patch_type="strategic-merge",
-                    subresource="status",
-                )
-            )
+        return await self._connection.create(
+            PODS, binding, metadata["namespace"], subresource="binding", name=metadata["name"]
         )
 
-    async def _is_bound(self, decision: Decision) -> bool:
-        pod = decision.pod
+    async def _read_pod(self, pod: PodInfo) -> Object:
         try:
-            current = await self._answered(lambda: self._connection.get(PODS, pod.name, pod.namespace))
-        except NotFound:
-            return False
-        return bool(current["metadata"]["uid"] == pod.uid and current["spec"].get("nodeName") == decision.node)
+            return await self._answered(lambda: self._connection.get(PODS, pod.name, pod.namespace))
+        except NotFound as error:
+            raise BindingFailed(f"binding rejected: {error}") from error
 
     async def _read(self, claim: Object) -> Object:
         namespace, name = claims.key_of(claim)
@@ -193,9 +195,7 @@ class Binder:
         return current
 
     async def _replace(self, claim: Object, subresource: str | None) -> Object:
-        return await self._connection.replace(
-            RESOURCE_CLAIMS, claim, claim["metadata"]["namespace"], subresource=subresource
-        )
+        return await claim_writes.replace(self._connection, claim, subresource)
 
     def _written(self, claim: Object) -> None:
         self._known.written(claim)
@@ -220,30 +220,6 @@ class Binder:
             delay = min(delay * 2, _LONGEST_DELAY)
 
 
-async def fence(connection: Connection, token: str, permission: Permission) -> None:
-    """Give every unallocated claim a new resourceVersion, so that no allocation decided before can be written any more.
-
-    Called after the lease was taken from a scheduler that did not release it; ``lease`` says why this is enough.
-    """
-    listed = await connection.list(RESOURCE_CLAIMS)
-    slots = asyncio.Semaphore(_CONCURRENCY)
-
-    async def touch(claim: Object) -> None:
-        namespace, name = claims.key_of(claim)
-        async with slots:
-            permission.check()
-            try:
-                body = {"metadata": {"annotations": {FENCE: token}}}
-                await connection.patch(RESOURCE_CLAIMS, name, body, namespace)
-            except NotFound:
-                pass
-
-    async with asyncio.TaskGroup() as tasks:
-        for claim in listed["items"] or []:
-            if claims.allocation_of(claim) is None:
-                tasks.create_task(touch(claim))
-
-
 def _reserved(claim: Object, pod: PodInfo, allocation: Object | None) -> Object:
     consumer = {"resource": "pods", "name": pod.name, "uid": pod.uid}
     status = dict(claim.get("status") or {})
@@ -252,6 +228,17 @@ def _reserved(claim: Object, pod: PodInfo, allocation: Object | None) -> Object:
     if not claims.reserved_for(claim, pod.uid):
         status["reservedFor"] = [*claims.consumers(claim), consumer]
     return {**claim, "status": status}
+
+
+def _released(claim: Object, pod: PodInfo) -> Object:
+    others = [consumer for consumer in claims.consumers(claim) if consumer.get("uid") != pod.uid]
+    return {**claim, "status": {**claim["status"], "reservedFor": others}}
+
+
+def _may_still_bind(current: Object, pod: PodInfo) -> bool:
+    """Whether what has changed in a pod since the decision is nothing that it rests on."""
+    now = PodInfo(current)
+    return now.uid == pod.uid and not now.node and not now.deleted and not now.differs(pod)
 
 
 def _what(allocation: Object | None) -> str:

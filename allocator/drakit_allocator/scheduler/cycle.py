@@ -135,28 +135,40 @@ class _Attempt:
 
     async def run(self, nodes: Iterator[tuple[int, NodeInfo]]) -> _Choice:
         """The best node; raises ``Unschedulable`` or ``SchedulingFailed``."""
-        found: list[_Choice] = []
         search = self._search
-        most = search.best_score if search is not None else 0
+        if search is None:
+            return await self._first(nodes)
+        found: list[_Choice] = []
+        suspects = await search.suspects(self._cluster)
         for score, node in nodes:
-            if found and found[-1].devices.score == most:
-                # No node that follows scores better without devices, and none can with them.
+            # No node that follows scores better without devices, and none can with them; but one may be in error.
+            is_decided = bool(found) and found[-1].devices.score == search.best_score
+            if is_decided and not suspects:
                 break
-            await self._pace.step()
-            rejection = self._reject_late(node)
-            if rejection is not None:
-                self._late[node.name] = rejection
+            if (is_decided and node.name not in suspects) or not await self._passes(node):
                 continue
-            if search is None:
-                return _Choice(score, node, Allocated(0, [], []))
             outcome = await search.allocate(node)
             if isinstance(outcome, Rejection):
                 self._late[node.name] = outcome
-            else:
+            elif not is_decided:
                 found.append(_Choice(score, node, outcome))
         if not found:
             raise await self._unschedulable()
         return _best(found)
+
+    async def _first(self, nodes: Iterator[tuple[int, NodeInfo]]) -> _Choice:
+        """The best node for a pod without claims."""
+        for score, node in nodes:
+            if await self._passes(node):
+                return _Choice(score, node, Allocated(0, [], []))
+        raise await self._unschedulable()
+
+    async def _passes(self, node: NodeInfo) -> bool:
+        await self._pace.step()
+        rejection = self._reject_late(node)
+        if rejection is not None:
+            self._late[node.name] = rejection
+        return rejection is None
 
     def defects(self, node: NodeInfo) -> tuple[Bite, ...]:
         """Of Kubernetes, for which it would do something else on this node; only if this scheduler has none of them."""

@@ -13,7 +13,7 @@ import contextlib
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -37,8 +37,10 @@ from drakit_allocator.scheduler.diagnosis import SchedulingFailed
 from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES, Rejection
 from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.pod_claims import PodClaims
-from drakit_allocator.search import Limits
+from drakit_allocator.scheduler.suspects import Suspects
+from drakit_allocator.search import Limits, Search
 from drakit_allocator.snapshot import Snapshot
+from drakit_allocator.turns import TurnOver, turn
 from drakit_api.cel import CelCompileError, compile_selector
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Object
@@ -55,6 +57,8 @@ _SECONDS_FOR_DEFECTS = 0.2
 
 # Steps of a search between two looks at the clock.
 _STEPS = 256
+# Seconds of evaluating selectors between two turns of others.
+_TURN = 0.02
 
 # What a search depended on: the pools of the node and what is allocated in each.
 _Basis = list[tuple[PoolView, object]]
@@ -67,6 +71,14 @@ class _Failure:
     basis: _Basis
     rejection: Rejection
     why: str | None = None
+
+
+@dataclass(slots=True)
+class _Known:
+    """What has been found out about claims that ask for the same: failures by node, and which nodes are suspect."""
+
+    failures: dict[str, _Failure] = field(default_factory=dict)
+    suspects: Suspects = field(default_factory=Suspects)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +98,7 @@ class DeviceSearches:
         self.snapshot = Snapshot(self.features)
         self.taken = AllocatedState(self.features)
         self.filter_timeout = filter_timeout
-        self.failures: OrderedDict[bytes, dict[str, _Failure]] = OrderedDict()
+        self._known: OrderedDict[bytes, _Known] = OrderedDict()
         self._nodes: dict[str, Node] = {}
         # Nodes whose devices nobody has looked at since they changed.
         self._cold: dict[str, None] = {}
@@ -106,11 +118,16 @@ class DeviceSearches:
     def node_changed(self, name: str) -> None:
         """A node was added, changed or deleted."""
         self._nodes.pop(name, None)
-        for of_claims in self.failures.values():
-            of_claims.pop(name, None)
+        for known in self._known.values():
+            known.failures.pop(name, None)
+            known.suspects.node_changed(name)
 
     def slice_changed(self, old: Object | None, new: Object | None) -> None:
         """A slice was added, changed or deleted."""
+        for seen in (old, new):
+            if seen is not None:
+                for known in self._known.values():
+                    known.suspects.node_changed(seen["spec"].get("nodeName"))
         if new is not None:
             self.snapshot.put_slice(new)
             self._cold[new["spec"].get("nodeName") or ""] = None
@@ -119,7 +136,7 @@ class DeviceSearches:
 
     def class_changed(self, old: Object | None, new: Object | None) -> None:
         """A class was added, changed or deleted."""
-        self.failures.clear()
+        self._known.clear()
         if new is not None:
             self.snapshot.put_class(new)
             _compile(new)
@@ -128,7 +145,7 @@ class DeviceSearches:
 
     def taint_rule_changed(self, old: Object | None, new: Object | None) -> None:
         """A taint rule was added, changed or deleted."""
-        self.failures.clear()
+        self._known.clear()
         if new is not None:
             self.snapshot.put_taint_rule(new)
         elif old is not None:
@@ -171,13 +188,13 @@ class DeviceSearches:
         """A search for one pod. Raises ``SchedulingFailed`` for claims that no node can satisfy."""
         return DeviceSearch(self, pod_claims, pace)
 
-    def failures_of(self, to_allocate: list[Object]) -> dict[str, _Failure]:
-        """Known failures of claims that ask for the same, by node."""
+    def known_of(self, to_allocate: list[Object]) -> _Known:
+        """What is known about claims that ask for the same."""
         signature = msgspec.json.encode([claim["spec"] for claim in to_allocate])
-        found = self.failures.setdefault(signature, {})
-        self.failures.move_to_end(signature)
-        if len(self.failures) > _REMEMBERED:
-            self.failures.popitem(last=False)
+        found = self._known.setdefault(signature, _Known())
+        self._known.move_to_end(signature)
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
         return found
 
 
@@ -194,13 +211,13 @@ class DeviceSearch:
         ]
         self._unusable: dict[str, Object] = {}
         self._pod: PodAllocation | None = None
-        self._failures: dict[str, _Failure] = {}
+        self._known = _Known()
         if pod_claims.to_allocate:
-            self._failures = shared.failures_of(pod_claims.to_allocate)
+            self._known = shared.known_of(pod_claims.to_allocate)
             try:
                 self._pod = PodAllocation(pod_claims.to_allocate, shared.snapshot, shared.taken)
             except AllocationError as error:
-                raise SchedulingFailed(error.message) from error
+                raise _failed(error.message) from error
         self.best_score = _BEST_ALTERNATIVE * sum(
             "firstAvailable" in request
             for claim in pod_claims.to_allocate
@@ -219,13 +236,39 @@ class DeviceSearch:
         outcome = None
         while outcome is None:
             basis = self._shared.basis(node)
-            known = self._failures.get(node.name)
+            known = self._known.failures.get(node.name)
             if known is not None and _is_same(known.basis, basis):
                 return known.rejection
             outcome = await self._search(pod, node, basis, deadline)
         if isinstance(outcome, Rejection):
-            self._failures[node.name] = _Failure(basis, outcome)
+            self._known.failures[node.name] = _Failure(basis, outcome)
         return outcome
+
+    async def suspects(self, cluster: Cluster) -> set[str]:
+        """Names of nodes on which the attempt may end with an error, so that they are asked even if others fit."""
+        if self._pod is None:
+            return set()
+        suspects = self._known.suspects
+        while (name := suspects.next_unjudged(cluster)) is not None:
+            await self._judge(self._pod, name, cluster)
+            await self._pace.step()
+        return suspects.names
+
+    async def _judge(self, pod: PodAllocation, name: str, cluster: Cluster) -> None:
+        deadline = time.monotonic() + self._shared.filter_timeout
+        while True:
+            node = cluster.get(name)
+            try:
+                with turn(_TURN):
+                    return self._known.suspects.judge(pod, name, None if node is None else self._shared.node(node))
+            except TurnOver:
+                await self._after_turn(name, deadline)
+
+    async def _after_turn(self, node: str, deadline: float) -> None:
+        """Let others have theirs, unless it has been going on for too long."""
+        if time.monotonic() > deadline:
+            raise _timed_out(node)
+        await self._pace.step()
 
     def defects(self, node: NodeInfo) -> tuple[Bite, ...]:
         """Of a scheduler without Kubernetes' defects: those for which it would do something else on this node."""
@@ -243,7 +286,7 @@ class DeviceSearch:
 
     def explain(self, node: NodeInfo) -> str:
         """Why the claims do not get devices on this node, which failed for that reason; empty if that was long ago."""
-        failure = self._failures.get(node.name)
+        failure = self._known.failures.get(node.name)
         if self._pod is None or failure is None or not self._shared.holds(failure.basis, node):
             return ""
         if failure.why is None or len(self._pod.claims) > 1:
@@ -262,12 +305,14 @@ class DeviceSearch:
     async def _search(
         self, pod: PodAllocation, node: NodeInfo, basis: _Basis, deadline: float
     ) -> Allocated | Rejection | None:
-        """What the allocator finds; None when the devices changed while it was looking."""
+        """What the allocator finds; None when the devices changed while it was looking, or selectors take longer."""
         try:
-            solution = pod.glance(self._shared.node(node))
+            with turn(_TURN):
+                solution = pod.glance(self._shared.node(node))
             if isinstance(solution, Unknown):
-                search = pod.search(self._shared.node(node), Limits(deadline=deadline))
-                while (found := search.walk(_STEPS)) is None:
+                with turn(_TURN):
+                    search = pod.search(self._shared.node(node), Limits(deadline=deadline))
+                while (found := _walked(search)) is None:
                     await self._pace.step()
                     if self._pace.gave_way and not self._shared.holds(basis, node):
                         return None
@@ -275,18 +320,35 @@ class DeviceSearch:
             if solution is None:
                 return _NO_DEVICES
             return Allocated(solution.score(), [self._stamped(result) for result in solution.results()], basis)
+        except TurnOver:
+            await self._after_turn(node.name, deadline)
+            return None
         except AllocationAborted:
-            raise SchedulingFailed(f"node {node.name}: timed out trying to allocate devices") from None
+            raise _timed_out(node.name) from None
         except AllocationError as error:
             if error.on_node:
                 return Rejection(DYNAMIC_RESOURCES, (error.message,))
-            raise SchedulingFailed(error.message) from error
+            raise _failed(error.message) from error
 
     def _stamped(self, allocation: Object) -> Object:
         """With the time from which binding conditions may take their time."""
         if not self._shared.features.device_binding_and_status:
             return allocation
         return {**allocation, "allocationTimestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+
+def _failed(message: str) -> SchedulingFailed:
+    """As the framework of kube-scheduler prints it (``RunFilterPlugins`` in ``pkg/scheduler/framework/runtime``)."""
+    return SchedulingFailed(f'running "{DYNAMIC_RESOURCES}" filter plugin: {message}')
+
+
+def _timed_out(node: str) -> SchedulingFailed:
+    return _failed(f"node {node}: timed out trying to allocate devices")
+
+
+def _walked(search: Search) -> bool | None:
+    with turn(_TURN):
+        return search.walk(_STEPS)
 
 
 def _compile(device_class: Object) -> None:

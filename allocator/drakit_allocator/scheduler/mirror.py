@@ -1,4 +1,4 @@
-"""A reflector that can be told to start over, and that does not end unnoticed.
+"""A reflector that can be told to start over.
 
 When a scheduler gets the lease, others have written in the meantime, and a watch says nothing about how far behind it
 is. Listing again does: whatever was written before the list is in it.
@@ -55,7 +55,7 @@ class Mirror:
         return self._reflector.get(name, namespace)
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
-        """Follow from now on; an error in a handler ends the group."""
+        """Follow from now on."""
         self._task = tasks.create_task(self._reflector.run())
 
     async def synced(self) -> None:

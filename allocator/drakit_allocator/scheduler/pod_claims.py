@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.diagnosis import Unschedulable
@@ -77,10 +77,24 @@ def _controlled_by(claim: Object, pod: PodInfo) -> bool:
     return any(owner.get("controller") and owner.get("uid") == pod.uid for owner in owners)
 
 
+class Objection(Protocol):
+    """Says why a pod with these claims has to wait whatever the nodes have, or nothing; see ``leadership.fence``."""
+
+    def __call__(self, pod_uid: str, pod_claims: list[Object], *, allocates: bool) -> str: ...
+
+
+def no_objection(pod_uid: str, pod_claims: list[Object], *, allocates: bool) -> str:
+    """Nothing has to wait."""
+    return ""
+
+
 class Requirements:
     """Checks the claims of a pod before any node is looked at."""
 
-    def __init__(self, known: claims.Claims, classes: Mapping[str, Any], gates: FeatureGates) -> None:
+    def __init__(
+        self, known: claims.Claims, classes: Mapping[str, Any], gates: FeatureGates, objection: Objection = no_objection
+    ) -> None:
+        self._objection = objection
         self._known = known
         self._classes = classes
         self._prioritized_list = gates.enabled("DRAPrioritizedList")
@@ -88,6 +102,7 @@ class Requirements:
     def check(self, pod: PodInfo) -> PodClaims | None:
         """The pod's claims, None when it has none. Raises ``Unschedulable``."""
         if not pod.spec.get("resourceClaims"):
+            self._object(pod, PodClaims([]))
             return None
         try:
             found = find(pod, self._known.get)
@@ -96,7 +111,12 @@ class Requirements:
         pod_claims = PodClaims(found)
         for claim in found:
             self._check_claim(pod, claim, pod_claims)
+        self._object(pod, pod_claims)
         return pod_claims if found else None
+
+    def _object(self, pod: PodInfo, pod_claims: PodClaims) -> None:
+        if why := self._objection(pod.uid, pod_claims.all, allocates=bool(pod_claims.to_allocate)):
+            raise _unschedulable(why)
 
     def _check_claim(self, pod: PodInfo, claim: Object, pod_claims: PodClaims) -> None:
         name = f"{pod.namespace}/{claim['metadata']['name']}"

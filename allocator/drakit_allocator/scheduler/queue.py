@@ -14,11 +14,14 @@ from __future__ import annotations
 import asyncio
 import heapq
 import itertools
+import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from drakit_allocator.scheduler.pods import PodInfo
+
+log = logging.getLogger(__name__)
 
 # Decides whether an event can make this pod schedulable.
 Hint = Callable[[PodInfo], bool]
@@ -36,7 +39,8 @@ class Backoff:
 
     def seconds(self, failures: int) -> float:
         """Seconds to wait after this many failures."""
-        return min(self.initial * 2 ** max(failures - 1, 0), self.longest) if failures else 0.0
+        # A pod may fail for weeks, and a larger power has no floating point number.
+        return min(self.initial * 2 ** min(failures - 1, 62), self.longest) if failures else 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -130,11 +134,7 @@ class SchedulingQueue:
         """An event happened. ``hints`` has, for each plugin that it concerns, whether it may please the pod now."""
         if not self.unschedulable:
             return 0
-        moved = [
-            entry
-            for entry in self.unschedulable.values()
-            if not entry.held and any(plugin in hints and hints[plugin](entry.pod) for plugin in entry.rejectors)
-        ]
+        moved = [entry for entry in self.unschedulable.values() if not entry.held and _may_please(hints, entry)]
         for entry in moved:
             self.retry(entry)
         return len(moved)
@@ -220,3 +220,12 @@ class SchedulingQueue:
     def _until_next(self) -> float:
         nearest = self._waiting[0][0] if self._waiting else float("inf")
         return min(max(nearest - self._clock(), 0.0), _LONGEST_WAIT / 10)
+
+
+def _may_please(hints: Mapping[str, Hint], entry: Entry) -> bool:
+    try:
+        return any(plugin in hints and hints[plugin](entry.pod) for plugin in entry.rejectors)
+    except Exception as error:
+        # What is odd about this pod must not keep the others waiting, and is told when it is tried.
+        log.debug("pod %s is tried: whether an event concerns it cannot be told: %s", entry.pod, error)
+        return True

@@ -8,17 +8,22 @@ them), so the best node is always found.
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left, insort
 from collections import OrderedDict
 from collections.abc import Iterator
 
 from drakit_allocator.scheduler.cluster import Cluster, NodeInfo
-from drakit_allocator.scheduler.filters import Rejection, reject
+from drakit_allocator.scheduler.filters import NODE_NAME, Rejection, reject
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.scores import Scorer
 
+log = logging.getLogger(__name__)
+
 # Signatures remembered; each costs one set insertion for each change of a node.
 _REMEMBERED = 64
+
+_ODD = Rejection(NODE_NAME, ("node(s) cannot be judged, see the scheduler's log",))
 
 # (-score, position in scheduling order, name): sorts best first.
 _Rank = tuple[int, int, str]
@@ -64,11 +69,17 @@ class Ranking:
                 yield -negative, node
 
     def _judge(self, node: NodeInfo) -> _Rank | None:
-        rejection = reject(self._pod, node)
+        try:
+            rejection = reject(self._pod, node)
+            rank = None if rejection is not None else (-self._scorer.score(node), node.order, node.name)
+        except Exception as error:
+            # One odd node must not keep pods from the others.
+            log.error("node %s is left out for pods like %s", node.name, self._pod, exc_info=error)
+            rejection, rank = _ODD, None
         if rejection is not None:
             self.rejections[node.name] = rejection
-            return None
-        rank = self._rank_of[node.name] = (-self._scorer.score(node), node.order, node.name)
+        if rank is not None:
+            self._rank_of[node.name] = rank
         return rank
 
     def _move(self, name: str) -> None:

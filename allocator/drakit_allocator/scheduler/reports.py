@@ -15,12 +15,14 @@ import time
 from drakit_allocator.explanation.phrases import bite_text
 from drakit_allocator.explanation.report import Bite
 from drakit_allocator.scheduler.diagnosis import cut
+from drakit_allocator.scheduler.leadership import fence
+from drakit_allocator.scheduler.leadership.fence import Gap
 from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.queue import Entry
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.events import EventRecorder, timestamp
-from drakit_client.resources import PODS
+from drakit_client.resources import PODS, RESOURCE_CLAIMS
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +36,7 @@ class Reports:
 
     def __init__(self, connection: Connection, component: str) -> None:
         self._connection = connection
-        self._recorder = EventRecorder(connection, component)
+        self._recorder = EventRecorder(connection, component, combines=False)
         self._wanted: dict[str, tuple[PodInfo, Object]] = {}
         self._writers: dict[str, asyncio.Task[None]] = {}
 
@@ -61,6 +63,11 @@ class Reports:
             entry.told, entry.told_at = message, now
             self._recorder.event(_reference(entry.pod), "Warning", "FailedScheduling", message)
         self._set_condition(entry.pod, reason, message)
+
+    def unfenced(self, gap: Gap) -> None:
+        """A scheduler fell silent, and this object refuses what would keep its late writes away."""
+        target = {**gap.obj, "kind": gap.kind, "apiVersion": "v1" if gap.kind == "Pod" else RESOURCE_CLAIMS.api_version}
+        self._recorder.event(target, "Warning", "FencingFailed", cut(fence.objection_to(gap)))
 
     async def flush(self) -> None:
         """Wait until everything is written or dropped."""

@@ -2,7 +2,7 @@
 
 Decisions are made one by one on memory alone, each seeing what the ones before have taken; what they decide is written
 concurrently. Everything happens in one event loop, to which long decisions give way (see ``pace``), and only while this
-scheduler holds the lease (see ``lease``).
+scheduler holds the lease (see ``leadership``).
 
 Source: kubernetes ``pkg/scheduler/{scheduler,schedule_one}.go``.
 """
@@ -19,10 +19,11 @@ from typing import Any
 from drakit_allocator.defects import Compat
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.scheduler import readiness
-from drakit_allocator.scheduler.binding import Binder, BindingFailed, Decision, fence
+from drakit_allocator.scheduler.binding import Binder, BindingFailed, Decision
 from drakit_allocator.scheduler.diagnosis import SchedulingFailed, Unschedulable
 from drakit_allocator.scheduler.hints import devices_changed
-from drakit_allocator.scheduler.lease import Lease, LeaseLost, LeaseTimes, NoLease
+from drakit_allocator.scheduler.leadership.fence import Fence
+from drakit_allocator.scheduler.leadership.lease import Lease, LeaseLost, LeaseTimes, NoLease
 from drakit_allocator.scheduler.mirror import Mirror, served
 from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.pods import PodInfo
@@ -31,7 +32,7 @@ from drakit_allocator.scheduler.readiness import DevicesNotReady
 from drakit_allocator.scheduler.reports import SCHEDULER_ERROR, UNSCHEDULABLE, Reports
 from drakit_allocator.scheduler.state import State
 from drakit_api.features import FeatureGates
-from drakit_client.connection import Connection
+from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES, ApiError
 from drakit_client.resources import (
     DEVICE_CLASSES,
@@ -81,11 +82,12 @@ class Scheduler:
     ) -> None:
         gates = gates or FeatureGates()
         self.counters = Counters()
-        self.state = State(name, gates, backoff or Backoff(), filter_timeout, compat)
         self.lease: Lease | NoLease = Lease(connection, name, lease_times) if leader_election else NoLease()
+        self.state = State(name, gates, backoff or Backoff(), filter_timeout, compat, self._objection)
         self._connection = connection
         self._follows_taint_rules = gates.enabled("DRADeviceTaintRules")
         self._reports = Reports(connection, name)
+        self._fence = Fence(connection, self.lease, self.state.claims, self._reports.unfenced)
         self._binder = Binder(connection, self.state.claims, self.lease)
         self._bindings: set[asyncio.Task[None]] = set()
         # Those of the bindings that wait for devices.
@@ -157,16 +159,30 @@ class Scheduler:
 
     async def _work(self, tasks: asyncio.TaskGroup, unclean: bool) -> None:
         if unclean:
-            await fence(self._connection, self.lease.identity, self.lease)
+            await self._fence.put_up()
+        else:
+            self._fence.take_down()
         # What others did while they held the lease must be known before the first decision.
         self.state.claims.settle_all()
         await asyncio.gather(self._claims.relist(tasks), self._pods.relist(tasks))
         # Some wait for bindings that the last loss of the lease has ended.
         self.state.queue.move(devices_changed())
-        while True:
-            await self._schedule(await self.state.queue.pop())
-            # Let watches, bindings and the lease have their turn.
-            await asyncio.sleep(0)
+        self.lease.begin_turn()
+        closing = asyncio.create_task(self._close_gaps())
+        try:
+            while True:
+                await self._schedule(await self.state.queue.pop())
+                # Let watches, bindings and the lease have their turn.
+                await asyncio.sleep(0)
+        finally:
+            await _stop(closing)
+
+    async def _close_gaps(self) -> None:
+        await self._fence.close(lambda: self.state.queue.move(devices_changed()))
+        self.lease.fenced()
+
+    def _objection(self, pod_uid: str, pod_claims: list[Object], *, allocates: bool) -> str:
+        return self._fence.objection(pod_uid, pod_claims, allocates=allocates)
 
     def _has_work(self) -> bool:
         return len(self.state.queue) > len(self.state.queue.unschedulable)
@@ -176,8 +192,16 @@ class Scheduler:
         while True:
             await asyncio.sleep(_IDLE)
             # Slices of a pool come one by one; what is still changing is not worth looking at.
-            while not self._has_work() and self.state.warm_up():  # noqa: ASYNC110 - this gives way, it does not poll
+            while not self._has_work() and self._warm_up_one():  # noqa: ASYNC110 - this gives way, it does not poll
                 await asyncio.sleep(0)
+
+    def _warm_up_one(self) -> bool:
+        try:
+            return self.state.warm_up()
+        except Exception as error:
+            # Which pods it keeps from being scheduled is told when they are tried.
+            log.info("the devices of a node cannot be looked at: %s", error, exc_info=error)
+            return True
 
     async def _schedule(self, entry: Entry) -> None:
         self.counters.attempts += 1
@@ -198,6 +222,10 @@ class Scheduler:
             if self._is_current(entry):
                 self.state.queue.put_back(entry)
             raise
+        except Exception as error:
+            # Something about this pod, or about what it uses, that nobody has thought of.
+            self._failed(entry, _defect(entry.pod, "cannot be decided on", error))
+            return
         finally:
             self.state.deciding = ""
             self._decided.set()
@@ -233,15 +261,14 @@ class Scheduler:
             await self._await_devices(decision)
             await self._binder.bind(decision)
         except (BindingFailed, DevicesNotReady) as failure:
-            await self._binder.undo(decision)
-            self._settle(decision)
-            self.state.forget_binding(pod)
-            self._failed(entry, str(failure))
+            await self._give_back(entry, decision, str(failure))
         except (LeaseLost, asyncio.CancelledError):
             # Nothing more can be written. Claims are settled when the lease is held again and the truth is known.
             self.state.forget_binding(pod)
             self._retry(entry)
             raise
+        except Exception as error:
+            await self._give_back(entry, decision, _defect(pod, "cannot be bound", error))
         else:
             self._settle(decision)
             self.state.binding.pop(pod.uid, None)
@@ -252,6 +279,15 @@ class Scheduler:
             self._reports.scheduled(pod, decision.node)
             for bite in decision.defects:
                 self._reports.avoided_defect(pod, bite)
+
+    async def _give_back(self, entry: Entry, decision: Decision, message: str) -> None:
+        """Undo what was done of a decision that could not be carried out, and try the pod again later."""
+        try:
+            await self._binder.undo(decision)
+        finally:
+            self._settle(decision)
+            self.state.forget_binding(decision.pod)
+            self._failed(entry, message)
 
     async def _await_devices(self, decision: Decision) -> None:
         if not self.state.searches.features.device_binding_and_status:
@@ -335,6 +371,12 @@ class Scheduler:
             task.cancel()
         await asyncio.gather(*left, return_exceptions=True)
         return not left
+
+
+def _defect(pod: PodInfo, what: str, error: Exception) -> str:
+    """Log an error that is the scheduler's own, and what the pod's user is told of it."""
+    log.error("pod %s %s", pod, what, exc_info=error)
+    return f"internal error of the scheduler: {type(error).__name__}: {error}"
 
 
 async def _stop(*tasks: asyncio.Task[None]) -> None:

@@ -40,6 +40,7 @@ class State:
         backoff: Backoff,
         filter_timeout: float,
         compat: Compat = "upstream",
+        objection: pod_claims.Objection = pod_claims.no_objection,
     ) -> None:
         self._name = name
         self._mixins = gates.enabled(MIXINS_GATE)
@@ -48,7 +49,7 @@ class State:
         self.claims = claim_store.Claims(self.searches.allocated, self._released)
         self.readiness = Readiness(self.claims)
         self.queue = SchedulingQueue(backoff)
-        requirements = pod_claims.Requirements(self.claims, self.searches.classes, gates)
+        requirements = pod_claims.Requirements(self.claims, self.searches.classes, gates, objection)
         self.cycle = Cycle(self.cluster, Rankings(self.cluster), requirements, self.searches)
         # Pods that use a claim, so that a change of the claim concerns only them.
         self._users: dict[claim_store.Key, set[str]] = {}

@@ -7,9 +7,14 @@ a cluster, whatever their name, share the Lease ``kube-system/drakit-scheduler``
 
 Why it holds when a scheduler stalls. A holder checks before each write that its own deadline, counted from before the
 last renewal was *sent*, has not passed; others take the Lease only after watching it unchanged for longer than that.
-That leaves a holder which stalls between the check and the write. So whoever takes over a Lease that was not released
-first rewrites every unallocated claim (``fence``). A late write of the stalled scheduler carries the resourceVersion
-from before and is refused; and if it reads the claim again, it does so after its deadline and the next check stops it.
+That leaves a holder which stalls between the check and the write, and requests that are still on their way. So whoever
+takes over a Lease that is not known to be clean first puts up a fence (``fence``), against which such writes fail.
+
+When a Lease is clean. A holder that has ended all of its writes, and whose own fence is complete, says so in the
+annotation ``drakit.dev/clean`` when it gives the Lease up, and only then; the next holder takes the annotation off in
+the same write that makes it the holder. A Lease without a holder and without the annotation (released with a fence
+unfinished, emptied by hand) has to expire like one that is held, and a Lease that did not exist says nothing about who
+may have held it before it was deleted: both are fenced.
 
 Schedulers of the same name stand by for each other. Those of different names have different pods to schedule and take
 turns: one that has work asks the holder, through an annotation on the Lease, to pass it on.
@@ -30,7 +35,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES, AlreadyExists, Conflict, NotFound
@@ -40,11 +45,22 @@ from drakit_client.resources import LEASES
 log = logging.getLogger(__name__)
 
 NAMESPACE, NAME = "kube-system", "drakit-scheduler"
+# coordination.k8s.io/v1 LeaseSpec: an int32, after which there is no larger one.
+_TRANSITIONS = 2**31
 WAITING = "drakit.dev/waiting"
+# Names the scheduler that gave the lease up with nothing left on its way.
+CLEAN = "drakit.dev/clean"
 
 
 class LeaseLost(Exception):
     """This scheduler may no longer write: its lease has expired or another has it."""
+
+
+class Permission(Protocol):
+    """Says whether this scheduler may write."""
+
+    def check(self) -> None:
+        """Raises ``LeaseLost``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +89,13 @@ class Lease:
         self._scheduler_name = scheduler_name
         self._connection = connection
         self._valid_until = float("-inf")
-        self._acquired_at = float("-inf")
+        self._turn_began = asyncio.Event()
+        self._turn_began_at = float("-inf")
         self._object: Object | None = None
         self._observed: Any = None
         self._observed_at = float("-inf")
+        # Whether nothing that was decided before this term can be written any more.
+        self._is_fenced = False
         self._changed = asyncio.Event()
         self._reflector = Reflector(
             connection,
@@ -93,7 +112,13 @@ class Lease:
     async def turn_ended(self) -> None:
         """Wait until another scheduler has asked for the lease and this one has had its turn."""
         await self.asked_for.wait()
-        await asyncio.sleep(max(self._acquired_at + self.times.turn - clock(), 0.0))
+        await self._turn_began.wait()
+        await asyncio.sleep(max(self._turn_began_at + self.times.turn - clock(), 0.0))
+
+    def begin_turn(self) -> None:
+        """The fence is up, and all is known that others did: a turn that ended before would be of no use to anybody."""
+        self._turn_began_at = clock()
+        self._turn_began.set()
 
     def check(self) -> None:
         """Call right before each write. Raises ``LeaseLost``."""
@@ -105,7 +130,7 @@ class Lease:
         await self._reflector.run()
 
     async def acquire(self, has_work: Callable[[], bool]) -> bool:
-        """Wait for the lease. True if it was taken without having been released: fence before anything else."""
+        """Wait for the lease. True if it was not known to be clean: put up the fence before anything else."""
         while True:
             self._changed.clear()
             taken: bool | None = None
@@ -115,7 +140,8 @@ class Lease:
                 log.debug("lease: %s", str(error) or type(error).__name__)
             if taken is not None:
                 self.asked_for.clear()
-                self._acquired_at = clock()
+                self._turn_began.clear()
+                self._is_fenced = not taken
                 log.info("%s holds the lease", self.identity)
                 return taken
             try:
@@ -123,6 +149,10 @@ class Lease:
                     await self._changed.wait()
             except TimeoutError:
                 pass
+
+    def fenced(self) -> None:
+        """The fence is complete: the lease may be given up as clean."""
+        self._is_fenced = True
 
     async def keep(self) -> None:
         """Renew until the lease is lost, then raise ``LeaseLost``: this scheduler must have stopped writing by then."""
@@ -133,6 +163,8 @@ class Lease:
                 try:
                     async with asyncio.timeout(self._valid_until - clock()):
                         await self._renew()
+                except NotFound:
+                    raise LeaseLost(f"the lease {NAMESPACE}/{NAME} was deleted") from None
                 except REQUEST_FAILURES as error:
                     log.info("lease not renewed: %s", str(error) or type(error).__name__)
         except LeaseLost:
@@ -144,7 +176,10 @@ class Lease:
         self._valid_until = float("-inf")
 
     async def release(self) -> None:
-        """Give the lease up at once, so that another scheduler need not wait for it to expire."""
+        """Give the lease up at once, so that another scheduler need not wait for it to expire.
+
+        Only for one that has no writes on their way. It is given up as clean if there is no fence to be completed.
+        """
         if not self.is_held() or self._object is None:
             return
         # Nothing may be written from here on, whether the release itself succeeds or not.
@@ -167,24 +202,34 @@ class Lease:
         try:
             current = await self._connection.get(LEASES, NAME, NAMESPACE)
         except NotFound:
-            return await self._create(sent)
+            # Whoever held it until it was deleted may not know yet.
+            return await self._create(sent) if self._has_expired() else None
         holder = _holder(current)
         record = current.get("spec")
         if record != self._observed:
             self._observed, self._observed_at = record, clock()
-        expired = clock() - self._observed_at > (record or {}).get("leaseDurationSeconds", 0)
-        if not holder:
+        expired = self._has_expired()
+        if not holder and CLEAN in _annotations(current):
             if not expired and self._someone_else_waits(current):
                 return None
             return await self._take(current, sent, unclean=False)
         if expired or holder == self.identity or _is_dead(holder):
             # Requests of the time before may still be on their way, even one's own.
             return await self._take(current, sent, unclean=True)
-        if has_work and holder.partition("_")[0] != self._scheduler_name and WAITING not in _annotations(current):
-            await self._connection.patch(
-                LEASES, NAME, {"metadata": {"annotations": {WAITING: self.identity}}}, NAMESPACE
-            )
+        if has_work and holder and not holder.startswith(f"{self._scheduler_name}_"):
+            await self._ask_for(current)
         return None
+
+    async def _ask_for(self, current: Object) -> None:
+        """Ask a scheduler of another name to pass the lease on."""
+        if WAITING not in _annotations(current):
+            annotations = {WAITING: self.identity}
+            await self._connection.patch(LEASES, NAME, {"metadata": {"annotations": annotations}}, NAMESPACE)
+
+    def _has_expired(self) -> bool:
+        """Whether the lease has not changed for so long that its holder, as last seen, has stopped writing."""
+        seconds = (self._observed or {}).get("leaseDurationSeconds") or 0
+        return clock() - self._observed_at > seconds
 
     def _someone_else_waits(self, lease: Object) -> bool:
         # Who asked for the lease has the first go; the released record is short-lived, so a dead one blocks nobody.
@@ -197,7 +242,7 @@ class Lease:
         except AlreadyExists:
             return None
         self._valid_until = sent + self.times.deadline
-        return False
+        return True
 
     async def _take(self, current: Object, sent: float, *, unclean: bool) -> bool | None:
         try:
@@ -221,9 +266,12 @@ class Lease:
         self._valid_until = sent + self.times.deadline
 
     async def _write(self, current: Object, holder: str) -> None:
-        metadata = dict(current["metadata"])
+        annotations = {key: value for key, value in _annotations(current).items() if key != CLEAN}
         if holder and _holder(current) != holder:
-            metadata["annotations"] = {key: value for key, value in _annotations(current).items() if key != WAITING}
+            annotations.pop(WAITING, None)
+        if not holder and self._is_fenced:
+            annotations[CLEAN] = self.identity
+        metadata = {**current["metadata"], "annotations": annotations}
         lease = {**current, "metadata": metadata, "spec": self._spec(current.get("spec") or {}, holder)}
         self._object = await self._connection.replace(LEASES, lease, NAMESPACE)
 
@@ -235,11 +283,14 @@ class Lease:
             "leaseDurationSeconds": max(round(self.times.duration), 1) if holder else 1,
             "acquireTime": now if changed else old.get("acquireTime", now),
             "renewTime": now,
-            "leaseTransitions": old.get("leaseTransitions", 0) + int(changed and bool(holder)),
+            "leaseTransitions": (old.get("leaseTransitions", 0) + int(changed and bool(holder))) % _TRANSITIONS,
         }
 
     def _on_change(self, old: Object | None, new: Object | None) -> None:
         self._changed.set()
+        if new is None:
+            # Deleted: the next one that looks may take it at once.
+            self._valid_until = float("-inf")
         if new is not None and _annotations(new).get(WAITING, self.identity) != self.identity:
             self.asked_for.set()
 
@@ -263,9 +314,15 @@ class NoLease:
         """At once, and nobody to fence off."""
         return False
 
+    def fenced(self) -> None:
+        """There is no fence."""
+
     async def keep(self) -> None:
         """For ever."""
         await asyncio.Event().wait()
+
+    def begin_turn(self) -> None:
+        """It never ends."""
 
     async def turn_ended(self) -> None:
         """Never."""

@@ -1,0 +1,119 @@
+"""Extended resources that devices stand behind: a pod requests ``example.com/gpu: 2`` and has no claim (KEP-5004).
+
+A DeviceClass backs a resource by its ``extendedResourceName``, and always ``deviceclass.resource.kubernetes.io/NAME``.
+kube-scheduler makes one claim for all such requests of a pod that the node does not offer by a device plugin.
+
+Sources: kubernetes ``pkg/scheduler/framework/plugins/dynamicresources/extendeddynamicresources.go`` and
+k8s.io/dynamic-resource-allocation ``deviceclass/extendedresourcecache``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from drakit_allocator.scheduler import resources
+
+Object = Mapping[str, Any]
+
+GATE = "DRAExtendedResource"
+CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
+ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
+
+
+def requested(spec: Object) -> dict[str, int]:
+    """The extended resources that a pod requests, with their amounts."""
+    return {name: amount for name, amount in resources.pod_requests(spec).items() if _is_extended(name)}
+
+
+def _is_extended(name: str) -> bool:
+    if name.startswith(CLASS_PREFIX):
+        return True
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+
+
+def class_of(resource: str, classes: Iterable[Object]) -> Object | None:
+    """The DeviceClass that backs a resource; of several, the newest, then the first by name."""
+    found = [
+        one
+        for one in classes
+        if CLASS_PREFIX + one["metadata"]["name"] == resource or one["spec"].get("extendedResourceName") == resource
+    ]
+    newest = max((_created(one) for one in found), default="")
+    return min((one for one in found if _created(one) == newest), key=_name, default=None)
+
+
+def _created(device_class: Object) -> str:
+    return str(device_class["metadata"].get("creationTimestamp") or "")
+
+
+def _name(obj: Object) -> str:
+    return str(obj["metadata"]["name"])
+
+
+def claim_of(pod: Object, claims: Iterable[Object]) -> Object | None:
+    """The claim that a scheduler has made for the pod's extended resources."""
+    uid = pod["metadata"].get("uid")
+    for claim in claims:
+        metadata = claim["metadata"]
+        owners = metadata.get("ownerReferences") or ()
+        if (metadata.get("annotations") or {}).get(ANNOTATION) == "true" and any(
+            owner.get("controller") and owner.get("uid") == uid for owner in owners
+        ):
+            return claim
+    return None
+
+
+def claim_for(pod: Object, backed: Mapping[str, str]) -> dict[str, Any]:
+    """The claim that kube-scheduler makes for a pod; ``backed`` has the class of each resource that it is for.
+
+    It has a name of its own, which in a cluster ends with five random letters.
+    """
+    requests = [request for resource in sorted(backed) for request in _requests(pod, resource, backed[resource])]
+    metadata = pod["metadata"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata.get("uid", "")}
+    return {
+        "metadata": {
+            "name": f"{metadata['name']}-extended-resources",
+            "namespace": metadata.get("namespace", ""),
+            "annotations": {ANNOTATION: "true"},
+            "ownerReferences": [{**owner, "controller": True}],
+        },
+        "spec": {"devices": {"requests": sorted(requests, key=lambda request: str(request["name"]))}},
+    }
+
+
+def _requests(pod: Object, resource: str, device_class: str) -> list[dict[str, Any]]:
+    """Of one resource: what runs at the same time needs devices of its own; init containers may use theirs before."""
+    spec = pod["spec"]
+    init = spec.get("initContainers") or []
+    containers = [*init, *(spec.get("containers") or [])]
+    passing = [number for number, one in enumerate(init) if one.get("restartPolicy") != "Always"]
+    lasting = {
+        number: request
+        for number, container in enumerate(containers)
+        if number not in passing and (request := _request(number, container, resource, device_class, ()))
+    }
+    most: dict[str, Any] | None = None
+    for number in passing:
+        reusable = [request for later, request in lasting.items() if later >= number]
+        request = _request(number, containers[number], resource, device_class, reusable)
+        if request is not None and (most is None or request["exactly"]["count"] > most["exactly"]["count"]):
+            most = request
+    return [*([most] if most is not None else []), *lasting.values()]
+
+
+def _request(
+    number: int, container: Object, resource: str, device_class: str, reusable: Sequence[Object]
+) -> dict[str, Any] | None:
+    """What a container needs beside the devices that it can use of others; None if it needs none."""
+    wanted = (container.get("resources") or {}).get("requests") or {}
+    if resource not in wanted:
+        return None
+    count = resources.amount(resource, str(wanted[resource])) - sum(one["exactly"]["count"] for one in reusable)
+    if count <= 0:
+        return None
+    return {
+        "name": f"container-{number}-request-{sorted(wanted).index(resource)}",
+        "exactly": {"deviceClassName": device_class, "allocationMode": "ExactCount", "count": count},
+    }

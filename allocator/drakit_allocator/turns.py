@@ -1,0 +1,44 @@
+"""Turns of work: what evaluates expensive expressions stops in between, so that others on its event loop are served.
+
+One evaluation may take a fifth of a second, and a node may have hundreds of devices that each need one. They are needed
+deep inside of what is not asynchronous; so where a turn is over, an exception ends all of it. What was found out until
+then is remembered: whoever began it begins again, and comes further each time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+
+
+class TurnOver(Exception):
+    """More is to be evaluated, in another turn."""
+
+
+class _Turn(threading.local):
+    ends: float | None = None
+    has_evaluated = False
+
+
+_turn = _Turn()
+
+
+@contextlib.contextmanager
+def turn(seconds: float) -> Iterator[None]:
+    """Let evaluations inside of this block end it after some seconds, but not before one of them is done."""
+    _turn.ends, _turn.has_evaluated = time.monotonic() + seconds, False
+    try:
+        yield
+    finally:
+        _turn.ends = None
+
+
+def evaluate_one() -> None:
+    """Called before each evaluation. Raises ``TurnOver``."""
+    if _turn.ends is None:
+        return
+    if _turn.has_evaluated and time.monotonic() > _turn.ends:
+        raise TurnOver
+    _turn.has_evaluated = True
