@@ -6,11 +6,13 @@ the kubelet puts it into the pod's events, where the user looks.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
+from drakit_api.quantity import Quantity, QuantityError
 from drakit_driver import environment, opaque
 from drakit_driver.cdi import CdiError, CdiSpecs
 from drakit_driver.checkpoint import PreparedClaim, PreparedDevice
@@ -35,6 +37,12 @@ def check_claim(claim: Object, uid: str) -> Object:
     return allocation
 
 
+def check_node(allocation: Object, node: str, labels: Mapping[str, str]) -> None:
+    """Raise ``PrepareError`` if the allocation is for other nodes; ``labels`` are those of this one."""
+    if not selects(allocation.get("nodeSelector"), node, labels):
+        raise PrepareError(f"the allocation is for other nodes than {node}: its nodeSelector does not match")
+
+
 def results_for(allocation: Object, driver: str) -> list[Object]:
     """The results that are this driver's business."""
     results = (allocation.get("devices") or {}).get("results") or []
@@ -53,8 +61,6 @@ def prepared_claim(
     results = results_for(allocation, driver)
     if not results:
         raise PrepareError(f"the allocation has no devices of driver {driver}")
-    if not selects(allocation.get("nodeSelector"), node, labels):
-        raise PrepareError(f"the allocation is for other nodes than {node}: its nodeSelector does not match")
     entries = (allocation.get("devices") or {}).get("config") or []
     devices = [_prepared(result, entries, inventory, driver, node, labels) for result in results]
     published = [inventory.devices[device.pool, device.device] for device in devices]
@@ -69,15 +75,45 @@ def prepared_claim(
         state="preparing",
         devices=named,
         environment=environment.claim_environment(published),
+        allocation=digest(allocation, driver),
     )
 
 
-def same_devices(claim: PreparedClaim, allocation: Object, driver: str) -> bool:
-    """Whether a prepared claim is still what is allocated; an allocation may have been given back and made again."""
-    prepared = [(device.request, device.pool, device.device, device.share_id) for device in claim.devices]
-    return prepared == [
-        (result["request"], result["pool"], result["device"], result.get("shareID"))
-        for result in results_for(allocation, driver)
+def digest(allocation: Object, driver: str) -> str:
+    """Everything in an allocation that decides what this driver prepares, in a few bytes."""
+    config = [
+        entry
+        for entry in (allocation.get("devices") or {}).get("config") or []
+        if (entry.get("opaque") or {}).get("driver") == driver
+    ]
+    facts = [[_facts(result) for result in results_for(allocation, driver)], config, allocation.get("nodeSelector")]
+    return hashlib.sha256(msgspec.json.encode(facts, order="sorted")).hexdigest()
+
+
+def is_unchanged(claim: PreparedClaim, allocation: Object, driver: str) -> bool:
+    """Whether a claim was prepared for this very allocation; it may have been given back and made again since.
+
+    Compared with what was allocated then, not with what would be prepared now: that may have changed with the driver's
+    version or its pools, and a claim that is in use is always answered the same.
+    """
+    if claim.allocation:
+        return claim.allocation == digest(allocation, driver)
+    # As recorded by older drivers, without configuration and node selector.
+    prepared = [
+        [device.request, device.pool, device.device, device.share_id, device.admin_access, device.consumed_capacity]
+        for device in claim.devices
+    ]
+    return prepared == [_facts(result) for result in results_for(allocation, driver)]
+
+
+def _facts(result: Object) -> list[Any]:
+    return [
+        result["request"],
+        result["pool"],
+        result["device"],
+        result.get("shareID"),
+        bool(result.get("adminAccess")),
+        {name: str(amount) for name, amount in (result.get("consumedCapacity") or {}).items()},
     ]
 
 
@@ -93,7 +129,9 @@ def _prepared(
     try:
         config = opaque.config_for(entries, driver, result["request"], family_of(device))
         host = labels.get(HOSTNAME_LABEL, node)
-        variables = environment.device_environment(device, driver=driver, pool=result["pool"], host=host, config=config)
+        variables = environment.check(
+            environment.device_environment(device, driver=driver, pool=result["pool"], host=host, config=config)
+        )
     except (opaque.ConfigError, environment.DeviceError) as error:
         raise PrepareError(f"{where}: {error}") from error
     return PreparedDevice(
@@ -105,9 +143,22 @@ def _prepared(
         admin_access=bool(result.get("adminAccess")),
         shareable=bool(device.get("allowMultipleAllocations")) and result.get("shareID") is not None,
         consumes=consumption(device),
-        consumed_capacity={name: str(amount) for name, amount in (result.get("consumedCapacity") or {}).items()},
+        consumed_capacity=_consumed(result, where),
         environment=variables,
     )
+
+
+def _consumed(result: Object, where: str) -> dict[str, str]:
+    """``consumedCapacity``; a negative amount would give others more than there is."""
+    consumed = {name: str(amount) for name, amount in (result.get("consumedCapacity") or {}).items()}
+    for name, amount in consumed.items():
+        try:
+            negative = Quantity.parse(amount).nanos < 0
+        except QuantityError as error:
+            raise PrepareError(f"{where}: consumed capacity {name}: {error}") from error
+        if negative:
+            raise PrepareError(f"{where}: consumed capacity {name} must not be negative, is {amount}")
+    return consumed
 
 
 def family_of(device: Object) -> opaque.Family:

@@ -18,12 +18,13 @@ from pathlib import Path
 
 import msgspec
 
+from drakit_client import regular_files
 from drakit_driver.checkpoint import PreparedClaim
+from drakit_driver.claim_references import UID_RULE, is_uid, shown
 
 # The oldest version whose device names may start with a digit, as claim UIDs do.
 CDI_VERSION = "0.5.0"
 CLASS = "claim"
-_UID = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,126}[A-Za-z0-9])?")
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.:-]*[A-Za-z0-9])?")
 _VENDOR = re.compile(r"[A-Za-z]([A-Za-z0-9_.-]*[A-Za-z0-9])?")
 
@@ -57,8 +58,9 @@ class CdiSpecs:
             return
         self.directory.mkdir(parents=True, exist_ok=True, mode=0o755)
         temporary = self.directory / f".{path.name}.tmp"
+        temporary.unlink(missing_ok=True)
         # Not synced: after a power failure the next start writes it again from the checkpoint.
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
         temporary.rename(path)
@@ -99,8 +101,8 @@ class CdiSpecs:
 
 def valid_uid(uid: str) -> str:
     """The UID, if it can be part of a file name; raises ``CdiError``."""
-    if not _UID.fullmatch(uid):
-        raise CdiError(f"claim UID {uid!r} must consist of letters, digits and inner dashes")
+    if not is_uid(uid):
+        raise CdiError(f"claim UID {shown(uid)} {UID_RULE}")
     return uid
 
 
@@ -118,6 +120,6 @@ def _variables(environment: dict[str, str]) -> list[str]:
 
 def _read(path: Path) -> bytes | None:
     try:
-        return path.read_bytes()
+        return regular_files.read(path)
     except OSError:
         return None

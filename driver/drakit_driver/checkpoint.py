@@ -11,13 +11,21 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 
+from drakit_api.quantity import Quantity, QuantityError
+from drakit_client import regular_files
+from drakit_driver.claim_references import UID_RULE, is_uid, shown
+
 VERSION = 1
 FILE_NAME = "checkpoint.json"
+# A claim of 32 devices takes about 20 KB.
+_LARGEST_BYTES = 64 * regular_files.MEBIBYTE
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class CheckpointError(Exception):
@@ -43,7 +51,10 @@ class PreparedDevice(msgspec.Struct, kw_only=True, rename="camel", omit_defaults
 
 
 class PreparedClaim(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=True, frozen=True):
-    """One claim on this node. ``environment`` is for every container that gets any of its devices."""
+    """One claim on this node. ``environment`` is for every container that gets any of its devices.
+
+    ``allocation`` is a digest of what was allocated (``allocation.digest``); files of older drivers do not have it.
+    """
 
     uid: str
     namespace: str
@@ -51,6 +62,7 @@ class PreparedClaim(msgspec.Struct, kw_only=True, rename="camel", omit_defaults=
     state: Literal["preparing", "prepared"]
     devices: list[PreparedDevice]
     environment: dict[str, str] = {}
+    allocation: str = ""
 
 
 class _File(msgspec.Struct):
@@ -73,12 +85,14 @@ class Checkpoint:
         """Claims by UID; none if there is no file yet. Raises ``CheckpointError``."""
         self._temporary.unlink(missing_ok=True)
         try:
-            raw = self.path.read_bytes()
+            raw = regular_files.read(self.path, limit=_LARGEST_BYTES)
         except FileNotFoundError:
             return {}
+        except regular_files.UnusableFileError as error:
+            raise self._error(f"cannot be used ({error})") from error
         try:
             file = msgspec.json.decode(raw, type=_File)
-        except msgspec.DecodeError as error:
+        except _UNREADABLE as error:
             raise self._error(f"is damaged ({error})") from error
         if file.version > VERSION:
             raise CheckpointError(
@@ -88,15 +102,19 @@ class Checkpoint:
         if file.checksum != _checksum(bytes(file.data)):
             raise self._error("is damaged (wrong checksum)")
         try:
-            return msgspec.json.decode(file.data, type=_Data).claims
-        except msgspec.DecodeError as error:
+            claims = msgspec.json.decode(file.data, type=_Data).claims
+        except _UNREADABLE as error:
             raise self._error(f"is damaged ({error})") from error
+        if (problem := next(_problems(claims), None)) is not None:
+            raise self._error(f"is damaged ({problem})")
+        return claims
 
     def save(self, claims: dict[str, PreparedClaim]) -> None:
         """Replace the file; when this returns, a power failure does not lose it. Blocks for the disk."""
         data = msgspec.json.encode(_Data(claims), order="sorted")
         document: dict[str, Any] = {"version": VERSION, "checksum": _checksum(data), "data": msgspec.Raw(data)}
-        descriptor = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        self._temporary.unlink(missing_ok=True)
+        descriptor = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(msgspec.json.encode(document))
             file.flush()
@@ -117,6 +135,31 @@ class Checkpoint:
             f"checkpoint {self.path} {what}; drain the node and remove the file: "
             "claims of pods that still run are then prepared anew"
         )
+
+
+def _problems(claims: dict[str, PreparedClaim]) -> Iterator[str]:
+    """What no driver can have written: names that become parts of paths, and amounts that are none."""
+    for uid, claim in claims.items():
+        if not is_uid(uid):
+            yield f"claim UID {shown(uid)} {UID_RULE}"
+        if claim.uid != uid:
+            yield f"claim {uid} says that its UID is {shown(claim.uid)}"
+        for device in claim.devices:
+            if not device.cdi_id.partition("=")[2].startswith(uid):
+                yield f"claim {uid}: {shown(device.cdi_id)} is not a CDI device of it"
+            counters = (amount for each in device.consumes.values() for amount in each.values())
+            yield from (
+                f"claim {uid}: {shown(amount)} is not an amount"
+                for amount in (*counters, *device.consumed_capacity.values())
+                if not _is_amount(amount)
+            )
+
+
+def _is_amount(text: str) -> bool:
+    try:
+        return Quantity.parse(text).nanos >= 0
+    except QuantityError:
+        return False
 
 
 def _checksum(data: bytes) -> str:

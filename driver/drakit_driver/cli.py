@@ -3,43 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import importlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from drakit_client.lazy_group import Elsewhere, LazyGroup
+from drakit_client.output_option import Format, output_option
+from drakit_driver.profile_completion import complete_profile
+
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
     from drakit_api.pools import Pool
-
-# Commands that live in modules of their own and are imported when they are used: name -> (module, attribute, help).
-_COMMANDS = {
-    "run": ("drakit_driver.run_command", "run", "Run the driver on nodes of a cluster."),
-}
+    from drakit_driver.profiles import Profile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _LazyGroup(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *_COMMANDS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return super().get_command(ctx, cmd_name)
-        module, attribute, _ = _COMMANDS[cmd_name]
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        own = [(name, command.get_short_help_str(100)) for name, command in self.commands.items()]
-        with formatter.section("Commands"):
-            formatter.write_dl([*own, *((name, line) for name, (_, _, line) in _COMMANDS.items())])
+_COMMANDS = {"run": Elsewhere("drakit_driver.run_command", "run", "Run the driver on nodes of a cluster.")}
 
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, elsewhere=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 def driver() -> None:
     """The fake DRA driver: devices you do not have, published as the real drivers publish them.
 
@@ -62,8 +47,8 @@ def profile_options(command: F) -> F:
         click.option(
             "--gpus", type=click.IntRange(1, 64), metavar="N", help="GPUs of each node. [default: 1; dgx-a100: 8]"
         ),
-        click.argument("layout", metavar="[FILE]", required=False, type=click.Path(path_type=Path)),
-        click.argument("profile"),
+        click.argument("layout", metavar="[FILE|-]", required=False, type=click.Path(path_type=Path, allow_dash=True)),
+        click.argument("profile", shell_complete=complete_profile),
     ):
         command = decorate(command)
     return command
@@ -80,14 +65,36 @@ def gate_options(command: F) -> F:
 
 
 @driver.command()
-def profiles() -> None:
-    """List the hardware profiles."""
+@output_option
+def profiles(output: Format | None) -> None:
+    """List the hardware profiles.
+
+    \b
+    drakit driver profiles
+    drakit driver profiles -o json | jq -r '.[].name'
+    """
+    from drakit_driver.manifests import dump
     from drakit_driver.profiles import profiles as known
 
     rows = {name: profile.summary for name, profile in known().items()}
+    if output:
+        click.echo(dump([_described(profile) for profile in known().values()], output), nl=False)
+        return
     width = max(map(len, rows))
     for name, summary in rows.items():
         click.echo(f"{name:{width}}  {summary}")
+
+
+def _described(profile: Profile) -> dict[str, Any]:
+    """What a profile is, for scripts; ``gpus`` are those of each node by default."""
+    return {
+        "name": profile.name,
+        "summary": profile.summary,
+        "kind": profile.kind,
+        "driver": profile.driver or None,
+        "nodes": profile.nodes,
+        "gpus": profile.gpus if profile.kind == "mig" else None,
+    }
 
 
 @driver.command()
@@ -118,6 +125,7 @@ def slices(
     drakit driver slices tpu-v6e-4x4 -o json
     drakit driver slices layout my-devices.yaml --driver-name gpu.example.com
     drakit driver slices layout my-devices.yaml --sizes
+    generate-layout | drakit driver slices layout -
     drakit driver slices layout my-devices.yaml --feature-gates DRAResourceSliceMixins=true
 
     \b
@@ -128,10 +136,11 @@ def slices(
     from drakit_driver.profiles import build
 
     gates = parse_gate_options(emulated_version, feature_gates)
-    with _reported_errors():
+    with pool_errors():
         pools = build(profile, nodes=nodes, driver_name=driver_name, gpus=gpus, pool_name=pool_name, layout=layout)
         objects = _split(pools, gates, combined)
         _tell_gate_effects(objects, gates)
+        _refuse_too_large(objects)
         report = _size_report(pools, gates, combined) if sizes else ""
     if output or not sizes:
         click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
@@ -140,7 +149,7 @@ def slices(
 
 
 @driver.command()
-@click.argument("profile")
+@click.argument("profile", shell_complete=complete_profile)
 @click.option("--driver-name", metavar="NAME", help="The driver's name. [default: the real driver's name]")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", show_default=True)
 def classes(profile: str, driver_name: str | None, output: str) -> None:
@@ -153,22 +162,20 @@ def classes(profile: str, driver_name: str | None, output: str) -> None:
     from drakit_driver.manifests import dump, listed
     from drakit_driver.profiles import device_classes
 
-    with _reported_errors():
+    with pool_errors():
         objects = device_classes(profile, driver_name)
     click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
 
 
 @contextlib.contextmanager
-def _reported_errors() -> Iterator[None]:
-    """Turn a ``PoolError`` into lines on stderr and exit status 1."""
+def pool_errors() -> Iterator[None]:
+    """Turn a ``PoolError`` into lines on stderr, each ``Error: ...``, and exit status 1."""
     from drakit_api.pools import PoolError
 
     try:
         yield
     except PoolError as error:
-        for line in error.errors:
-            click.echo(f"error: {line}", err=True)
-        raise SystemExit(1) from None
+        raise click.ClickException("\nError: ".join(error.errors)) from None
 
 
 def parse_gate_options(emulated_version: str, feature_gates: str) -> FeatureGates:
@@ -199,8 +206,17 @@ def _tell_gate_effects(slices: list[dict[str, Any]], gates: FeatureGates) -> Non
         click.echo(f"note: {line}", err=True)
 
 
+def _refuse_too_large(slices: list[dict[str, Any]]) -> None:
+    """Raise ``PoolError`` for slices that no API server can store."""
+    from drakit_api.etcd.pools import too_large
+    from drakit_api.pools import PoolError
+
+    if errors := too_large(slices):
+        raise PoolError(errors)
+
+
 def _size_report(pools: list[Pool], gates: FeatureGates, combined: bool) -> str:
-    from drakit_api.sizes import pool_sizes
+    from drakit_api.etcd.pools import pool_sizes
 
     lines, before, after = [], 0, 0
     for pool in pools:

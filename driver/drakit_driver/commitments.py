@@ -67,10 +67,8 @@ def over_commitment(
 
 
 def _shared(inventory: Inventory, device: PreparedDevice, holders: list[tuple[PreparedDevice, str]]) -> str | None:
-    if not holders:
-        return None
     where = f"device {device.device} of pool {device.pool}"
-    if not device.shareable:
+    if holders and not (device.shareable and all(holder.shareable for holder, _ in holders)):
         return f"{where} is already prepared for {holders[0][1]}"
     published = inventory.devices[device.pool, device.device].get("capacity") or {}
     for name, amount in device.consumed_capacity.items():

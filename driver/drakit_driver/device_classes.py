@@ -6,18 +6,18 @@ What they are is said by the profile; here is how they get along with those of o
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from drakit_client.connection import Connection
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.resources import DEVICE_CLASSES, RESOURCE_SLICES
 from drakit_driver.api_versions import served_version
+from drakit_driver.reports import Problem, Report
 
 log = logging.getLogger(__name__)
 
 Object = dict[str, Any]
-Report = Callable[[str], None]
 
 _MANAGED_BY = {"app.kubernetes.io/managed-by": "drakit"}
 
@@ -35,7 +35,7 @@ async def apply(connection: Connection, classes: Sequence[Object], report: Repor
             if stored["spec"] == wanted["spec"]:
                 continue
             if not _ours(stored):
-                report(f"device class {name} exists with another spec and is not drakit's: left as it is")
+                report(Problem(f"device class {name} exists with another spec and is not drakit's: left as it is"))
                 continue
             await connection.replace(resource, {**stored, "spec": wanted["spec"]})
         report(f"device class {name}: applied")

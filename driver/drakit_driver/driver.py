@@ -26,6 +26,7 @@ from drakit_driver.plugin.services import ALL_SERVICES
 from drakit_driver.plugin.sockets import PluginError, PluginPaths
 from drakit_driver.prepare import Preparer
 from drakit_driver.publisher import Publisher
+from drakit_driver.reports import Problem, Reminders, Report
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Object = dict[str, Any]
-Report = Callable[[str], None]
 _RETRY_SECONDS = 2.0
 
 
@@ -105,6 +105,7 @@ class Driver:
         if self._classes:
             self._run(self._until_done(self._apply_classes), "device classes")
         for plugin in self._plugins.values():
+            self._run(plugin.tell_that_no_kubelet_asks(), f"registration {plugin.preparer.node}")
             self._run(self._until_done(plugin.preparer.forget_gone_claims), f"reconcile {plugin.preparer.node}")
 
     async def ready(self, timeout: float | None = 30.0) -> None:
@@ -133,7 +134,7 @@ class Driver:
                     await publisher.cleanup()
                 await device_classes.remove_unused(self._connection, self.name, self._classes, self._report)
             except API_FAILURES as error:
-                self._report(f"driver {self.name}: slices not removed: {error or type(error).__name__}")
+                self._report(Problem(f"driver {self.name}: slices not removed: {error or type(error).__name__}"))
 
     def update(self, pools: Sequence[Pool]) -> None:
         """Publish and serve other pools from now on; only pools that changed are written.
@@ -220,16 +221,15 @@ class Driver:
                 self._broken.set_result(f"driver {self.name}: {name} stopped: {error!r}")
 
     async def _until_done(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        told = ""
+        reminders = Reminders()
         while True:
             try:
                 await work()
                 return
             except API_FAILURES as error:
                 message = str(error) or type(error).__name__
-                if message != told:
-                    self._report(f"driver {self.name}: {message}")
-                told = message
+                if reminders.due("", message):
+                    self._report(Problem(f"driver {self.name}: {message}"))
                 await asyncio.sleep(_RETRY_SECONDS)
 
     async def _apply_classes(self) -> None:

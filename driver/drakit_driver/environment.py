@@ -23,6 +23,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from drakit_driver.claim_references import shown
 from drakit_driver.opaque import DeviceConfig
 from drakit_driver.placement import node_names
 
@@ -31,6 +32,8 @@ Variables = dict[str, str]
 
 # UUIDs of mock devices are derived, so that they are the same after a restart and on every machine.
 _UUIDS = uuid.UUID("6d1f5f6e-0d25-5b0c-9d39-3a1c6e1e7a54")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 # Generations with one TensorCore a chip; all others have two, and TPU_ACCELERATOR_TYPE counts cores.
 _SINGLE_CORE = ("lite", "v6e")
 # Chips of one node (VM) along the three dimensions.
@@ -65,6 +68,20 @@ def is_tpu(device: Device) -> bool:
 def claim_environment(devices: Sequence[Device]) -> Variables:
     """Variables of every container that gets any of these devices of a claim."""
     return {"NVIDIA_VISIBLE_DEVICES": "void"} if any(is_nvidia(device) for device in devices) else {}
+
+
+def check(variables: Variables) -> Variables:
+    """Return the variables if a container can be given them all, each on a line of its own; raises ``DeviceError``.
+
+    A process cannot have a NUL in its environment, and whoever reads ``env`` line by line takes what comes after a
+    newline for another variable.
+    """
+    for name, value in variables.items():
+        if not _NAME.fullmatch(name):
+            raise DeviceError(f"{shown(name)} is not the name of a variable")
+        if _CONTROL.search(value):
+            raise DeviceError(f"variable {name} must not have control characters in its value {shown(value)}")
+    return variables
 
 
 def device_environment(device: Device, *, driver: str, pool: str, host: str, config: DeviceConfig | None) -> Variables:

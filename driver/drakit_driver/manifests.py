@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import yaml
 
 from drakit_api.pools import Object
-
-Format = Literal["yaml", "json"]
+from drakit_client.output_option import Format
 
 # Plain scalars that kubectl's YAML parser takes for a number although PyYAML does not: a profile named 1e3, say.
 _NUMERIC = re.compile(r"[-+]?((\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0[xob][0-9a-fA-F_]+)")
@@ -36,8 +35,8 @@ def listed(objects: Iterable[Object]) -> Object:
     return {"apiVersion": "v1", "kind": "List", "items": list(objects)}
 
 
-def dump(obj: Object, form: Format) -> str:
-    """One object as text, fields in their own order."""
+def dump(obj: Any, form: Format) -> str:
+    """Write an object, or a list of them, as text; fields stay in their order."""
     if form == "json":
         return msgspec.json.format(msgspec.json.encode(obj), indent=2).decode() + "\n"
     text: str = yaml.dump(obj, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)

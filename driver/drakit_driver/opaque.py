@@ -13,6 +13,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from drakit_api.quantity import Quantity, QuantityError
+
 API_VERSION = "resource.nvidia.com/v1beta1"
 Family = Literal["gpu", "mig", "tpu", "other"]
 
@@ -123,9 +125,22 @@ def _check_sharing(kind: str, sharing: GpuSharing | MigSharing) -> None:
         raise ConfigError(f"{kind}: sharing.mpsConfig must not be set with strategy TimeSlicing")
     if sharing.strategy == "MPS" and isinstance(sharing, GpuSharing) and sharing.time_slicing_config is not None:
         raise ConfigError(f"{kind}: sharing.timeSlicingConfig must not be set with strategy MPS")
-    percentage = sharing.mps_config.default_active_thread_percentage if sharing.mps_config else None
+    if sharing.mps_config is not None:
+        _check_mps(kind, sharing.mps_config)
+
+
+def _check_mps(kind: str, mps: Mps) -> None:
+    percentage = mps.default_active_thread_percentage
     if percentage is not None and not 0 < percentage <= 100:
         raise ConfigError(f"{kind}: sharing.mpsConfig.defaultActiveThreadPercentage must be 1 to 100, is {percentage}")
+    limits = {"defaultPinnedDeviceMemoryLimit": mps.default_pinned_device_memory_limit}
+    for device, limit in (mps.default_per_device_pinned_memory_limit or {}).items():
+        limits[f"defaultPerDevicePinnedMemoryLimit[{device!r}]"] = limit
+    for field, amount in limits.items():
+        try:
+            Quantity.parse(amount or "0")
+        except QuantityError as error:
+            raise ConfigError(f"{kind}: sharing.mpsConfig.{field} is {amount!r}: {error}") from error
 
 
 def applies_to(entry: Mapping[str, Any], request: str) -> bool:

@@ -1,17 +1,14 @@
 """On which nodes a device or an allocation is: node names and node selectors.
 
 The plugin must refuse a claim that belongs elsewhere, and a multi-host device names its workers in its selector.
-Semantics: k8s.io/component-helpers/scheduling/corev1/nodeaffinity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from drakit_api.node_selectors import Selector
+from drakit_api.node_selectors import selects as selects
 
 HOSTNAME_LABEL = "kubernetes.io/hostname"
-Selector = Mapping[str, Any]
-Labels = Mapping[str, str]
 
 
 def node_names(selector: Selector | None) -> list[str]:
@@ -27,44 +24,3 @@ def node_names(selector: Selector | None) -> list[str]:
         if requirement.get("key") == key and requirement.get("operator") == "In":
             return list(requirement.get("values") or [])
     return []
-
-
-def selects(selector: Selector | None, name: str, labels: Labels) -> bool:
-    """Whether a node selector matches a node; no selector matches every node, a selector without terms none."""
-    if selector is None:
-        return True
-    return any(_term_matches(term, name, labels) for term in selector.get("nodeSelectorTerms") or [])
-
-
-def _term_matches(term: Mapping[str, Any], name: str, labels: Labels) -> bool:
-    fields, expressions = term.get("matchFields") or [], term.get("matchExpressions") or []
-    if not fields and not expressions:
-        return False
-    return all(_matches(item, {"metadata.name": name}) for item in fields) and all(
-        _matches(item, labels) for item in expressions
-    )
-
-
-def _matches(requirement: Mapping[str, Any], labels: Labels) -> bool:
-    value = labels.get(requirement["key"])
-    values = requirement.get("values") or []
-    match requirement["operator"]:
-        case "In":
-            return value in values
-        case "NotIn":
-            return value not in values
-        case "Exists":
-            return value is not None
-        case "DoesNotExist":
-            return value is None
-        case "Gt" | "Lt" as operator:
-            return _compares(operator, value, values)
-    return False
-
-
-def _compares(operator: str, value: str | None, values: list[str]) -> bool:
-    try:
-        have, bound = int(value or ""), int(values[0])
-    except (ValueError, IndexError):
-        return False
-    return have > bound if operator == "Gt" else have < bound

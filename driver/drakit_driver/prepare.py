@@ -10,38 +10,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from drakit_client.connection import Connection
-from drakit_client.errors import NotFound
+from drakit_client.errors import NotFound, UnreadableError
 from drakit_client.resources import NODES, RESOURCE_CLAIMS
-from drakit_driver.allocation import PrepareError, check_claim, prepared_claim, same_devices
+from drakit_driver.allocation import PrepareError, check_claim, check_node, is_unchanged, prepared_claim
 from drakit_driver.api_versions import API_FAILURES, served_version
-from drakit_driver.cdi import CdiError, CdiSpecs, valid_uid
+from drakit_driver.cdi import CdiError, CdiSpecs
 from drakit_driver.checkpoint import Checkpoint, PreparedClaim
+from drakit_driver.claim_references import ClaimReference, contradictory
 from drakit_driver.commitments import Inventory, over_commitment
 from drakit_driver.placement import HOSTNAME_LABEL
+from drakit_driver.reports import Problem, Report
 
 log = logging.getLogger(__name__)
 
 Object = dict[str, Any]
-Report = Callable[[str], None]
 # The kubelet gives up after 45 s (defaultClientCallTimeout in pkg/kubelet/cm/dra/plugin/dra_plugin.go).
 _READ_SECONDS = 20.0
-
-
-class ClaimReference(NamedTuple):
-    """All that the kubelet tells about a claim."""
-
-    namespace: str
-    name: str
-    uid: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
+# What is not in an allocation that should be; an API server that validates lets none of it through.
+_MALFORMED = (KeyError, TypeError, AttributeError, ValueError, RecursionError)
 
 
 class Preparer:
@@ -98,6 +90,9 @@ class Preparer:
                 check_claim(await self._read(reference), uid)
             except (NotFound, PrepareError):
                 gone.append((reference, claim))
+            except UnreadableError as error:
+                # Its parameters may be nested deeper than can be read here.
+                self._report(Problem(f"claim {reference} stays prepared: {error}"))
         async with self._lock:
             stale = [reference for reference, claim in gone if self._claims.get(reference.uid) is claim]
             if stale:
@@ -105,7 +100,9 @@ class Preparer:
 
     async def prepare(self, references: Sequence[ClaimReference]) -> dict[str, PreparedClaim | PrepareError]:
         """Prepare claims; the result of each by UID. Claims that are prepared already are answered the same again."""
-        reads = asyncio.gather(*(self._read_for(reference) for reference in references))
+        references = list(dict.fromkeys(references))
+        ambiguous = contradictory(references)
+        reads = asyncio.gather(*(self._read_for(reference, ambiguous) for reference in references))
         labels, read = await asyncio.gather(self._node_labels(), reads)
         results: dict[str, PreparedClaim | PrepareError] = {}
         async with self._lock:
@@ -119,7 +116,7 @@ class Preparer:
                 results |= await self._finish(fresh)
         for reference in references:
             if isinstance(error := results[reference.uid], PrepareError):
-                self._report(f"claim {reference}: not prepared: {error}")
+                self._report(Problem(f"claim {reference}: not prepared: {error}"))
         return results
 
     async def unprepare(self, references: Sequence[ClaimReference]) -> dict[str, PrepareError | None]:
@@ -139,7 +136,11 @@ class Preparer:
                 self._claims_resource = RESOURCE_CLAIMS.in_version(version)
             return await self._connection.get(self._claims_resource, reference.name, reference.namespace)
 
-    async def _read_for(self, reference: ClaimReference) -> Object | PrepareError:
+    async def _read_for(self, reference: ClaimReference, ambiguous: set[str]) -> Object | PrepareError:
+        if (problem := reference.problem()) is not None:
+            return PrepareError(problem)
+        if reference.uid in ambiguous:
+            return PrepareError(f"claim UID {reference.uid} is that of several claims in this call")
         try:
             return await self._read(reference)
         except API_FAILURES as error:
@@ -163,10 +164,11 @@ class Preparer:
             return claim
         try:
             allocation = check_claim(claim, reference.uid)
-            before = self._claims.get(valid_uid(reference.uid))
-            if before is not None and same_devices(before, allocation, self.driver):
+            before = self._claims.get(reference.uid)
+            if before is not None and is_unchanged(before, allocation, self.driver):
                 self._specs.write(before)
                 return before
+            check_node(allocation, self.node, labels)
             wanted = prepared_claim(
                 claim, self.inventory, self._specs, driver=self.driver, node=self.node, labels=labels
             )
@@ -174,6 +176,9 @@ class Preparer:
             return error if isinstance(error, PrepareError) else PrepareError(str(error))
         except OSError as error:
             return PrepareError(f"writing the CDI spec: {error}")
+        except _MALFORMED as error:
+            log.exception("claim %s: its allocation cannot be read", reference)
+            return PrepareError(f"the allocation cannot be read: {type(error).__name__}: {error}")
         # A stale preparation of an allocation that was given back gives way to the new one.
         others = [other for uid, other in self._claims.items() if uid != reference.uid]
         problem = over_commitment(self.inventory, others, wanted.devices)

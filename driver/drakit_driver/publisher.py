@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from drakit_client.connection import Connection
@@ -24,6 +24,7 @@ from drakit_client.reflector import Reflector
 from drakit_driver.api_versions import API_FAILURES
 from drakit_driver.pool_plan import Desired, Plan, comparable, plan
 from drakit_driver.pool_slices import Form, has_mixins, pool_name, wanted, with_taint_times
+from drakit_driver.reports import REMIND_SECONDS, Problem, Reminders, Report
 from drakit_driver.slice_api import SliceApi
 from drakit_driver.slice_comparison import dropped_fields, suspected_gates
 from drakit_driver.sync_queue import SyncQueue
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Object = dict[str, Any]
-Report = Callable[[str], None]
 
 # Long enough that one burst of events is one repair, short enough that nobody waits for it.
 REPAIR_SECONDS = 0.1
@@ -70,6 +70,7 @@ class Publisher:
         report: Report = log.info,
         repair_seconds: float = REPAIR_SECONDS,
         probe_seconds: float = PROBE_SECONDS,
+        remind_seconds: float = REMIND_SECONDS,
     ) -> None:
         self.driver = driver
         self.node_name = node_name
@@ -88,7 +89,8 @@ class Publisher:
         # Pools of which nothing has changed since their last sync began.
         self._unchanged: set[str] = set()
         self._progress = asyncio.Condition()
-        self._queue = SyncQueue()
+        self._reminders = Reminders(remind_seconds)
+        self._queue = SyncQueue(self._reminders)
         self._written = WrittenSlices(_UNSEEN_SECONDS)
         self._reflector: Reflector | None = None
         self.update(pools)
@@ -154,16 +156,16 @@ class Publisher:
                 self._report(f"publisher {self.driver}: removed {len(owned)} slices")
 
     async def _connect(self) -> None:
-        delay, told = 0.1, ""
+        delay = 0.1
         while True:
             try:
                 await self._api.connect()
+                self._reminders.over("")
                 return
             except API_FAILURES as error:
                 message = str(error) or type(error).__name__
-                if message != told:
-                    self._report(f"publisher {self.driver}: waiting for the API server: {message}")
-                told = message
+                if self._reminders.due("", message):
+                    self._report(Problem(f"publisher {self.driver}: waiting for the API server: {message}"))
                 await asyncio.sleep(delay)
                 delay = min(delay * 2, 5.0)
 
@@ -214,9 +216,9 @@ class Publisher:
         if isinstance(error, NotFound) and not await self._still_served():
             raise _NotServed from error
         message = str(error) or type(error).__name__
-        delay, first = self._queue.retry(name, _GENERATED.sub("", message))
-        if first:
-            self._report(f"pool {name}: not published, trying again in {delay:.1f} s: {message}")
+        delay, tell = self._queue.retry(name, _GENERATED.sub("", message))
+        if tell:
+            self._report(Problem(f"pool {name}: not published, trying again in {delay:.1f} s: {message}"))
             self._events.event(self._regarding(), "Warning", "PublishFailed", f"pool {name}: {message}")
 
     async def _still_served(self) -> bool:
@@ -282,7 +284,7 @@ class Publisher:
         self._dropped[name] = fields
         gates = ", ".join(suspected_gates(fields)) or "unknown"
         message = f"pool {name}: the API server dropped {', '.join(fields)}; disabled features there: {gates}"
-        self._report(message)
+        self._report(Problem(message))
         self._events.event(self._regarding(), "Warning", "DroppedFields", message)
 
     def _regarding(self) -> Object:

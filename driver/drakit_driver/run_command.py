@@ -1,6 +1,6 @@
 """``drakit driver run``: one driver instance as a process.
 
-Its output is one line per change of state and a line ``ready``; whoever started it may also be told by sd_notify.
+It logs one line per change of state and a line ``ready``; whoever started it may also be told by sd_notify.
 SIGTERM and SIGINT stop it in order, a second one at once. The exit status is 1 if it could not start or broke.
 """
 
@@ -17,13 +17,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from drakit_driver.cli import gate_options, parse_gate_options, profile_options
+from drakit_client.process_logging import logs_as
+from drakit_driver.cli import gate_options, parse_gate_options, pool_errors, profile_options
+from drakit_driver.reports import Problem
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
     from drakit_api.pools import Object, Pool
     from drakit_client.connection import Connection
     from drakit_driver.driver import Driver, NodeDirectories
+
+log = logging.getLogger("driver")
 
 KUBELET_DIR = "/var/lib/kubelet"
 CDI_DIR = "/var/run/cdi"
@@ -52,6 +56,7 @@ class _Options:
 
 
 @click.command()
+@logs_as("driver")
 @profile_options
 @gate_options
 @click.option(
@@ -115,7 +120,6 @@ def run(
     In a pod, the node is $NODE_NAME if --node is not given. Multi-host devices need all nodes of their pool, in order,
     in each process; one process publishes them.
     """
-    from drakit_api.pools import PoolError
     from drakit_driver import profiles
 
     if publish_only and (served or not publish):
@@ -124,7 +128,7 @@ def run(
     if not nodes:
         raise click.UsageError("name the nodes with --node, or in $NODE_NAME")
     gates = parse_gate_options(emulated_version, feature_gates)
-    try:
+    with pool_errors():
         pools = profiles.build(
             profile, nodes=nodes, driver_name=driver_name, gpus=gpus, pool_name=pool_name, layout=layout
         )
@@ -140,9 +144,6 @@ def run(
             kubeconfig=kubeconfig,
             cleanup=cleanup,
         )
-    except PoolError as error:
-        raise click.ClickException("\n".join(error.errors)) from None
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     asyncio.run(_run(options))
 
 
@@ -223,7 +224,7 @@ async def _drive(connection: Connection, options: _Options, stopping: asyncio.Ev
             publish=options.publish,
             classes=options.classes,
             plugin_versions=options.versions,
-            report=click.echo,
+            report=_tell,
         )
         await driver.start()
     except (PluginError, CheckpointError) as error:
@@ -232,7 +233,11 @@ async def _drive(connection: Connection, options: _Options, stopping: asyncio.Ev
         await _until_stopped(driver, stopping)
     finally:
         await driver.stop(cleanup=options.cleanup)
-        click.echo("stopped")
+        log.info("stopped")
+
+
+def _tell(line: str) -> None:
+    log.log(logging.WARNING if isinstance(line, Problem) else logging.INFO, "%s", line)
 
 
 async def _until_stopped(driver: Driver, stopping: asyncio.Event) -> None:
@@ -245,7 +250,7 @@ async def _until_stopped(driver: Driver, stopping: asyncio.Event) -> None:
         await asyncio.wait({stop, ready, broken}, return_when=asyncio.FIRST_COMPLETED)
         if ready.done():
             ready.result()
-            click.echo("ready")
+            log.info("ready")
             announce_ready()
             await asyncio.wait({stop, broken}, return_when=asyncio.FIRST_COMPLETED)
         if broken.done():

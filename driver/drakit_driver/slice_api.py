@@ -55,10 +55,17 @@ class SliceApi:
         return conversion.to_v1("ResourceSlice", slice_, self.resource.version)
 
     async def owner_references(self) -> list[Object]:
-        """The Node, so that its slices vanish with it; read each time, as a re-created node has another UID."""
+        """The Node, so that its slices vanish with it; read each time, as a re-created node has another UID.
+
+        Raises ``NotFound`` if there is no such node.
+        """
         if self.node_name is None:
             return []
-        node = await self._connection.get(NODES, self.node_name)
+        try:
+            node = await self._connection.get(NODES, self.node_name)
+        except NotFound as error:
+            message = f"there is no node {self.node_name}, or not yet; create it, or name another one (--node)"
+            raise NotFound(error.code, {**error.status, "message": message}) from None
         owner = {"apiVersion": "v1", "kind": "Node", "name": self.node_name, "uid": node["metadata"]["uid"]}
         return [{**owner, "controller": True}]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import time
 
+from drakit_driver.reports import Reminders
+
 _FIRST_RETRY = 0.1
 _LONGEST_RETRY = 10.0
 # Repairs of one pool closer together than this are a quarrel and wait longer each time.
@@ -18,10 +20,10 @@ _QUARREL_SECONDS = 5.0
 class SyncQueue:
     """Pool names, each with the time at which it is due; one consumer."""
 
-    def __init__(self) -> None:
+    def __init__(self, reminders: Reminders | None = None) -> None:
         self._due: dict[str, float] = {}
         self._failures: dict[str, int] = {}
-        self._messages: dict[str, str] = {}
+        self._reminders = reminders or Reminders()
         self._last: dict[str, float] = {}
         self._quarrels: dict[str, int] = {}
         self._wake = asyncio.Event()
@@ -36,19 +38,17 @@ class SyncQueue:
             self._wake.set()
 
     def retry(self, name: str, message: str = "") -> tuple[float, bool]:
-        """Make ``name`` due after a failure: the delay, and whether this failure is a new one worth telling."""
+        """Make ``name`` due after a failure: the delay, and whether this failure is to be told (again)."""
         failures = self._failures[name] = self._failures.get(name, 0) + 1
         delay = min(_FIRST_RETRY * 2 ** (failures - 1), _LONGEST_RETRY)
-        told = self._messages.get(name) == message
-        self._messages[name] = message
         self._due[name] = time.monotonic() + delay
         self._wake.set()
-        return delay, not told
+        return delay, self._reminders.due(name, message)
 
     def done(self, name: str) -> None:
         """``name`` was brought up to date."""
         self._failures.pop(name, None)
-        self._messages.pop(name, None)
+        self._reminders.over(name)
         now = time.monotonic()
         quarrel = now - self._last.get(name, -_QUARREL_SECONDS * 2) < _QUARREL_SECONDS
         self._quarrels[name] = min(self._quarrels.get(name, -1) + 1, 10) if quarrel else 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import grpc
@@ -18,11 +18,13 @@ from drakit_driver.plugin.health import HealthBoard
 from drakit_driver.plugin.services import ALL_SERVICES, plugin_handlers, registration_handler
 from drakit_driver.plugin.sockets import InstanceLock, PluginError, PluginPaths, remove_stale_socket
 from drakit_driver.prepare import Preparer
+from drakit_driver.reports import REMIND_SECONDS, Problem, Report
 
 log = logging.getLogger(__name__)
 
-Report = Callable[[str], None]
 _STOP_SECONDS = 5.0
+# A kubelet looks into its directory of plugins at once: whatever takes longer is worth a line.
+_UNNOTICED_SECONDS = 5.0
 
 
 class KubeletPlugin:
@@ -76,6 +78,25 @@ class KubeletPlugin:
             refusal = self._last_verdict[1] if self._last_verdict else "no kubelet has asked"
             raise TimeoutError(f"plugin {self.paths.driver} is not registered after {timeout} s: {refusal}") from error
 
+    async def tell_that_no_kubelet_asks(self, after: float = _UNNOTICED_SECONDS, again: float = REMIND_SECONDS) -> None:
+        """Report after ``after`` seconds, and each ``again``, that no kubelet asked to register it; ends when one does.
+
+        It is the only sign of a wrong ``--kubelet-dir``: sockets can be made in any directory.
+        """
+        waited = 0.0
+        while True:
+            await asyncio.sleep(after)
+            if self._last_verdict is not None:
+                return
+            waited, after = waited + after, again
+            self._report(
+                Problem(
+                    f"plugin {self.paths.driver} on {self.preparer.node}: no kubelet has registered it for "
+                    f"{waited:.0f} s; does one run that watches {self.paths.registration_socket.parent}? If not, name "
+                    "its directory with --kubelet-dir, or use --publish-only"
+                )
+            )
+
     async def stop(self) -> None:
         """Unregister first, so that no new call arrives, finish what runs, remove the sockets, free the lock."""
         self.board.close()
@@ -106,6 +127,7 @@ class KubeletPlugin:
         else:
             self._registered.clear()
         if (accepted, error) != self._last_verdict:
-            what = "registered with the kubelet" if accepted else f"refused by the kubelet: {error}"
-            self._report(f"plugin {self.paths.driver} on {self.preparer.node}: {what}")
+            line = f"plugin {self.paths.driver} on {self.preparer.node}: "
+            refusal = Problem(f"{line}refused by the kubelet: {error}")
+            self._report(f"{line}registered with the kubelet" if accepted else refusal)
         self._last_verdict = (accepted, error)

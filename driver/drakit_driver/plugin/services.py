@@ -22,12 +22,13 @@ from drakit_api.kubelet import (
     wire,
 )
 from drakit_driver.checkpoint import PreparedClaim
+from drakit_driver.claim_references import ClaimReference
 from drakit_driver.plugin.health import HealthBoard
-from drakit_driver.prepare import ClaimReference, Preparer
+from drakit_driver.prepare import Preparer
+from drakit_driver.reports import Report
 
 T = TypeVar("T")
 Registered = Callable[[bool, str], None]
-Report = Callable[[str], None]
 
 _DRA: dict[str, ModuleType] = {wire.DRA_V1: dra_v1_pb2, wire.DRA_V1BETA1: dra_v1beta1_pb2}
 _HEALTH: dict[str, ModuleType] = {wire.HEALTH_V1: health_v1_pb2, wire.HEALTH_V1ALPHA1: health_v1alpha1_pb2}
@@ -80,7 +81,8 @@ def _dra_handler(version: str, messages: ModuleType, preparer: Preparer, report:
     async def prepare(request: Any, context: Any) -> Any:
         references = _references(request)
         for reference in references:
-            report(f"claim {reference} ({reference.uid}): asked to prepare, {version}")
+            if reference.problem() is None:
+                report(f"claim {reference} ({reference.uid}): asked to prepare, {version}")
         results = await _to_the_end(preparer.prepare(references))
         response = messages.NodePrepareResourcesResponse()
         for uid, result in results.items():

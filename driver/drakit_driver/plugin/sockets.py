@@ -14,6 +14,8 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from drakit_client import regular_files
+
 # sockaddr_un.sun_path holds 108 bytes, the last of which is NUL.
 _PATH_BYTES = 107
 _DRIVER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -84,7 +86,10 @@ class InstanceLock:
     def acquire(self) -> None:
         """Take the lock or raise ``PluginError``; never waits."""
         path = self._paths.data_dir / "instance.lock"
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            descriptor = regular_files.open_lock(path)
+        except OSError as error:
+            raise PluginError(f"cannot lock: {error}; remove what is there") from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -6,6 +6,7 @@ file; it leaves as ``drakit_api.pools.Pool`` for the publisher, and as DeviceCla
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,7 +60,9 @@ def profile(name: str) -> Profile:
     """The profile of a name. Raises ``PoolError`` with the names there are."""
     known = profiles()
     if name not in known:
-        raise PoolError([f'there is no profile "{name}"; known are {", ".join(known)}'])
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise PoolError([f'there is no profile "{name}"; {hint}known are {", ".join(known)}'])
     return known[name]
 
 

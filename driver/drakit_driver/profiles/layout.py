@@ -6,6 +6,7 @@ and with it, say, the counters that a device consumes.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -34,21 +35,25 @@ class _Loader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
+_STDIN = Path("-")
+
+
 def documents(path: Path) -> list[Any]:
-    """The YAML (or JSON) documents of a file. Raises ``PoolError``."""
+    """The YAML (or JSON) documents of a file, or of standard input if it is ``-``. Raises ``PoolError``."""
+    place = "standard input" if path == _STDIN else str(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = sys.stdin.buffer.read().decode() if path == _STDIN else path.read_text(encoding="utf-8")
         return list(yaml.load_all(text, Loader=_Loader))
     except OSError as error:
-        raise PoolError([f"{path}: {error.strerror}"]) from None
+        raise PoolError([f"{place}: {error.strerror}"]) from None
     except UnicodeDecodeError as error:
-        raise PoolError([f"{path}: not UTF-8 at byte {error.start}"]) from None
+        raise PoolError([f"{place}: not UTF-8 at byte {error.start}"]) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise PoolError([f"{path}{where}: {error.problem or error.context}"]) from None
+        raise PoolError([f"{place}{where}: {error.problem or error.context}"]) from None
     except yaml.YAMLError as error:
-        raise PoolError([f"{path}: {error}"]) from None
+        raise PoolError([f"{place}: {error}"]) from None
 
 
 def pools(path: Path, *, driver: str | None, nodes: Sequence[str]) -> list[Pool]:
