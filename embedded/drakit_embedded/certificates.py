@@ -10,9 +10,15 @@ import ssl
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from drakit_client import private_files
+from drakit_client import private_files, regular_files
 
+if TYPE_CHECKING:
+    from cryptography import x509
+
+# The certificate of the port of simulated kubelets, beside the nodes' directories: no node has this name.
+OF_KUBELETS = ".kubelet.crt"
 _DAYS = 3650
 _END_OF_KEY = b"-----END PRIVATE KEY-----\n"
 
@@ -24,11 +30,12 @@ def given(cert_file: Path, key_file: Path) -> tuple[ssl.SSLContext, bytes]:
     return context, cert_file.read_bytes()
 
 
-def of_client(cert_file: Path, key_file: Path) -> ssl.SSLContext:
-    """A client context that shows a certificate to whoever answers, without verifying theirs. Raises ``OSError``."""
+def of_client(cert_file: Path | None, key_file: Path | None) -> ssl.SSLContext:
+    """A client context that shows a certificate, if one is given, and does not verify others'. Raises ``OSError``."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.load_cert_chain(cert_file, key_file)
+    if cert_file is not None and key_file is not None:
+        context.load_cert_chain(cert_file, key_file)
     return context
 
 
@@ -43,11 +50,32 @@ def self_signed(host: str, keep: Path | None, shared: Path | None = None) -> tup
         if not path.exists():
             private_files.keep(path, _new(host, shared))
         context = _context()
+        pem = regular_files.read(path)
         try:
             context.load_cert_chain(path)
         except ssl.SSLError as error:
             raise OSError(f"{path} is damaged ({error}); delete it, and another is made") from None
-        return context, path.read_bytes().partition(_END_OF_KEY)[2]
+        return context, pem.partition(_END_OF_KEY)[2]
+
+
+def key_usage(*, ca: bool) -> x509.KeyUsage:
+    """Return what the key of a certificate may be used for: signatures of TLS, and those of an authority.
+
+    kubeadm also says keyEncipherment, which RFC 8813 forbids for the elliptic curve keys that all of ours are.
+    """
+    from cryptography import x509
+
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=ca,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
 
 
 def _new(host: str, shared: Path | None) -> bytes:
@@ -57,7 +85,7 @@ def _new(host: str, shared: Path | None) -> bytes:
         return key + certificate
     if not shared.exists():
         private_files.keep(shared, _new(host, None))
-    return shared.read_bytes()
+    return regular_files.read(shared)
 
 
 def _context() -> ssl.SSLContext:
@@ -87,6 +115,7 @@ def _make(host: str) -> tuple[bytes, bytes]:
         .not_valid_before(now - timedelta(minutes=5))
         .not_valid_after(now + timedelta(days=_DAYS))
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(key_usage(ca=True), critical=True)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())

@@ -16,6 +16,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from drakit_client.process_logging import logs_as
+from drakit_embedded.serving import descriptors
+
 if TYPE_CHECKING:
     from drakit_embedded.apiserver import Server, ServerConfig
 
@@ -28,6 +31,7 @@ def apiserver() -> None:
 
 
 @apiserver.command()
+@logs_as("apiserver")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on loopback. [default: any free one]")
 @click.option(
     "--token", envvar="DRAKIT_TOKEN", help="The administrator's bearer token; $DRAKIT_TOKEN. [default: a random one]"
@@ -46,6 +50,12 @@ def apiserver() -> None:
     "--service-account-signing-key-file",
     type=click.Path(exists=True, dir_okay=False),
     help="RSA or P-256 key of service accounts' tokens. [default: one of its own, kept beside the data file]",
+)
+@click.option(
+    "--kubelet-certificate-authority",
+    type=click.Path(dir_okay=False),
+    help="Whose serving certificate one of these signed is a kubelet: $DRAKIT_KUBELET_TOKEN is sent to nobody else. "
+    "`drakit kubelet run` writes its own to ROOT/.kubelet.crt.",
 )
 @click.option("--data-file", type=click.Path(dir_okay=False), help="SQLite file. [default: everything in memory]")
 @click.option("--kubeconfig", type=click.Path(dir_okay=False), help="Write a kubeconfig for this server to FILE.")
@@ -71,6 +81,7 @@ def run(
     token_auth_file: str | None,
     client_ca_file: str | None,
     service_account_signing_key_file: str | None,
+    kubelet_certificate_authority: str | None,
     data_file: str | None,
     kubeconfig: str | None,
     tls: bool,
@@ -91,11 +102,12 @@ def run(
     """
     if client_ca_file and not tls:
         raise click.UsageError("--client-ca-file needs TLS: leave out --no-tls")
+    descriptors.raise_limit()
     # What is loaded at the start stays for good. To look through it for garbage takes a third of the time of a write.
     gc.disable()
     with _without_authorities():
         from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
-        from drakit_embedded.apiserver import JournalError, ServerConfig, ServerError
+        from drakit_embedded.apiserver import JournalError, KubeletAccess, ServerConfig, ServerError
         from drakit_embedded.runtime_config import RuntimeConfigError, parse
 
     try:
@@ -111,16 +123,37 @@ def run(
                 parse_gates(feature_gates),
                 min_compatibility_version=min_compatibility_version,
             ),
+            beside=frozenset({"controllers"} if controllers else ()),
             runtime_config=parse(runtime_config),
             tls=tls,
             tls_cert_file=_path(tls_cert_file),
             tls_key_file=_path(tls_private_key_file),
             certificate_directory=_path(cert_dir) or (_certificates() if tls and not tls_cert_file else None),
-            kubelet_token=os.environ.get("DRAKIT_KUBELET_TOKEN"),
+            kubelets=KubeletAccess(
+                authority=_path(kubelet_certificate_authority), token=os.environ.get("DRAKIT_KUBELET_TOKEN", "")
+            ),
         )
         asyncio.run(_serve(config, _path(kubeconfig), controllers=controllers))
     except (FeatureGateError, JournalError, RuntimeConfigError, ServerError, OSError) as error:
         raise click.ClickException(str(error)) from None
+
+
+@apiserver.command()
+@click.argument("data_file", type=click.Path(dir_okay=False, path_type=Path))
+def repair(data_file: Path) -> None:
+    """Make a damaged DATA_FILE one that a server starts with.
+
+    A server refuses a file of which it knows that changes are damaged or missing. This keeps a copy beside it, takes
+    out the objects whose newest state is damaged, and says which; what is missing stays missing.
+    """
+    from drakit_embedded.apiserver import JournalError
+    from drakit_embedded.apiserver.storage.repair import repair
+
+    try:
+        lines = repair(data_file)
+    except JournalError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo("\n".join(lines))
 
 
 @contextlib.contextmanager

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from drakit_client.process_logging import logs_as
+from drakit_embedded.serving import descriptors
+
 if TYPE_CHECKING:
     from drakit_embedded.kubelet import NodeSpec, Timings
+
+log = logging.getLogger("kubelet")
 
 
 @click.group()
@@ -18,6 +24,7 @@ def kubelet() -> None:
 
 
 @kubelet.command()
+@logs_as("kubelet")
 @click.option("--kubeconfig", type=click.Path(dir_okay=False), help="Default: $KUBECONFIG, then ~/.kube/config.")
 @click.option("--context", help="Context of the kubeconfig to use.")
 @click.option("--nodes", type=click.IntRange(min=1), default=1, show_default=True, help="How many nodes.")
@@ -45,7 +52,6 @@ def kubelet() -> None:
 )
 @click.option("--heartbeat", default=10.0, show_default=True, help="Seconds between lease renewals of a node; 0: none.")
 @click.option("--wiping-delay", default=30.0, show_default=True, help="Seconds until a lost driver's slices go.")
-@click.option("-v", "--verbose", count=True, help="Say more; twice for every request that failed.")
 def run(
     kubeconfig: str | None,
     context: str | None,
@@ -58,7 +64,6 @@ def run(
     client_ca_file: str | None,
     heartbeat: float,
     wiping_delay: float,
-    verbose: int,
 ) -> None:
     """Run nodes until interrupted: pods on them become Running without any container.
 
@@ -70,19 +75,18 @@ def run(
 
     Container logs are served over https, for the bearer token in $DRAKIT_KUBELET_TOKEN and for client certificates of
     --client-ca-file; without both they are not readable by anybody. A kube-apiserver shows the certificate that its
-    --kubelet-client-certificate names.
+    --kubelet-client-certificate names. ROOT/.kubelet.crt is the certificate of the port itself, for the API server's
+    --kubelet-certificate-authority: drakit's own sends the token to nobody else.
     """
     import asyncio
-    import logging
 
     from drakit_embedded.kubelet import NodeSpec, Timings
 
-    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s")
     try:
         specs = [NodeSpec(f"{name_prefix}{number}", labels=_labels(labels)) for number in range(1, nodes + 1)]
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+    descriptors.raise_limit()
     client_ca = Path(client_ca_file) if client_ca_file else None
     timings = Timings(heartbeat=heartbeat, wiping=wiping_delay)
     options = _Options(Path(root), [Path(d) for d in cdi_directories], port, client_ca, timings)
@@ -155,7 +159,7 @@ async def _run(
         if starting.done():
             await starting
             announce_ready()
-            click.echo(f"{len(specs)} nodes are Ready: {specs[0].name} ... {specs[-1].name}", err=True)
+            log.info("%d nodes are Ready: %s ... %s", len(specs), specs[0].name, specs[-1].name)
         await interrupted.wait()
     except (CheckpointError, OSError) as error:
         raise click.ClickException(str(error)) from error

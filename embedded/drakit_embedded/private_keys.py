@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drakit_client import private_files
+from drakit_client import private_files, regular_files
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 def read(path: Path) -> EllipticCurvePrivateKey | RSAPrivateKey:
     """An RSA or P-256 key; ``ValueError`` for any other content, ``OSError`` if there is no such file."""
+    return _key(path.read_bytes())
+
+
+def _key(pem: bytes) -> EllipticCurvePrivateKey | RSAPrivateKey:
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-    key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    key = serialization.load_pem_private_key(pem, password=None)
     if isinstance(key, rsa.RSAPrivateKey):
         return key
     if isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(key.curve, ec.SECP256R1):
@@ -31,7 +35,7 @@ def kept(path: Path | None) -> EllipticCurvePrivateKey | RSAPrivateKey:
     from cryptography.hazmat.primitives.asymmetric import ec
 
     if path is not None and path.exists():
-        return read(path)
+        return _key(regular_files.read(path))
     key = ec.generate_private_key(ec.SECP256R1())
     if path is not None:
         pem = key.private_bytes(

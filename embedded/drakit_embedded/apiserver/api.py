@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from drakit_embedded.apiserver.admission.chain import Admission
 from drakit_embedded.apiserver.authorization.authorizer import Authorizer
@@ -12,11 +12,12 @@ from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.identity.authenticator import Authenticator
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.kubelets.access import KubeletAccess
 from drakit_embedded.apiserver.storage.store import Object, Store
+from drakit_embedded.apiserver.storage.turns import Turns
+from drakit_embedded.serving.background import Background
 
 if TYPE_CHECKING:
-    import ssl
-
     from drakit_api.features import FeatureGates
 
 
@@ -27,10 +28,8 @@ class Api:
     store: Store
     catalog: Catalog
     gates: FeatureGates
-    # The token for the kubelets' container logs; empty if there is none.
-    kubelet_token: str = ""
-    # How their ports are spoken to; False is https with whoever answers.
-    kubelet_tls: ssl.SSLContext | Literal[False] = False
+    # How their ports are spoken to.
+    kubelets: KubeletAccess = field(default_factory=KubeletAccess)
     admission: Admission = field(default_factory=Admission)
     # Static tokens and their users.
     tokens: Mapping[str, User] = field(default_factory=dict)
@@ -38,12 +37,22 @@ class Api:
     account_key: SigningKey = field(default_factory=SigningKey)
     # Whether clients may show a certificate instead.
     certificates: bool = False
+    # Seconds in which the body of a request has to come.
+    request_timeout: float = 60.0
+    # Writes take turns; what only reads, and takes long, is done in the background.
+    turns: Turns = field(default_factory=Turns)
+    background: Background = field(default_factory=lambda: Background("drakit-reads"))
     authenticator: Authenticator = field(init=False)
     authorizer: Authorizer = field(init=False)
 
     def __post_init__(self) -> None:
         self.authenticator = Authenticator(self.store, self.tokens, self.account_key, certificates=self.certificates)
         self.authorizer = Authorizer(self.store, self.gates)
+
+    def every(self, storage: str) -> Iterator[Object]:
+        """Decoded copies of all objects of a collection."""
+        for record in self.store.named(storage).select(None):
+            yield record.object()
 
     def find(self, storage: str, namespace: str, name: str) -> Object | None:
         """A decoded copy of an object of the collection ``storage`` (``pods``, ``deviceclasses.resource.k8s.io``)."""

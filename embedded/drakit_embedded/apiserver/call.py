@@ -5,7 +5,10 @@ It stands apart from the verbs because some of them (apply, reviews) are large e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TypeVar
 
 import msgspec
 from aiohttp import web
@@ -25,6 +28,8 @@ from drakit_embedded.apiserver.wire import bodies, forms, headers
 from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
+T = TypeVar("T")
+_NO_CONTEXT = nullcontext()
 _encode = msgspec.json.Encoder().encode
 # Characters of all warnings, and of one where they are more.
 _MOST_WARNED, _LONGEST_WARNING = 4096, 256
@@ -72,7 +77,19 @@ def _short(warnings: Sequence[str]) -> list[str]:
 class Call:
     """One request for a resource."""
 
-    __slots__ = ("accept", "api", "query", "request", "served", "target", "user", "warnings", "watched", "watches")
+    __slots__ = (
+        "_sent",
+        "accept",
+        "api",
+        "query",
+        "request",
+        "served",
+        "target",
+        "user",
+        "warnings",
+        "watched",
+        "watches",
+    )
 
     def __init__(
         self,
@@ -93,6 +110,8 @@ class Call:
         self.watched = watched
         self.warnings: list[str] = list(served.warnings)
         self.accept = request.headers.get("Accept", "")
+        # Bytes of the body, once it has been read.
+        self._sent = 0
 
     @property
     def key(self) -> Key:
@@ -127,7 +146,10 @@ class Call:
 
     async def object(self, *, named: bool = False) -> Object:
         """The object in the body, checked as far as is common to all writes; ``named``: it has to say which it is."""
-        obj = self._incoming(await self.raw_object(self.served.kind.kind), self.query.text("fieldValidation"))
+        raw, kind = await self.body(), self.served.kind.kind
+        obj = await self.read(
+            lambda: self._incoming(bodies.parse(raw, self.content_type, kind), self.query.text("fieldValidation")), raw
+        )
         if named:
             statuses.check_name(obj["metadata"].get("name"), self.key[1])
         self.warnings += metadata.without_repeated_owners(obj["metadata"])
@@ -152,5 +174,37 @@ class Call:
 
     async def raw_object(self, kind: str) -> Object:
         """The object in the body, as it came."""
-        raw = await self.request.read()
-        return bodies.parse(raw, self.request.headers.get("Content-Type", ""), kind)
+        raw = await self.body()
+        return await self.read(lambda: bodies.parse(raw, self.content_type, kind), raw)
+
+    @property
+    def content_type(self) -> str:
+        """What the client says that the body is."""
+        return self.request.headers.get("Content-Type", "")
+
+    async def body(self) -> bytes:
+        """The bytes that were sent; 413 for more than a request may have, 504 if they do not come in time."""
+        # Most bodies come with their heads; a timer would take a tenth of the time of a small write.
+        there = self.request.content.is_eof()
+        try:
+            async with asyncio.timeout(None if there else self.api.request_timeout):
+                raw = await self.request.read()
+        except TimeoutError:
+            raise statuses.incomplete_request() from None
+        self._sent = len(raw)
+        return raw
+
+    async def read(self, work: Callable[[], T], raw: bytes) -> T:
+        """What is made of a body, without looking at anything that is stored."""
+        return await self.api.background.run(work) if bodies.is_long(raw, self.content_type) else work()
+
+    async def write(self, work: Callable[[], T], within: AbstractContextManager[None] | None = None) -> T:
+        """Do a write within a context, if one is given, when it is its turn."""
+        stored = self.served.collection.records.get(self.key)
+        size = self._sent + (len(stored.body) if stored is not None else 0)
+
+        def write() -> T:
+            with within or _NO_CONTEXT:
+                return work()
+
+        return await self.api.turns.take(write, size)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from drakit_embedded.apiserver.registry import api_services, conversion, kinds, older_versions, strategies
+from drakit_embedded.apiserver.registry import api_services, conversion, kinds, older_versions, stored_only, strategies
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategy import Strategy
+from drakit_embedded.apiserver.storage.limits import StoredKind
 from drakit_embedded.apiserver.storage.store import Collection, Object, Record, Store
 from drakit_embedded.runtime_config import RuntimeConfig, check, enabled
 
@@ -25,6 +26,8 @@ class Served:
     kind: Kind
     strategy: Strategy
     collection: Collection
+    # What answers to writes warn of, where nothing in the cluster acts on the kind.
+    stored_only: str
     converter: conversion.Converter | None = field(init=False)
     # What answers to requests in this version warn of.
     warnings: tuple[str, ...] = field(init=False)
@@ -62,20 +65,30 @@ class Served:
 class Catalog:
     """Lookup of served kinds by group, version and plural."""
 
-    def __init__(self, store: Store, gates: FeatureGates, runtime_config: RuntimeConfig) -> None:
+    def __init__(
+        self,
+        store: Store,
+        gates: FeatureGates,
+        runtime_config: RuntimeConfig,
+        beside: Iterable[stored_only.Part] = (),
+    ) -> None:
+        """``beside`` are the other parts of the cluster that are drakit's own."""
         check(runtime_config)
         self._versions: dict[tuple[str, str], dict[str, Served]] = {}
         # The minor release that is emulated.
         self.minor = int(gates.emulated_version.partition(".")[2])
         known = strategies.strategies()
+        ours: frozenset[stored_only.Part] = frozenset({"apiserver", *beside})
         for kind in kinds.all_kinds():
+            warning = stored_only.warning(kind, ours)
             strategy = known.get((kind.group, kind.plural), Strategy())
             fields = _field_values((_NAME, _NAMESPACE, *strategy.fields), strategy.field_zeros)
-            collection = store.collection(kind.storage, fields)
-            self._add(Served(kind, strategy, collection), runtime_config)
+            stored = StoredKind(kind.plural, kind.kind, kind.api_version)
+            collection = store.collection(kind.storage, fields, stored)
+            self._add(Served(kind, strategy, collection, warning), runtime_config)
             for older in older_versions.of(kind):
                 strategy = strategies.older(older.version)[kind.group, kind.plural]
-                self._add(Served(older, strategy, collection), runtime_config)
+                self._add(Served(older, strategy, collection, warning), runtime_config)
         self._groups = self._grouped()
 
     def _add(self, served: Served, runtime_config: RuntimeConfig) -> None:

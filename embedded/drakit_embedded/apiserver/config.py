@@ -8,6 +8,8 @@ from pathlib import Path
 
 from drakit_api.features import FeatureGates
 from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.kubelets.access import KubeletAccess
+from drakit_embedded.apiserver.registry.stored_only import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,8 @@ class ServerConfig:
     # SQLite file; None keeps everything in memory.
     data_file: Path | None = None
     gates: FeatureGates = field(default_factory=FeatureGates)
+    # Which other parts of the cluster are drakit's own: who writes an object that these do not act on is warned.
+    beside: frozenset[Part] = frozenset()
     # As --runtime-config: {"resource.k8s.io/v1beta1": "true"}.
     runtime_config: Mapping[str, str] = field(default_factory=dict)
     # HTTPS: with the given certificate and key, or without them with a self-signed certificate.
@@ -41,9 +45,7 @@ class ServerConfig:
     # A unix socket (0600) where the same API is served besides, without TLS: the handshakes of components that start
     # together would take longer than their start.
     socket: Path | None = None
-    # The token with which container logs are fetched from kubelets; None sends none. Never the clients' token: who
-    # listens at a node's address is not verified.
-    kubelet_token: str | None = None
-    # PEM files with which the server shows real kubelets who it is, as --kubelet-client-certificate and -key.
-    kubelet_client_certificate: Path | None = None
-    kubelet_client_key: Path | None = None
+    # Seconds that a request may take to be sent, as --request-timeout.
+    request_timeout: float = 60.0
+    # How container logs are fetched from kubelets.
+    kubelets: KubeletAccess = field(default_factory=KubeletAccess)

@@ -21,24 +21,35 @@ from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization import access
 from drakit_embedded.apiserver.call import Call, refusal
 from drakit_embedded.apiserver.identity import impersonation
-from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.identity.users import ANONYMOUS, User
 from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.verbs import serve
-from drakit_embedded.apiserver.wire.presentation import presented
+from drakit_embedded.apiserver.wire.presentation import is_plain, presented
 
 log = logging.getLogger(__name__)
 
 # k8s.io/apiserver/pkg/server/config.go MaxRequestBodyBytes
 BODY_BYTES = 3 * 1024 * 1024
 
+# Of an answer that takes long to be printed as YAML.
+_LONG_BYTES = 64 * 1024
+
 
 class Handler:
-    """Answers requests for one server."""
+    """Answers requests for one server; ``recognized`` is told of those whose user has shown who he is."""
 
-    def __init__(self, api: Api, watches: Watches, *, version: str, address: Callable[[], str]) -> None:
-        self._api, self._watches = api, watches
+    def __init__(
+        self,
+        api: Api,
+        watches: Watches,
+        *,
+        version: str,
+        address: Callable[[], str],
+        recognized: Callable[[web.BaseRequest], None],
+    ) -> None:
+        self._api, self._watches, self._recognized = api, watches, recognized
         self._metrics = Metrics()
         told = discovery.version_info(version)
         self._documents = Documents(
@@ -47,7 +58,7 @@ class Handler:
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
         try:
-            return presented(request, await self._answer(request))
+            return await self._presented(request, await self._answer(request))
         except StatusError as error:
             return presented(request, refusal(error))
         except web.HTTPRequestEntityTooLarge:
@@ -59,6 +70,13 @@ class Handler:
             # A defect of this server; the client gets a Status all the same, and the log has the traceback.
             log.exception("%s %s", request.method, request.raw_path)
             return refusal(statuses.internal(f"{type(error).__name__}: {error}"))
+
+    async def _presented(self, request: web.BaseRequest, response: web.StreamResponse) -> web.StreamResponse:
+        """An answer that is long, and asked for in another form than it is made in, is turned into that in a thread."""
+        body = response.body if isinstance(response, web.Response) else None
+        if isinstance(body, bytes) and len(body) > _LONG_BYTES and not is_plain(request):
+            return await self._api.background.run(lambda: presented(request, response))
+        return presented(request, response)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         path, _, query = request.raw_path.partition("?")
@@ -104,6 +122,8 @@ class Handler:
     def _user(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> User:
         """Whoever asks, and may (k8s.io/apiserver/pkg/server/config.go DefaultBuildHandlerChain)."""
         api, user = self._api, self._api.authenticator.user(request)
+        if user is not ANONYMOUS:
+            self._recognized(request)
         if user.superuser and not impersonation.asked(request.headers):
             return user
         unescaped = unquote(path) if "%" in path else path

@@ -43,16 +43,14 @@ def without_repeated_owners(meta: dict[str, Any], *, patched: bool = False) -> l
     owners = meta.get("ownerReferences") or []
     if len(owners) < 2:
         return []
-    kept: list[Any] = []
-    repeated: list[str] = []
-    for owner in owners:
-        if owner in kept:
-            repeated.append(owner.get("uid") or "")
-        else:
-            kept.append(owner)
+    # Their fields are texts and booleans.
+    kept: dict[frozenset[tuple[str, Any]], dict[str, Any]] = {}
+    repeated = [
+        owner.get("uid") or "" for owner in owners if kept.setdefault(frozenset(owner.items()), owner) is not owner
+    ]
     if not repeated:
         return []
-    meta["ownerReferences"] = kept
+    meta["ownerReferences"] = list(kept.values())
     when = " after mutating admission happens" if patched else ""
     return [
         f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and "

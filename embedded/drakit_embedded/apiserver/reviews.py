@@ -127,7 +127,7 @@ async def review(api: Api, served: Served, call: Call, intent: Intent) -> Object
     obj["metadata"] = meta = meta if isinstance(meta, dict) else {}
     meta.pop("creationTimestamp", None)
     if kind.plural == "bindings":
-        return _bind(api, call, obj, intent)
+        return await _bind(api, call, obj, intent)
     spec: object = obj.get("spec") or {}
     if kind.plural == "selfsubjectreviews":
         meta, spec = {"creationTimestamp": metadata.timestamp()}, None
@@ -145,14 +145,14 @@ async def review(api: Api, served: Served, call: Call, intent: Intent) -> Object
     return {**answer, **({"spec": spec} if spec is not None else {}), "status": status}
 
 
-def _bind(api: Api, call: Call, obj: Object, intent: Intent) -> Object:
+async def _bind(api: Api, call: Call, obj: Object, intent: Intent) -> Object:
     """POST to the old collection of bindings, where no UID is asked for (WipeObjectMetaSystemFields)."""
     pods = api.catalog.find("", "v1", "pods")
     if pods is not None:
         obj["metadata"].pop("uid", None)
         name = obj["metadata"].get("name")
         key = call.target.namespace or "", name if isinstance(name, str) else ""
-        podverbs.bind(api, pods, key, obj, intent)
+        await call.write(lambda: podverbs.bind(api, pods, key, obj, intent))
     return podverbs.SUCCESS
 
 

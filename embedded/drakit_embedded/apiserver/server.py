@@ -12,16 +12,14 @@ import os
 import secrets
 import socket
 import ssl
+from collections.abc import Collection
 from pathlib import Path
-from typing import Literal
 
 import msgspec
-from aiohttp import StreamReader, web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http_parser import RawRequestMessage
+from aiohttp import web
 
 from drakit_embedded import certificates
-from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver import metadata, own_service
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization import bootstrap, rules
 from drakit_embedded.apiserver.catalog import Catalog
@@ -30,16 +28,20 @@ from drakit_embedded.apiserver.http import BODY_BYTES, Handler
 from drakit_embedded.apiserver.identity import static_tokens
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import ADMIN, User, authenticated
+from drakit_embedded.apiserver.kubelets.access import AccessError, KubeletAccess
+from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.registry import api_services
+from drakit_embedded.apiserver.registry.services import allocation
 from drakit_embedded.apiserver.storage.store import Object, Store
 from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent
+from drakit_embedded.serving import descriptors
+from drakit_embedded.serving.background import LoopThread
+from drakit_embedded.serving.http_server import HttpServer
 
 _HOST = "127.0.0.1"
-# Whom the objects belong to that a server makes itself.
-_MANAGER = "kube-apiserver"
 # What every cluster has (k8s.io/kubernetes/pkg/controlplane/controller/systemnamespaces,
 # pkg/apis/scheduling/v1/helpers.go).
 _SYSTEM_OBJECTS: tuple[tuple[str, str, tuple[Object, ...]], ...] = (
@@ -67,6 +69,8 @@ _SYSTEM_OBJECTS: tuple[tuple[str, str, tuple[Object, ...]], ...] = (
     ),
 )
 _SHUTDOWN_SECONDS = 1.0
+# What is left is for files, for connections that the process opens itself, and for the other servers in it.
+_SHARE_OF_DESCRIPTORS = 0.5
 _CERTIFICATE = "apiserver.pem"
 
 
@@ -84,7 +88,9 @@ class Server:
         # PEM of the certificate that clients have to trust, once started with TLS.
         self.ca_certificate: bytes | None = None
         self._store: Store | None = None
-        self._runner: web.ServerRunner | None = None
+        self._api: Api | None = None
+        self._port = 0
+        self._http: HttpServer | None = None
         # Whether there are data of a former server.
         self._continued = False
         self._watches = Watches()
@@ -99,18 +105,20 @@ class Server:
         store = Store(config.data_file)
         try:
             context = self._tls()
-            catalog = Catalog(store, config.gates, config.runtime_config)
+            catalog = Catalog(store, config.gates, config.runtime_config, config.beside)
             store.load()
             api = Api(
                 store,
                 catalog,
                 config.gates,
-                config.kubelet_token or "",
-                self._kubelet_tls(),
+                self._kubelets(),
                 tokens=self._users(),
                 account_key=self._account_key(),
                 certificates=config.client_ca_file is not None and context is not None,
+                request_timeout=config.request_timeout,
             )
+            store.home = LoopThread()
+            allocation.repair(api)
             _create_system_objects(api)
             _register_api_services(api)
             handler = Handler(
@@ -118,12 +126,15 @@ class Server:
                 self._watches,
                 version=config.gates.emulated_version,
                 address=lambda: self.url.partition("://")[2],
+                recognized=self._recognized,
             )
-            await self._listen(handler, context)
+            self._listen(handler, context)
+            own_service.publish(api, _HOST, self._port)
         except BaseException:
             store.close()
+            await self.stop()
             raise
-        self._store = store
+        self._store, self._api = store, api
         return self.url
 
     def _tls(self) -> ssl.SSLContext | None:
@@ -172,60 +183,37 @@ class Server:
         path, former = data.with_name(data.name + ending), data.with_suffix(ending)
         return former if self._continued and former.exists() and not path.exists() else path
 
-    def _kubelet_tls(self) -> ssl.SSLContext | Literal[False]:
-        certificate, key = self.config.kubelet_client_certificate, self.config.kubelet_client_key
-        if certificate is None or key is None:
-            return False
+    def _kubelets(self) -> KubeletAccess:
         try:
-            return certificates.of_client(certificate, key)
-        except OSError as error:
-            raise ServerError(
-                f"certificate or key for kubelets cannot be used: {error}; give others, or none"
-            ) from None
+            self.config.kubelets.check()
+        except AccessError as error:
+            raise ServerError(str(error)) from None
+        return self.config.kubelets
 
-    async def _listen(self, handler: Handler, context: ssl.SSLContext | None) -> None:
-        loop = asyncio.get_running_loop()
-
-        def request(
-            message: RawRequestMessage,
-            payload: StreamReader,
-            protocol: web.RequestHandler,
-            writer: AbstractStreamWriter,
-            task: asyncio.Task[None],
-        ) -> web.BaseRequest:
-            return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=BODY_BYTES)
-
-        server = web.Server(
-            handler,
-            request_factory=request,
-            access_log=None,
-            handler_cancellation=True,
-            keepalive_timeout=120.0,
-            tcp_keepalive=True,
-        )
-        runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
-        await runner.setup()
-        try:
-            await self._open(runner, context)
-        except ServerError:
-            await runner.cleanup()
-            raise
-        self._runner = runner
-        port = runner.addresses[0][1]
-        self.url = f"{'https' if context else 'http'}://{_HOST}:{port}"
-
-    async def _open(self, runner: web.ServerRunner, context: ssl.SSLContext | None) -> None:
+    def _listen(self, handler: Handler, context: ssl.SSLContext | None) -> None:
         port, path = self.config.port, self.config.socket
+        http = HttpServer(handler, body_bytes=BODY_BYTES)
         try:
-            await web.TCPSite(runner, _HOST, port, ssl_context=context).start()
+            bound = _bound(port)
         except OSError as error:
             why = f"cannot listen on {_HOST}:{port}: {error.strerror}; give another port, or 0 for any"
             raise ServerError(why) from None
         try:
-            if path is not None:
-                await web.SockSite(runner, _private_socket(path)).start()
+            private = _private_socket(path) if path is not None else None
         except OSError as error:
+            bound.close()
             raise ServerError(f"cannot listen on {path}: {error.strerror or error}; give another path") from None
+        http.listen(bound, context, most=descriptors.connections(_SHARE_OF_DESCRIPTORS))
+        if private is not None:
+            # Nobody but this user can open it, and what runs in this process does.
+            http.listen(private)
+        self._http = http
+        self._port = bound.getsockname()[1]
+        self.url = f"{'https' if context else 'http'}://{_HOST}:{self._port}"
+
+    def _recognized(self, request: web.BaseRequest) -> None:
+        if self._http is not None:
+            self._http.recognize(request)
 
     @property
     def watching(self) -> int:
@@ -234,12 +222,16 @@ class Server:
 
     async def stop(self) -> None:
         """End watches, finish requests, and close the data file. Does nothing if not started."""
-        runner, self._runner = self._runner, None
+        http, self._http = self._http, None
         store, self._store = self._store, None
-        if runner is not None:
+        if http is not None:
             self._watches.end_all()
             await asyncio.sleep(0)
-            await runner.cleanup()
+            await http.close(_SHUTDOWN_SECONDS)
+        api, self._api = self._api, None
+        if api is not None:
+            await api.turns.close()
+            api.background.close()
         if store is not None:
             store.close()
 
@@ -249,6 +241,20 @@ class Server:
 
     async def __aexit__(self, *exc: object) -> None:
         await self.stop()
+
+
+def _bound(port: int) -> socket.socket:
+    """A socket on loopback; ``OSError`` if the port is taken."""
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((_HOST, port))
+        # Another one that listens there is noticed here.
+        made.listen()
+    except OSError:
+        made.close()
+        raise
+    return made
 
 
 def _private_socket(path: Path) -> socket.socket:
@@ -272,19 +278,19 @@ def _create_system_objects(api: Api) -> None:
     for group, plural, objects in _SYSTEM_OBJECTS:
         for obj in objects:
             _create_missing(api, group, plural, copy.deepcopy(obj))
-    _create_policy(api.store)
+    _create_policy(api.store, {gate.name for gate in api.gates.known() if gate.enabled})
 
 
 def _create_missing(api: Api, group: str, plural: str, obj: Object) -> None:
     served = api.catalog.find(group, "v1", plural)
     assert served is not None
     if ("", obj["metadata"]["name"]) not in served.collection.records:
-        writes.create(api, served, None, obj, Intent(writer=Writer(_MANAGER, served.kind)))
+        writes.create(api, served, None, obj, Intent(writer=Writer(managers.SERVER, served.kind)))
 
 
-def _create_policy(store: Store) -> None:
+def _create_policy(store: Store, gates: Collection[str]) -> None:
     """Roles and bindings, past the checks of a create: they are many, and known to be valid."""
-    for plural, key, body in bootstrap.encoded():
+    for plural, key, body in bootstrap.encoded(gates):
         collection = store.named(f"{plural}.{rules.GROUP}")
         if key not in collection.records:
             obj: Object = msgspec.json.decode(body)

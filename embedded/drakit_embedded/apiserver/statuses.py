@@ -154,9 +154,10 @@ def unauthorized() -> StatusError:
     return StatusError(401, "Unauthorized", "Unauthorized")
 
 
-def method_not_allowed() -> StatusError:
-    """The kind is served, but not with this verb."""
-    return StatusError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})
+def method_not_allowed(why: str = "") -> StatusError:
+    """The kind is served, but not with this verb; ``why`` is for limits of this server."""
+    message = why or "the server does not allow this method on the requested resource"
+    return StatusError(405, "MethodNotAllowed", message, {})
 
 
 def not_supported(plural: str, group: str, verb: str) -> StatusError:
@@ -233,6 +234,11 @@ def too_large_version(asked: int, current: int) -> StatusError:
 def too_large_body(limit: int) -> StatusError:
     """The body is longer than the server reads."""
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
+
+
+def incomplete_request() -> StatusError:
+    """The request has not been sent in time (k8s.io/apiserver/pkg/server/filters/timeout.go)."""
+    return StatusError(504, "Timeout", "Timeout: request did not complete within the allotted timeout", {})
 
 
 def internal(why: str) -> StatusError:

@@ -1,31 +1,41 @@
 """From a target and a method to an answer: the verbs of the API.
 
-Reads and writes are synchronous once the body is there; only watches and container logs take time.
+Reads and writes are synchronous once the body is there, and long ones are made in threads (``Call.read``,
+``Call.write``); only watches and container logs take time.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import TypeVar
 
 import msgspec
 from aiohttp import web
 
-from drakit_embedded.apiserver import logs, reviews, statuses, token_requests
+from drakit_embedded.apiserver import reviews, statuses, token_requests
 from drakit_embedded.apiserver.about import discovery
 from drakit_embedded.apiserver.call import Call, answer, warn
+from drakit_embedded.apiserver.kubelets import logs
 from drakit_embedded.apiserver.reading import get_options, list_options, lists
 from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.reading.watching import Watch
+from drakit_embedded.apiserver.registry import stored_only
 from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
-from drakit_embedded.apiserver.wire import forms, headers, presentation
-from drakit_embedded.apiserver.writing import applies, deletes, patches, podverbs, scales, writes
+from drakit_embedded.apiserver.storage.store import Record
+from drakit_embedded.apiserver.wire import forms, headers, negotiation, presentation
+from drakit_embedded.apiserver.writing import applies, deletes, expressions, patches, podverbs, scales, writes
 from drakit_embedded.apiserver.writing.intent import Intent
+from drakit_embedded.serving.background import Stretch
 
 _encode = msgspec.json.Encoder().encode
 # Longer lists are written in pieces.
 _ONE_PIECE = 1024 * 1024
+# Records of which a table, say, is made in some 30 ms.
+_FEW = 500
 _UNWRITABLE = READ_ONLY | {"componentstatuses"}
+T = TypeVar("T")
 Verb = Callable[[Call], Awaitable[web.StreamResponse]]
 
 
@@ -65,7 +75,7 @@ def _handler(call: Call) -> Verb:
         raise statuses.unknown_resource()
     found = verbs.get(method)
     if found is None or (kind.plural in _UNWRITABLE and method != "GET"):
-        raise statuses.method_not_allowed()
+        raise statuses.method_not_allowed(stored_only.limit(kind))
     return found
 
 
@@ -93,7 +103,8 @@ async def _list(call: Call) -> web.StreamResponse:
     options = list_options.decode(call.served, call.query, watch=watching, name=call.target.name)
     if watching:
         return await _watch(call, options, form)
-    listed = lists.listed(call.api.store, call.served, call.target.namespace, options, form)
+    page = await _page(call, options)
+    listed = await _in_background(call, lambda: form.many(*page), len(page.records), quick=form.is_stored)
     if listed.size <= _ONE_PIECE or not presentation.is_plain(call.request):
         return call.answer(listed.whole())
     response = web.StreamResponse(headers=headers.JSON)
@@ -104,6 +115,16 @@ async def _list(call: Call) -> web.StreamResponse:
         await response.write(chunk)
     await response.write_eof()
     return response
+
+
+async def _page(call: Call, options: ListOptions) -> lists.Page:
+    found = lists.found(call.api.store, call.served, call.target.namespace, options)
+    return await _in_background(call, found.page, len(found.records), quick=not options.selection)
+
+
+async def _in_background(call: Call, work: Callable[[], T], records: int, *, quick: bool) -> T:
+    """What is made of many records, each of which takes its time unless it is ``quick``."""
+    return work() if quick or records <= _FEW else await call.api.background.run(work)
 
 
 async def _watch(call: Call, options: ListOptions, form: forms.Form) -> web.StreamResponse:
@@ -122,8 +143,9 @@ async def _create(call: Call) -> web.StreamResponse:
     intent = call.intent("CreateOptions")
     form = call.form()
     obj = await call.object()
-    written = writes.create(call.api, call.served, call.target.namespace, obj, intent)
-    return _answer(call, form, written)
+    known = await expressions.compiled(obj, call.served.kind, call.api.gates, call.api.background)
+    written = await call.write(lambda: writes.create(call.api, call.served, call.target.namespace, obj, intent), known)
+    return _answer(call, form, written, call.served.stored_only)
 
 
 async def _delete_collection(call: Call) -> web.StreamResponse:
@@ -131,59 +153,90 @@ async def _delete_collection(call: Call) -> web.StreamResponse:
         raise statuses.method_not_allowed()
     form = call.form(listing=True)
     options = list_options.decode(call.served, call.query)
-    wanted = deletes.options(await call.request.read(), call.request.headers.get("Content-Type", ""), call.query)
+    wanted = deletes.options(await call.body(), call.content_type, call.query)
     # What is to be deleted is listed in pages, which matters for lists of a version.
     options = options._replace(limit=options.limit or sys.maxsize)
-    page = lists.page(call.api.store, call.served, call.target.namespace, options)
+    page = await _page(call, options)
+    stretch = Stretch()
     for record in page.records:
-        if record.key in call.served.collection.records:
-            deletes.delete(call.api, call.served, record.key, wanted, user=call.user)
+        await call.api.turns.take(partial(_delete_listed, call, record, wanted), len(record.body))
+        await stretch.pause()
     # As they were listed, not as they were deleted (DeleteCollection in registry/generic/registry/store.go).
     return call.answer(form.many(*page).whole())
 
 
+def _delete_listed(call: Call, record: Record, wanted: deletes.Options) -> None:
+    if record.key in call.served.collection.records:
+        deletes.delete(call.api, call.served, record.key, wanted, user=call.user)
+
+
 async def _get(call: Call) -> web.StreamResponse:
+    if negotiation.takes_protobuf_only(call.accept) and (response := _in_protobuf(call)) is not None:
+        return response
     form = call.form()
     get_options.check(call.query, call.api.store)
     return call.answer(form.one(call.record()))
+
+
+def _in_protobuf(call: Call) -> web.StreamResponse | None:
+    """The object in protobuf, or None if it is of a kind that has no message."""
+    # Imported here: no client that is started with a cluster asks for it.
+    from drakit_embedded.apiserver.wire import protobuf_answers
+
+    kind = call.served.kind
+    if not protobuf_answers.has_message(kind.api_version, kind.kind):
+        return None
+    get_options.check(call.query, call.api.store)
+    body = protobuf_answers.encode(kind.kind, kind.api_version, call.served.object(call.record()))
+    response = web.Response(body=body, headers={**headers.UNCACHED, "Content-Type": negotiation.PROTOBUF})
+    warn(response, call.warnings)
+    return response
 
 
 async def _write(call: Call, subresource: str = "") -> web.StreamResponse:
     intent = call.intent("UpdateOptions", subresource)
     form = call.form()
     obj = await call.object(named=True)
-    written = writes.update(call.api, call.served, call.key, obj, intent, subresource=subresource)
-    return _answer(call, form, written)
+    known = await expressions.compiled(obj, call.served.kind, call.api.gates, call.api.background)
+    written = await call.write(
+        lambda: writes.update(call.api, call.served, call.key, obj, intent, subresource=subresource), known
+    )
+    return _answer(call, form, written, "" if subresource else call.served.stored_only)
 
 
-def _answer(call: Call, form: forms.Form, written: writes.Written) -> web.Response:
-    """The object that was written, and what is to be said of it."""
-    call.warnings += written.warnings
+def _answer(call: Call, form: forms.Form, written: writes.Written, warning: str) -> web.Response:
+    """Answer with the object that was written; ``warning`` is for a kind that nothing acts on, and empty for others."""
+    call.warnings += [*written.warnings, warning] if warning else written.warnings
     return call.answer(form.one(written.record), 201 if written.created else 200)
 
 
 async def _change(call: Call, subresource: str = "") -> web.StreamResponse:
-    content_type = call.request.headers.get("Content-Type", "")
+    content_type = call.content_type
     applying = patches.type_of(content_type) == "apply"
     intent = call.intent("PatchOptions", subresource, verb="patch", applying=applying)
     form = call.form()
-    raw = await call.request.read()
+    raw = await call.body()
     # What is applied may be new, but for its status.
     may_be_new = applying and not subresource
-    patch = patches.parse(raw, content_type) if may_be_new else patches.parse(raw, content_type, call.record)
+    find = (lambda: None) if may_be_new else call.record
+    patch = await call.read(lambda: patches.parse(raw, content_type, find), raw)
+    known = await expressions.compiled(patch.content, call.served.kind, call.api.gates, call.api.background)
+    written = await call.write(lambda: _patched(call, patch, intent, subresource), known)
+    return _answer(call, form, written, "" if subresource else call.served.stored_only)
+
+
+def _patched(call: Call, patch: patches.Patch, intent: Intent, subresource: str) -> writes.Written:
     if patch.type == "apply":
-        written = applies.apply(call, patch, intent, subresource=subresource)
-    else:
-        reader = patches.Reader(call.patched, call.query.text("fieldValidation"), call.warnings)
-        change = patches.change(call.served, call.key, patch, reader)
-        written = writes.update(call.api, call.served, call.key, change, intent, subresource=subresource)
-    return _answer(call, form, written)
+        return applies.apply(call, patch, intent, subresource=subresource)
+    reader = patches.Reader(call.patched, call.query.text("fieldValidation"), call.warnings)
+    change = patches.change(call.served, call.key, patch, reader)
+    return writes.update(call.api, call.served, call.key, change, intent, subresource=subresource)
 
 
 async def _delete(call: Call) -> web.StreamResponse:
-    wanted = deletes.options(await call.request.read(), call.request.headers.get("Content-Type", ""), call.query)
+    wanted = deletes.options(await call.body(), call.content_type, call.query)
     form = call.form()
-    done = deletes.delete(call.api, call.served, call.key, wanted, user=call.user)
+    done = await call.write(lambda: deletes.delete(call.api, call.served, call.key, wanted, user=call.user))
     kind = call.served.kind
     if done.gone and not call.served.strategy.returns_deleted:
         return call.answer(_encode(statuses.success(kind.plural, kind.group, call.key[1], done.record.uid)))
@@ -206,6 +259,14 @@ async def _patch_status(call: Call) -> web.StreamResponse:
     return await _change(call, "status")
 
 
+async def _put_approval(call: Call) -> web.StreamResponse:
+    return await _write(call, "approval")
+
+
+async def _patch_approval(call: Call) -> web.StreamResponse:
+    return await _change(call, "approval")
+
+
 async def _get_scale(call: Call) -> web.StreamResponse:
     scale = scales.scale(call.served, call.record())
     return answer(_encode(forms.scale_table(scale) if forms.wants_table(call.accept) else scale))
@@ -216,39 +277,38 @@ async def _put_scale(call: Call) -> web.StreamResponse:
     obj = await call.raw_object("Scale")
     named = obj.get("metadata")
     statuses.check_name(named.get("name") if isinstance(named, dict) else None, call.key[1])
-    return _scaled(call, obj, intent)
+    return await _scaled(call, lambda: obj, intent)
 
 
 async def _patch_scale(call: Call) -> web.StreamResponse:
     intent = call.intent("PatchOptions", "scale")
-    raw = await call.request.read()
-    patch = patches.parse(raw, call.request.headers.get("Content-Type", ""))
-    wanted = patches.plain(scales.scale(call.served, call.record()), patch)
-    return _scaled(call, wanted, intent)
+    patch = patches.parse(await call.body(), call.content_type)
+    return await _scaled(call, lambda: patches.plain(scales.scale(call.served, call.record()), patch), intent)
 
 
-def _scaled(call: Call, wanted: statuses.Object, intent: Intent) -> web.StreamResponse:
-    return answer(_encode(scales.set_replicas(call.api, call.served, call.key, wanted, intent)))
+async def _scaled(call: Call, wanted: Callable[[], statuses.Object], intent: Intent) -> web.StreamResponse:
+    scaled = await call.write(lambda: scales.set_replicas(call.api, call.served, call.key, wanted(), intent))
+    return answer(_encode(scaled), warnings=[call.served.stored_only] if call.served.stored_only else ())
 
 
 async def _bind(call: Call) -> web.StreamResponse:
     intent = call.intent("CreateOptions", "binding")
     obj = await call.raw_object("Binding")
-    podverbs.bind(call.api, call.served, call.key, obj, intent)
+    await call.write(lambda: podverbs.bind(call.api, call.served, call.key, obj, intent))
     return answer(_encode(podverbs.SUCCESS), 201)
 
 
 async def _evict(call: Call) -> web.StreamResponse:
     intent = call.intent("CreateOptions", "eviction")
     obj = await call.raw_object("Eviction")
-    podverbs.evict(call.api, call.served, call.key, obj, intent)
+    await call.write(lambda: podverbs.evict(call.api, call.served, call.key, obj, intent))
     return answer(_encode(podverbs.SUCCESS), 201)
 
 
 async def _finalize(call: Call) -> web.StreamResponse:
     intent = call.intent("UpdateOptions", "finalize")
     obj = await call.object(named=True)
-    written = writes.finalize(call.api, call.served, call.key, obj, intent)
+    written = await call.write(lambda: writes.finalize(call.api, call.served, call.key, obj, intent))
     return answer(forms.Plain(call.served).one(written.record))
 
 
@@ -270,6 +330,7 @@ _OBJECT = {"GET": _get, "PUT": _write, "PATCH": _change, "DELETE": _delete}
 _STATUS = {"GET": _get_status, "PUT": _put_status, "PATCH": _patch_status}
 _SUBRESOURCES = {
     "status": _STATUS,
+    "approval": {"GET": _get, "PUT": _put_approval, "PATCH": _patch_approval},
     "scale": {"GET": _get_scale, "PUT": _put_scale, "PATCH": _patch_scale},
     "binding": {"POST": _bind},
     "eviction": {"POST": _evict},

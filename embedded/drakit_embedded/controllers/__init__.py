@@ -15,6 +15,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_embedded.controllers.claim_templates import ClaimFeatures
 from drakit_embedded.controllers.cluster_roles import ClusterRoleAggregation
+from drakit_embedded.controllers.daemonsets import DaemonSetController
 from drakit_embedded.controllers.deployments import DeploymentController
 from drakit_embedded.controllers.device_taints import DeviceTaintEviction
 from drakit_embedded.controllers.garbage import GarbageCollector
@@ -24,6 +25,7 @@ from drakit_embedded.controllers.podgc import PodGarbageCollector
 from drakit_embedded.controllers.replicasets import ReplicaSetController
 from drakit_embedded.controllers.resource_quotas import ResourceQuotaController
 from drakit_embedded.controllers.resourceclaims import ResourceClaimController
+from drakit_embedded.controllers.services import ServiceController
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
@@ -59,6 +61,8 @@ async def run(
         ResourceClaimController(informers, features),
         ReplicaSetController(informers),
         DeploymentController(informers),
+        DaemonSetController(informers),
+        ServiceController(informers),
         NamespaceController(informers, root_ca=root_ca),
         PodGarbageCollector(informers),
         ClusterRoleAggregation(informers),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from drakit_client.connection import Connection, Object
-from drakit_client.errors import NotFound
+from drakit_client.errors import ApiError, NotFound
 from drakit_client.resources import PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import controller_uid
@@ -94,11 +94,19 @@ class ClaimTemplates:
                     f'resourceclaimtemplate.resource.k8s.io "{template_name}" not found'
                 )
             self._check_features(template)
-            body = claim_from_template(pod, pod_claim["name"], template)
-            claim = await self._connection.create(RESOURCE_CLAIMS, body, pod["metadata"]["namespace"])
-            self._created.add(claim)
+            claim = await self._create(claim_from_template(pod, pod_claim["name"], template), pod)
         generated: str = claim["metadata"]["name"]
         return generated
+
+    async def _create(self, body: Object, pod: Object) -> Object:
+        """Create a claim for a pod; ``PodClaimError`` if the API server refuses it (a quota, say, or a gate)."""
+        try:
+            claim = await self._connection.create(RESOURCE_CLAIMS, body, pod["metadata"]["namespace"])
+        except ApiError as error:
+            # Upstream names the claim here, which has no name before it is created.
+            raise PodClaimError(f"create ResourceClaim : {error}") from error
+        self._created.add(claim)
+        return claim
 
     async def _exists(self, pod: Object, name: str, must_own: bool) -> bool:
         """A claim that was deleted by accident, or that is no longer the pod's, is made anew."""

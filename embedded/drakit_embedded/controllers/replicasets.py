@@ -5,16 +5,14 @@ Follows k8s.io/kubernetes/pkg/controller/replicaset (replica_set.go, replica_set
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from drakit_client.connection import Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import PODS, REPLICA_SETS
 from drakit_embedded import conditions
+from drakit_embedded.controllers.adoption import PodOwnership, selects
 from drakit_embedded.controllers.informers import Created, Informers
-from drakit_embedded.controllers.ownership import controller_uid, reference_to
 from drakit_embedded.controllers.pods import (
     BURST,
     PodControl,
@@ -38,9 +36,8 @@ class ReplicaSetController:
         self._control = PodControl(informers.connection, REPLICA_SETS, events)
         self._sets = informers.reflector(REPLICA_SETS)
         self._pods = informers.reflector(PODS)
-        self._pods_by_owner = informers.index(PODS, controller_uid)
-        self._orphans = informers.index(PODS, _orphan_namespace)
         self._created = Created(self._pods)
+        self._ownership = PodOwnership(informers, REPLICA_SETS, self._created)
         # Deleted by us and still shown by the reflector: they do not count any more.
         self._deleted: set[str] = set()
         self._queue: WorkQueue[Key] = WorkQueue(self._sync, name="replicaset")
@@ -68,14 +65,14 @@ class ReplicaSetController:
                 self._queue.add((pod["metadata"]["namespace"], owner["name"]))
         if new is not None and controller_reference(new) is None and new["metadata"].get("labels"):
             for key, candidate in self._sets.store.items():
-                if key[0] == new["metadata"]["namespace"] and _selects(candidate, new):
+                if key[0] == new["metadata"]["namespace"] and selects(candidate, new):
                     self._queue.add(key)
 
     async def _sync(self, key: Key) -> float | None:
         replica_set = self._sets.store.get(key)
         if replica_set is None:
             return None
-        mine = await self._claim(replica_set)
+        mine = await self._ownership.claim(replica_set)
         active = [pod for pod in mine if is_active(pod) and pod["metadata"]["uid"] not in self._deleted]
         failure: ApiError | None = None
         if not replica_set["metadata"].get("deletionTimestamp"):
@@ -88,34 +85,6 @@ class ReplicaSetController:
             raise failure
         waits = (seconds_to_available(pod, replica_set["spec"].get("minReadySeconds") or 0) for pod in active)
         return min((wait for wait in waits if wait), default=None)
-
-    async def _claim(self, replica_set: Object) -> list[Object]:
-        """The pods of the set; matching orphans are adopted, pods that match no longer are released."""
-        uid, namespace = replica_set["metadata"]["uid"], replica_set["metadata"]["namespace"]
-        pending = [pod for pod in self._created.pending() if uid in controller_uid(pod)]
-        mine = []
-        for pod in [*self._pods_by_owner.get(uid), *pending]:
-            if _selects(replica_set, pod) or not is_active(pod):
-                mine.append(pod)
-            elif not replica_set["metadata"].get("deletionTimestamp"):
-                await self._set_owners(pod, [r for r in pod["metadata"]["ownerReferences"] if r["uid"] != uid])
-        if not replica_set["metadata"].get("deletionTimestamp"):
-            for pod in self._orphans.get(namespace):
-                if is_active(pod) and _selects(replica_set, pod):
-                    references = pod["metadata"].get("ownerReferences") or []
-                    mine.append(await self._set_owners(pod, [*references, reference_to(REPLICA_SETS, replica_set)]))
-        return mine
-
-    async def _set_owners(self, pod: Object, references: list[Object]) -> Object:
-        metadata = pod["metadata"]
-        patch = {
-            "metadata": {
-                "uid": metadata["uid"],
-                "resourceVersion": metadata["resourceVersion"],
-                "ownerReferences": references,
-            }
-        }
-        return await self._connection.patch(PODS, metadata["name"], patch, metadata["namespace"])
 
     async def _manage(self, replica_set: Object, active: list[Object]) -> None:
         excess = len(active) - replica_set["spec"].get("replicas", 1)
@@ -175,11 +144,3 @@ def _status(replica_set: Object, mine: list[Object], active: list[Object], failu
     if updated:
         status["conditions"] = updated
     return status
-
-
-def _selects(replica_set: Object, pod: Object) -> bool:
-    return matches(replica_set["spec"]["selector"], pod["metadata"].get("labels"))
-
-
-def _orphan_namespace(pod: Object) -> Iterable[str]:
-    return () if controller_reference(pod) is not None else (pod["metadata"]["namespace"],)

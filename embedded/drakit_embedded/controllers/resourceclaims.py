@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Literal
 
+from drakit_client import claim_writes
 from drakit_client.connection import Object
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder
@@ -141,9 +142,7 @@ class ResourceClaimController:
     async def _reserve(self, pod: Object, claim: Object) -> None:
         consumer = {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
         status = {**claim["status"], "reservedFor": [*(claim["status"].get("reservedFor") or ()), consumer]}
-        await self._connection.replace_status(
-            RESOURCE_CLAIMS, {**claim, "status": status}, claim["metadata"]["namespace"]
-        )
+        await claim_writes.replace(self._connection, {**claim, "status": status}, "status")
 
     async def _sync_claim(self, namespace: str, name: str) -> None:
         claim = self._claims.get(name, namespace)
@@ -190,16 +189,14 @@ class ResourceClaimController:
             del status["reservedFor"]
             if CLAIM_FINALIZER in (claim["metadata"].get("finalizers") or ()):
                 status.pop("allocation", None)
-        return await self._connection.replace_status(
-            RESOURCE_CLAIMS, {**claim, "status": status}, claim["metadata"]["namespace"]
-        )
+        return await claim_writes.replace(self._connection, {**claim, "status": status}, "status")
 
     async def _drop_finalizer(self, claim: Object) -> None:
         finalizers = claim["metadata"].get("finalizers") or []
         if CLAIM_FINALIZER in finalizers:
             kept = [finalizer for finalizer in finalizers if finalizer != CLAIM_FINALIZER]
             metadata = {**claim["metadata"], "finalizers": kept}
-            await self._connection.replace(RESOURCE_CLAIMS, {**claim, "metadata": metadata}, metadata["namespace"])
+            await claim_writes.replace(self._connection, {**claim, "metadata": metadata})
 
     async def _delete_if_unused(self, claim: Object) -> None:
         """A generated claim goes when its pod will not run (again); the garbage collector does the rest."""

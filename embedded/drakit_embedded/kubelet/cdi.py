@@ -2,7 +2,8 @@
 
 Containerd does this in a real node (tags.cncf.io/container-device-interface). A specification is a JSON or YAML file
 with a ``kind`` and named devices; of two files that define the same device the one in the later directory wins, and
-two in the same directory make it unusable.
+two in the same directory make it unusable. A file that is refused (``cdi_specs``) defines nothing: the log says why,
+and containers that were given its devices get the error of devices that do not exist.
 """
 
 from __future__ import annotations
@@ -12,10 +13,9 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import msgspec
-import yaml
+from drakit_embedded.kubelet import cdi_specs
+from drakit_embedded.kubelet.cdi_specs import CdiSpec, ContainerEdits, DeviceNode, Mount
 
 log = logging.getLogger(__name__)
 
@@ -31,23 +31,29 @@ class Edits:
     """What is added to a container. Later entries of ``environment`` replace earlier ones of the same name."""
 
     environment: dict[str, str] = field(default_factory=dict)
-    device_nodes: list[dict[str, Any]] = field(default_factory=list)
-    mounts: list[dict[str, Any]] = field(default_factory=list)
+    device_nodes: list[DeviceNode] = field(default_factory=list)
+    mounts: list[Mount] = field(default_factory=list)
 
-    def add(self, edits: dict[str, Any]) -> None:
+    def add(self, edits: ContainerEdits) -> None:
         """Apply one ``containerEdits``."""
-        for entry in edits.get("env") or ():
+        for entry in edits.env or ():
             name, _, value = entry.partition("=")
             self.environment[name] = value
-        self.device_nodes += edits.get("deviceNodes") or ()
-        self.mounts += edits.get("mounts") or ()
+        self.device_nodes += edits.device_nodes or ()
+        self.mounts += edits.mounts or ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Spec:
     directory: int
-    edits: dict[str, Any]
-    devices: dict[str, dict[str, Any]]
+    edits: ContainerEdits
+    devices: dict[str, ContainerEdits]
+
+    @classmethod
+    def of(cls, directory: int, spec: CdiSpec) -> _Spec:
+        """What a specification defines, by the names that drivers give to the kubelet."""
+        devices = {f"{spec.kind}={device.name}": device.container_edits for device in spec.devices or ()}
+        return cls(directory, spec.container_edits, devices)
 
 
 class CdiDirectories:
@@ -106,22 +112,21 @@ class CdiDirectories:
 
     def _read(self, index: int, entry: os.DirEntry[str]) -> list[_Spec]:
         try:
-            stat = entry.stat()
-            version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-            cached = self._parsed.get(entry.path)
-            if cached is None or cached[0] != version:
-                cached = self._parsed[entry.path] = (version, [_parse(index, Path(entry.path))])
-            return cached[1]
-        except FileNotFoundError:
+            stat = entry.stat(follow_symlinks=False)
+        except OSError:  # gone since
             return []
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, yaml.YAMLError) as error:
-            log.warning("%s: not a usable CDI specification: %s", entry.path, error)
-            return []
+        version = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        cached = self._parsed.get(entry.path)
+        if cached is None or cached[0] != version:
+            cached = self._parsed[entry.path] = (version, _parsed(index, Path(entry.path)))
+        return cached[1]
 
 
-def _parse(index: int, path: Path) -> _Spec:
-    raw = path.read_bytes()
-    content = msgspec.json.decode(raw) if path.suffix == ".json" else yaml.safe_load(raw)
-    kind: str = content["kind"]
-    devices = {f"{kind}={device['name']}": device.get("containerEdits") or {} for device in content["devices"]}
-    return _Spec(index, content.get("containerEdits") or {}, devices)
+def _parsed(index: int, path: Path) -> list[_Spec]:
+    try:
+        return [_Spec.of(index, cdi_specs.read(path))]
+    except FileNotFoundError:
+        return []
+    except (OSError, cdi_specs.SpecError) as error:
+        log.warning("%s: not a usable CDI specification: %s", path, error)
+        return []

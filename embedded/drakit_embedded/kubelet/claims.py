@@ -14,12 +14,14 @@ from typing import Any
 
 import msgspec
 
+from drakit_client import private_files, regular_files
 from drakit_client.connection import Object
 from drakit_client.reflector import Key
 
 _API_VERSION = "checkpoint.dra.kubelet.k8s.io/v1"
 _KIND = "DRACheckpoint"
 SKIP_ALL = "*"
+_LARGEST_BYTES = 64 * regular_files.MEBIBYTE
 
 
 class CheckpointError(Exception):
@@ -124,10 +126,7 @@ class ClaimCache:
         data = {"kind": _KIND, "apiVersion": _API_VERSION, "ClaimInfoStateList": [_dump(i) for i in self.all()]}
         text = msgspec.json.encode(data).decode()
         blob = msgspec.json.encode({"Data": text, "Checksum": zlib.crc32(text.encode())})
-        temporary = self._path.with_name(self._path.name + ".tmp")
-        temporary.write_bytes(blob)
-        temporary.chmod(0o600)
-        temporary.replace(self._path)
+        private_files.write(self._path, blob)
 
 
 def _driver_states(results: Any) -> dict[str, DriverState]:
@@ -182,7 +181,7 @@ def _dump_driver(state: DriverState) -> Object:
 
 def _load(path: Path) -> dict[Key, ClaimInfo]:
     try:
-        blob = msgspec.json.decode(path.read_bytes())
+        blob = msgspec.json.decode(regular_files.read(path, limit=_LARGEST_BYTES))
         text = blob["Data"]
         if zlib.crc32(text.encode()) != blob["Checksum"]:
             raise CheckpointError(f"{path}: checkpoint is corrupted; drain the node and remove the file")
@@ -190,7 +189,9 @@ def _load(path: Path) -> dict[Key, ClaimInfo]:
         infos = [_parse(entry) for entry in entries]
     except FileNotFoundError:
         return {}
-    except (msgspec.DecodeError, KeyError, TypeError, AttributeError) as error:
+    except regular_files.UnusableFileError as error:
+        raise CheckpointError(f"{error}; drain the node and remove it") from error
+    except (msgspec.DecodeError, UnicodeError, RecursionError, KeyError, TypeError, AttributeError) as error:
         raise CheckpointError(f"{path}: not a checkpoint ({error}); drain the node and remove the file") from error
     return {info.key: info for info in infos}
 

@@ -1,12 +1,13 @@
-"""Containers that are not there: what they would be given, and when they would end.
+"""Containers that are not there: what they would be given, what they would print, and when they would end.
 
 A simulated container runs until its pod is deleted, unless something says when it ends:
 
 - annotation ``drakit.dev/exit-after: 2s`` of the pod, for all its containers, or ``drakit.dev/exit-after.NAME`` for one
-  (seconds, or a number with unit ``ms``, ``s``, ``m``); ``drakit.dev/exit-code`` and ``drakit.dev/exit-code.NAME`` go
-  with it, 0 if unset;
-- a command that is understood: ``true``, ``false``, ``sleep N``, ``exit N``, ``echo ...``, ``env``, alone or joined by
-  ``;`` and ``&&`` in ``sh -c``. Any other command runs for ever, as a server does.
+  (seconds, or a number with unit ``ms``, ``s``, ``m``, ``h``, ``d``); ``drakit.dev/exit-code`` and
+  ``drakit.dev/exit-code.NAME`` go with it, 0 if unset;
+- a command that is understood (``commands``). Any other command runs for ever, as a server does.
+
+Its log is what such a command prints; of a command of which nothing is known that it prints, what it was given.
 """
 
 from __future__ import annotations
@@ -14,28 +15,26 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from drakit_client.connection import Object
+from drakit_embedded.kubelet import commands
 from drakit_embedded.kubelet.cdi import Edits
+from drakit_embedded.kubelet.commands import Exit, Printed
 
 EXIT_AFTER = "drakit.dev/exit-after"
 EXIT_CODE = "drakit.dev/exit-code"
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m)?")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
-_SHELLS = {"sh", "bash", "ash", "/bin/sh", "/bin/bash", "/bin/ash"}
-_REFERENCE = re.compile(r"\$\$|\$\(([^()]+)\)")
+_REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
+# Of Linux (execve(2)): one argument or variable, and all of them together with the usual limit of the stack.
+_STRING_BYTES = 128 * 1024
+_ALL_BYTES = 2 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Exit:
-    """After how many seconds a container ends, and with which code."""
-
-    seconds: float
-    code: int
+class StartError(Exception):
+    """A process that cannot be started with what it is given; the message is for the pod's events."""
 
 
 @dataclass(slots=True)
@@ -43,7 +42,7 @@ class Container:
     """One run of one container of a pod."""
 
     name: str
-    lines: list[str]
+    output: list[Printed]
     exit: Exit | None
     started: datetime
     id: str = field(default_factory=lambda: f"drakit://{secrets.token_hex(32)}")
@@ -70,6 +69,19 @@ class Container:
             return None
         return self.exit.seconds - (datetime.now(UTC) - self.started).total_seconds()
 
+    def printed(self) -> list[tuple[datetime, str]]:
+        """What it has printed by now, or until it ended: whole lines mostly, each with its time."""
+        end = self.finished or datetime.now(UTC)
+        due = ((self.started + timedelta(seconds=each.seconds), each.text) for each in self.output)
+        return [(when, text) for when, text in due if when <= end]
+
+    def next_print(self) -> float | None:
+        """Seconds until it prints again; None if it does not."""
+        if self.finished is not None:
+            return None
+        past = (datetime.now(UTC) - self.started).total_seconds()
+        return min((each.seconds - past for each in self.output if each.seconds > past), default=None)
+
     def state(self) -> Object:
         """``state`` of the container's status."""
         if self.finished is None:
@@ -90,22 +102,44 @@ def rfc3339(when: datetime) -> str:
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def planned_exit(pod: Object, container: Object) -> Exit | None:
-    """When and how a container ends; raises ``ValueError`` for an annotation that cannot be read."""
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a container is started with, and what it will do then."""
+
+    output: list[Printed]
+    exit: Exit | None
+
+
+def launch(pod: Object, container: Object, edits: Edits, pod_ip: str) -> Launch:
+    """What follows from a container's spec and its devices.
+
+    Raises ``ValueError`` for an annotation that cannot be read, and ``StartError``.
+    """
+    annotated = annotated_exit(pod, container["name"])
+    declared = declared_variables(pod, container, pod_ip)
+    words = _expanded((*(container.get("command") or ()), *(container.get("args") or ())), declared)
+    variables = environment(pod, declared, edits)
+    _check_size(words, variables)
+    course = commands.course(words, variables)
+    output = log_lines(variables, edits) if course.output is None else course.output
+    return Launch(output, annotated or course.exit)
+
+
+def annotated_exit(pod: Object, name: str) -> Exit | None:
+    """When and how a container ends by annotation; raises ``ValueError`` for one that cannot be read."""
     annotations = pod["metadata"].get("annotations") or {}
-    name = container["name"]
     after = annotations.get(f"{EXIT_AFTER}.{name}", annotations.get(EXIT_AFTER))
-    if after is not None:
-        code = annotations.get(f"{EXIT_CODE}.{name}", annotations.get(EXIT_CODE, "0"))
-        return Exit(_seconds(after), _exit_code(code))
-    return _exit_of_command([*(container.get("command") or ()), *(container.get("args") or ())])
+    if after is None:
+        return None
+    code = annotations.get(f"{EXIT_CODE}.{name}", annotations.get(EXIT_CODE, "0"))
+    return Exit(_seconds(after), _exit_code(code))
 
 
 def _seconds(text: str) -> float:
-    match = _DURATION.fullmatch(text.strip())
-    if match is None:
+    seconds = commands.seconds(text)
+    if seconds is None:
         raise ValueError(f'annotation {EXIT_AFTER}: "{text}" is not a duration; write for example 500ms, 2s or 1m')
-    return float(match[1]) * _UNITS[match[2]]
+    return seconds
 
 
 def _exit_code(text: str) -> int:
@@ -114,63 +148,63 @@ def _exit_code(text: str) -> int:
     return int(text)
 
 
-def _exit_of_command(command: list[str]) -> Exit | None:
-    if len(command) >= 3 and command[0] in _SHELLS and command[1] in ("-c", "-ec"):
-        return _exit_of_script(command[2])
-    return _exit_of_words(command)
-
-
-def _exit_of_script(script: str) -> Exit | None:
-    """A sequence of understood commands, in which only the last one, or ``exit``, gives the code."""
-    seconds, code = 0.0, 0
-    for part in re.split(r"(&&|;|\n)", script):
-        part = part.strip()
-        if part == "&&" and code:
-            return Exit(seconds, code)
-        if part in ("", ";", "&&"):
-            continue
-        try:
-            words = shlex.split(part)
-        except ValueError:
-            return None
-        step = _exit_of_words(words)
-        if step is None:
-            return None
-        seconds, code = seconds + step.seconds, step.code
-        if words[0] == "exit":
-            break
-    return Exit(seconds, code)
-
-
-def _exit_of_words(words: list[str]) -> Exit | None:
-    match words:
-        case ["true" | "/bin/true"] | ["env" | "printenv"] | ["echo", *_]:
-            return Exit(0.0, 0)
-        case ["false" | "/bin/false"]:
-            return Exit(0.0, 1)
-        case ["sleep" | "/bin/sleep", duration] if (match := _DURATION.fullmatch(duration)) is not None:
-            return Exit(float(match[1]) * _UNITS[match[2]], 0)
-        case ["exit"]:
-            return Exit(0.0, 0)
-        case ["exit", code] if code.isdecimal():
-            return Exit(0.0, int(code) % 256)
-    return None
-
-
-def environment(pod: Object, container: Object, edits: Edits, pod_ip: str) -> dict[str, str]:
-    """Variables of a container: its own, then those of its devices, which win."""
-    found = {"HOSTNAME": pod["spec"].get("hostname") or pod["metadata"]["name"]}
+def declared_variables(pod: Object, container: Object, pod_ip: str) -> dict[str, str]:
+    """The variables of a container's spec, in order; each may refer to those before it. Raises ``StartError``."""
+    found: dict[str, str] = {}
+    length = 0
     for entry in container.get("env") or ():
         if "value" in entry or "valueFrom" not in entry:
-            found[entry["name"]] = _expand(entry.get("value", ""), found)
+            found[entry["name"]] = expand(entry.get("value", ""), found)
         elif (value := _field(pod, entry["valueFrom"], pod_ip)) is not None:
             found[entry["name"]] = value
-    return {**found, **edits.environment}
+        length += len(found.get(entry["name"], ""))
+        if length > _ALL_BYTES:
+            raise StartError("argument list too long")
+    return found
 
 
-def _expand(text: str, known: dict[str, str]) -> str:
-    """``$(NAME)`` of an earlier variable; ``$$`` is a dollar sign; what is unknown stays as it is."""
-    return _REFERENCE.sub(lambda m: "$" if m[0] == "$$" else known.get(m[1], m[0]), text)
+def _expanded(words: Iterable[str], known: Mapping[str, str]) -> list[str]:
+    found: list[str] = []
+    length = 0
+    for word in words:
+        found.append(expand(word, known))
+        length += len(found[-1])
+        if length > _ALL_BYTES:
+            raise StartError("argument list too long")
+    return found
+
+
+def environment(pod: Object, declared: Mapping[str, str], edits: Edits) -> dict[str, str]:
+    """All variables of a container: its own, then those of its devices, which win."""
+    hostname = pod["spec"].get("hostname") or pod["metadata"]["name"]
+    return {"HOSTNAME": hostname, **declared, **edits.environment}
+
+
+def expand(text: str, known: Mapping[str, str]) -> str:
+    """Put variables in for ``$(NAME)``; ``$$`` is a dollar sign; what is unknown stays as it is.
+
+    As k8s.io/kubernetes/third_party/forked/golang/expansion does. Raises ``StartError`` for what becomes too long, as
+    each variable may contain the one before it several times.
+    """
+    parts: list[str] = []
+    length = at = 0
+    for match in _REFERENCE.finditer(text):
+        value = "$" if match[0] == "$$" else known.get(match[1], match[0])
+        length += match.start() - at + len(value)
+        if length > _STRING_BYTES:
+            raise StartError("argument list too long")
+        parts += (text[at : match.start()], value)
+        at = match.end()
+    return "".join((*parts, text[at:]))
+
+
+def _check_size(words: list[str], variables: Mapping[str, str]) -> None:
+    strings = [*words, *(f"{name}={value}" for name, value in variables.items())]
+    sizes = [len(string.encode()) + 1 for string in strings]
+    if any(size > _STRING_BYTES for size in sizes) or sum(sizes) > _ALL_BYTES:
+        raise StartError("argument list too long")
+    if with_nul := next((string for string in strings if "\0" in string), None):
+        raise StartError(f"{with_nul.partition('=')[0][:60]!r} contains a NUL byte")
 
 
 def _field(pod: Object, source: Object, pod_ip: str) -> str | None:
@@ -193,15 +227,13 @@ def _field(pod: Object, source: Object, pod_ip: str) -> str | None:
     return (metadata.get(match[1]) or {}).get(match[2], "") if match is not None else None
 
 
-def log_lines(variables: dict[str, str], edits: Edits) -> list[str]:
-    """What ``kubectl logs`` shows: the environment as ``env`` prints it but sorted, then devices and mounts."""
+def log_lines(variables: dict[str, str], edits: Edits) -> list[Printed]:
+    """What a container was given: the environment as ``env`` prints it but sorted, then devices and mounts."""
     lines = [f"{name}={variables[name]}" for name in sorted(variables)]
     for node in edits.device_nodes:
-        host = f" from {node['hostPath']}" if node.get("hostPath") else ""
-        lines.append(f"# device {node['path']}{host}")
+        host = f" from {node.host_path}" if node.host_path else ""
+        lines.append(f"# device {node.path}{host}")
     for mount in edits.mounts:
-        options = ",".join(mount.get("options") or ())
-        lines.append(
-            f"# mount {mount.get('hostPath')} on {mount.get('containerPath')}" + (f" ({options})" if options else "")
-        )
-    return lines
+        options = ",".join(mount.options or ())
+        lines.append(f"# mount {mount.host_path} on {mount.container_path}" + (f" ({options})" if options else ""))
+    return [Printed(0.0, f"{line}\n") for line in lines]

@@ -23,7 +23,7 @@ from drakit_client.events import EventRecorder, EventType, timestamp
 from drakit_client.resources import PODS
 from drakit_embedded.kubelet.cdi import CdiDirectories, CdiError, Edits
 from drakit_embedded.kubelet.claims import ClaimCache
-from drakit_embedded.kubelet.containers import Container, environment, log_lines, planned_exit
+from drakit_embedded.kubelet.containers import Container, Launch, StartError, launch
 from drakit_embedded.kubelet.health import HealthCache, Report
 from drakit_embedded.kubelet.plugins import Plugins
 from drakit_embedded.kubelet.pod_run import PodRun
@@ -174,16 +174,20 @@ class Kubelet:
         run.start_time, run.ip, run.sandbox = status["startTime"], status.get("podIP", ""), True
         for spec in specs:
             entry = reported[spec["name"]]
-            if container := _running_container(run, spec, entry, self._lines(run, spec)):
+            if container := _running_container(spec, entry, self._launched(run, spec)):
                 run.containers[spec["name"]] = container
         return True
 
-    def _lines(self, run: PodRun, spec: Object) -> list[str]:
+    def _launched(self, run: PodRun, spec: Object) -> Launch:
+        """What a container was started with that runs already."""
         try:
             edits = self._cdi.inject(self.resources.cdi_ids(run.pod, spec))
         except (CdiError, PrepareError, PodClaimError):
             edits = Edits()
-        return log_lines(environment(run.pod, spec, edits, run.ip), edits)
+        try:
+            return launch(run.pod, spec, edits, run.ip)
+        except (ValueError, StartError):  # annotated since
+            return Launch([], None)
 
     def _end_due(self, run: PodRun) -> None:
         for container in run.containers.values():
@@ -205,14 +209,16 @@ class Kubelet:
         name = spec["name"]
         try:
             edits = self._cdi.inject(self.resources.cdi_ids(run.pod, spec))
-            planned = planned_exit(run.pod, spec)
+            launched = launch(run.pod, spec, edits, run.ip)
+        except StartError as error:
+            message = f"failed to start containerd task: OCI runtime create failed: {error}"
+            return self._container_failed(run, name, "RunContainerError", message)
         except CdiError as error:
             message = f"failed to create containerd container: {error}"
             return self._container_failed(run, name, "CreateContainerError", message)
         except (PrepareError, PodClaimError, ValueError) as error:
             return self._container_failed(run, name, "CreateContainerConfigError", str(error))
-        lines = log_lines(environment(run.pod, spec, edits, run.ip), edits)
-        container = Container(name, lines, planned, datetime.now(UTC))
+        container = Container(name, launched.output, launched.exit, datetime.now(UTC))
         if old is not None:
             container.restarts, container.last = old.restarts + 1, old.state()
         run.containers[name] = container
@@ -338,20 +344,15 @@ class Kubelet:
         self._events.event(reference, kind, reason, message)
 
 
-def _running_container(run: PodRun, spec: Object, entry: Object, lines: list[str]) -> Container | None:
+def _running_container(spec: Object, entry: Object, launched: Launch) -> Container | None:
     """A container from what its status says."""
     state = entry.get("state") or {}
     ended = state.get("terminated") or (entry.get("lastState") or {}).get("terminated")
     times = state.get("running") or ended
     if not times or not times.get("startedAt"):
         return None
-    try:
-        planned = planned_exit(run.pod, spec)
-    except ValueError:
-        planned = None
-    container = Container(
-        spec["name"], lines, planned, datetime.fromisoformat(times["startedAt"]), entry["containerID"]
-    )
+    started = datetime.fromisoformat(times["startedAt"])
+    container = Container(spec["name"], launched.output, launched.exit, started, entry["containerID"])
     container.restarts = entry.get("restartCount", 0)
     container.last = entry.get("lastState") or None
     if "running" not in state and ended:

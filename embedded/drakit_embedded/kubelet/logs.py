@@ -1,36 +1,44 @@
 """The kubelets' https endpoint, as far as ``kubectl logs`` needs it: one port for all nodes of the process.
 
-A simulated container writes nothing, so its log is what it was given: the environment, one ``KEY=value`` a line, then
-devices and mounts as comments.
+What a simulated container prints, and when, is in ``containers`` and ``commands``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import re
+import socket
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from aiohttp import web
 
+from drakit_client import private_files
 from drakit_embedded import certificates
 from drakit_embedded.kubelet.containers import Container
 from drakit_embedded.kubelet.pod_run import PodRun
 from drakit_embedded.pod_claims import is_terminal
+from drakit_embedded.serving import descriptors
+from drakit_embedded.serving.http_server import HttpServer
 
 Find = Callable[[str, str], PodRun | None]
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _HOST = "127.0.0.1"
+# Of this process's descriptors, most of which are for others.
+_SHARE_OF_DESCRIPTORS = 0.05
+_STOP_SECONDS = 1.0
 _TRUE = ("true", "1")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")  # only a line feed ends one, as in a file of the container runtime
 
 
 class LogServer:
     """``GET /containerLogs/NAMESPACE/POD/CONTAINER`` on loopback, over https.
 
     For bearers of ``token``, and for client certificates that an authority in ``client_ca_file`` has signed; to
-    everyone else it is 401, whatever is asked for. ``keep`` is where the self-signed serving certificate stays.
+    everyone else it is 401, whatever is asked for. ``keep`` is where the self-signed serving certificate stays with its
+    key; the certificate alone is put beside it, for those who verify that they talk to this kubelet.
     """
 
     def __init__(self, find: Find, token: str, *, client_ca_file: Path | None = None, keep: Path | None = None) -> None:
@@ -38,73 +46,87 @@ class LogServer:
         self._token = token.encode()
         self._client_ca_file = client_ca_file
         self._keep = keep
-        self._runner: web.AppRunner | None = None
+        self._http: HttpServer | None = None
         self._stopping = asyncio.Event()
 
     async def start(self, port: int = 0) -> int:
         """Listen; the port, which the system chooses if it is 0. Raises ``OSError`` (certificates, port)."""
         context = self._tls()
-        app = web.Application(middlewares=[self._authenticated])
-        app.router.add_get("/containerLogs/{namespace}/{pod}/{container}", self._log)
-        app.router.add_get("/healthz", self._healthz)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, _HOST, port, ssl_context=context).start()
-        address: tuple[str, int] = self._runner.addresses[0]
-        return address[1]
+        bound = socket.create_server((_HOST, port))
+        self._http = HttpServer(self._answer, body_bytes=0)
+        self._http.listen(bound, context, most=descriptors.connections(_SHARE_OF_DESCRIPTORS))
+        chosen: int = bound.getsockname()[1]
+        return chosen
 
     async def stop(self) -> None:
         """Stop listening; logs that are being followed end."""
         self._stopping.set()
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
+        http, self._http = self._http, None
+        if http is not None:
+            await http.close(_STOP_SECONDS)
 
     def _tls(self) -> ssl.SSLContext:
-        context, _ = certificates.self_signed(_HOST, self._keep)
+        context, certificate = certificates.self_signed(_HOST, self._keep)
+        if self._keep is not None:
+            private_files.write(self._keep.with_suffix(".crt"), certificate)
         if self._client_ca_file is not None:
             context.load_verify_locations(self._client_ca_file)
             context.verify_mode = ssl.CERT_OPTIONAL
         return context
 
-    @web.middleware
-    async def _authenticated(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        bearer = scheme == "Bearer" and hmac.compare_digest(token.encode(), self._token)
-        # A certificate got this far only if the handshake verified it.
-        if not bearer and not (request.transport and request.transport.get_extra_info("peercert")):
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if not self._is_known(request):
             return web.Response(status=401, text="Unauthorized")
-        return await handler(request)
+        if self._http is not None:
+            self._http.recognize(request)
+        match request.path.split("/"):
+            case ["", "healthz"]:
+                return web.Response(text="ok")
+            case ["", "containerLogs", namespace, pod, container] if request.method == "GET":
+                return await self._log(request, namespace, pod, container)
+        return web.Response(status=404, text="404 page not found")
 
-    async def _healthz(self, request: web.Request) -> web.Response:
-        return web.Response(text="ok")
+    def _is_known(self, request: web.BaseRequest) -> bool:
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        # What is no UTF-8 is a header all the same, and not the token.
+        bearer = scheme == "Bearer" and hmac.compare_digest(token.encode(errors="surrogateescape"), self._token)
+        # A certificate got this far only if the handshake verified it.
+        return bearer or bool(request.transport and request.transport.get_extra_info("peercert"))
 
-    async def _log(self, request: web.Request) -> web.StreamResponse:
-        names = request.match_info
-        run = self._find(names["namespace"], names["pod"])
+    async def _log(self, request: web.BaseRequest, namespace: str, pod: str, name: str) -> web.StreamResponse:
+        run = self._find(namespace, pod)
         if run is None:
-            return web.Response(status=404, text=f'pod "{names["pod"]}" does not exist')
+            return web.Response(status=404, text=f'pod "{pod}" does not exist')
         spec = run.pod["spec"]
-        if all(each["name"] != names["container"] for each in (*spec.get("initContainers", ()), *spec["containers"])):
-            missing = f'container "{names["container"]}" not found in pod "{names["pod"]}"'
-            return web.Response(status=404, text=missing)
+        if all(each["name"] != name for each in (*spec.get("initContainers", ()), *spec["containers"])):
+            return web.Response(status=404, text=f'container "{name}" not found in pod "{pod}"')
         try:
-            container = _container(run, names["container"], request.query.get("previous") in _TRUE)
-            text = _select(container, request.query)
+            container = _container(run, name, request.query.get("previous") in _TRUE)
+            shown = container.printed()
+            text = _select(container, shown, request.query)
         except ValueError as error:
             return web.Response(status=400, text=str(error))
         response = web.StreamResponse(headers={"Content-Type": "text/plain; charset=utf-8"})
         await response.prepare(request)
         await response.write(text)
         if request.query.get("follow") in _TRUE:
-            await self._until_end(container)
+            await self._follow(container, len(shown), response, stamped=request.query.get("timestamps") in _TRUE)
         await response.write_eof()
         return response
 
-    async def _until_end(self, container: Container) -> None:
+    async def _follow(self, container: Container, shown: int, response: web.StreamResponse, *, stamped: bool) -> None:
+        """Send what is printed from now on, until the container ends."""
         waits = [asyncio.create_task(container.ended.wait()), asyncio.create_task(self._stopping.wait())]
         try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            ended = False
+            while not ended:
+                pause = container.next_print()
+                done, _ = await asyncio.wait(waits, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+                ended = bool(done)
+                news = container.printed()[shown:]
+                shown += len(news)
+                if text := _text(_lines(news), stamped=stamped):
+                    await response.write(text)
         finally:
             for wait in waits:
                 wait.cancel()
@@ -125,19 +147,34 @@ def _container(run: PodRun, name: str, previous: bool) -> Container:
     raise ValueError(f"{where} is waiting to start: {reason}")
 
 
-def _select(container: Container, query: Mapping[str, str]) -> bytes:
-    """The lines that were asked for (PodLogOptions); all of them are as old as the container."""
-    lines = container.lines if _since(query) <= container.started else []
+def _select(container: Container, printed: list[tuple[datetime, str]], query: Mapping[str, str]) -> bytes:
+    """The lines that were asked for (PodLogOptions)."""
+    since = _since(query)
+    lines = [(when, line) for when, line in _lines(printed) if when >= since]
     if (tail := query.get("tailLines")) is not None:
         if not tail.isdecimal():
             raise ValueError(f'tailLines: "{tail}" is not a number of lines')
         lines = lines[-int(tail) :] if int(tail) else []
-    if query.get("timestamps") in _TRUE:
-        stamp = container.started.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        lines = [f"{stamp} {line}" for line in lines]
-    text = "".join(f"{line}\n" for line in lines).encode()
+    text = _text(lines, stamped=query.get("timestamps") in _TRUE)
     limit = query.get("limitBytes")
     return text[: int(limit)] if limit is not None and limit.isdecimal() else text
+
+
+def _lines(printed: Iterable[tuple[datetime, str]]) -> list[tuple[datetime, str]]:
+    """Lines with their ends, each with the time of its beginning; the last one may have no end."""
+    lines: list[tuple[datetime, str]] = []
+    for when, text in printed:
+        for line in _LINE.findall(text):
+            if lines and not lines[-1][1].endswith("\n"):
+                lines[-1] = lines[-1][0], lines[-1][1] + line
+            else:
+                lines.append((when, line))
+    return lines
+
+
+def _text(lines: list[tuple[datetime, str]], *, stamped: bool) -> bytes:
+    stamps = (f"{when.strftime('%Y-%m-%dT%H:%M:%S.%fZ')} " if stamped else "" for when, _ in lines)
+    return "".join(stamp + line for stamp, (_, line) in zip(stamps, lines, strict=True)).encode()
 
 
 def _since(query: Mapping[str, str]) -> datetime:

@@ -19,6 +19,7 @@ from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.reflector import Reflector
 from drakit_client.resources import PODS
+from drakit_embedded import certificates
 from drakit_embedded.kubelet.kubelet import Kubelet, Surroundings
 from drakit_embedded.kubelet.logs import LogServer
 from drakit_embedded.kubelet.nodes import NodeSpec, register, renew_lease
@@ -33,8 +34,6 @@ _PARALLEL_REQUESTS = 32
 _RETRY_SECONDS = 0.2
 # Looking at plugin directories must not take more than this part of a core, however many nodes there are.
 _POLL_SHARE = 0.05
-# Not a name that a node, whose directory lies beside it, can have.
-_CERTIFICATE = ".kubelet.pem"
 _NETWORK = ipaddress.IPv4Network("10.0.0.0/8")
 
 
@@ -42,7 +41,8 @@ class KubeletSimulator:
     """Kubelets for ``nodes``, each with its directory ``root/NODE``.
 
     The log port is open to bearers of ``token`` and to client certificates of ``client_ca_file``. The connection
-    belongs to the simulator from now on: ``stop`` closes it. ``release`` is the kubelet that is imitated.
+    belongs to the simulator from now on: ``stop`` closes it. ``release`` is the kubelet that is imitated. ``broken`` is
+    called with the first error that no task should raise; the simulator does not do all its work from then on.
     """
 
     def __init__(
@@ -57,8 +57,10 @@ class KubeletSimulator:
         port: int = 0,
         client_ca_file: Path | None = None,
         release: Release | None = None,
+        broken: Callable[[BaseException], None] | None = None,
     ) -> None:
         self._connection = connection
+        self._broken = broken
         self._specs = {spec.name: spec for spec in nodes}
         self._root = root
         self._port = port
@@ -67,7 +69,8 @@ class KubeletSimulator:
         self._nodes: dict[str, Object] = {}
         self._kubelets: dict[str, Kubelet] = {}
         self._addresses = itertools.count(1)
-        self._logs = LogServer(self._find_run, token, client_ca_file=client_ca_file, keep=root / _CERTIFICATE)
+        keep = (root / certificates.OF_KUBELETS).with_suffix(".pem")
+        self._logs = LogServer(self._find_run, token, client_ca_file=client_ca_file, keep=keep)
         self._pods = Reflector(connection, PODS, on_change=[self._pod_changed])
         self._queue: WorkQueue[tuple[str, str]] = WorkQueue(self._sync, name="pod", limit=0, longest_delay=5.0)
         self._surroundings = Surroundings(
@@ -201,7 +204,18 @@ class KubeletSimulator:
         await asyncio.gather(*(work() for _ in range(min(_PARALLEL_REQUESTS, len(self._specs)))))
 
     def _spawn(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        self._tasks.append(asyncio.create_task(coroutine))
+        task = asyncio.create_task(coroutine)
+        task.add_done_callback(self._task_ended)
+        self._tasks.append(task)
+
+    def _task_ended(self, task: asyncio.Task[None]) -> None:
+        """Tell of the first task that fails, which none should: the others go on without what it did."""
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        log.error("a task of the kubelets failed", exc_info=error)
+        broken, self._broken = self._broken, None
+        if broken is not None:
+            broken(error)
 
 
 def _number_of(pod: Object) -> int:

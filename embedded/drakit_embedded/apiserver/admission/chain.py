@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from drakit_embedded.apiserver.admission import (
+    certificates,
     limit_ranger,
     namespace_lifecycle,
     node_features,
@@ -28,6 +29,8 @@ _PODS = frozenset({("", "pods")})
 _SLICES = frozenset({("resource.k8s.io", "resourceslices")})
 _VOLUME_CLAIMS = frozenset({("", "persistentvolumeclaims")})
 _POLICY = frozenset((GROUP, plural) for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings"))
+_SIGNING_REQUESTS = frozenset({("certificates.k8s.io", "certificatesigningrequests")})
+_TRUST_BUNDLES = frozenset({("certificates.k8s.io", "clustertrustbundles")})
 _PRIORITY_CLASSES = frozenset({("scheduling.k8s.io", "priorityclasses")})
 
 
@@ -51,12 +54,17 @@ MUTATING: tuple[Plugin, ...] = (
     Plugin(priority.admit, _on("CREATE", "UPDATE"), _PODS),
     Plugin(toleration_seconds.admit, _on("CREATE", "UPDATE"), _PODS),
     Plugin(role_escalation.admit, _on("CREATE", "UPDATE"), _POLICY),
+    Plugin(certificates.name_requester, _on("CREATE"), _SIGNING_REQUESTS),
 )
 VALIDATING: tuple[Plugin, ...] = (
     Plugin(limit_ranger.validate, _on("CREATE"), _PODS),
     Plugin(limit_ranger.validate, _on("CREATE", "UPDATE"), _VOLUME_CLAIMS),
     Plugin(priority.validate_class, _on("CREATE", "UPDATE"), _PRIORITY_CLASSES),
     Plugin(node_features.validate, _on("CREATE", "UPDATE"), _SLICES),
+    Plugin(certificates.approve, _on("UPDATE"), _SIGNING_REQUESTS),
+    Plugin(certificates.sign, _on("UPDATE"), _SIGNING_REQUESTS),
+    Plugin(certificates.attest, _on("CREATE", "UPDATE"), _TRUST_BUNDLES),
+    Plugin(certificates.restrict_subject, _on("CREATE"), _SIGNING_REQUESTS),
     Plugin(resource_quota.validate, _on("CREATE", "UPDATE")),
 )
 

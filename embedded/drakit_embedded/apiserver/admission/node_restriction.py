@@ -15,6 +15,7 @@ from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.node import NODE_LEASES
 from drakit_embedded.apiserver.identity.users import node_name
+from drakit_embedded.apiserver.registry.certificates import requests as signing_requests
 from drakit_embedded.apiserver.statuses import Object
 
 if TYPE_CHECKING:
@@ -166,15 +167,12 @@ def _signing_request(node: str, attributes: Attributes, api: Api) -> None:
 
 def _common_name(attributes: Attributes, request: str) -> str:
     """That of the subject of a request for a certificate; of several the last, as in Go's pkix.Name."""
-    import base64
-
-    from cryptography import x509
     from cryptography.x509.oid import NameOID
 
     try:
-        subject = x509.load_pem_x509_csr(base64.b64decode(request)).subject
-    except ValueError:
-        raise attributes.refused("unable to parse csr: PEM block type must be CERTIFICATE REQUEST") from None
+        subject = signing_requests.parsed(request).subject
+    except signing_requests.MalformedRequest as error:
+        raise attributes.refused(f"unable to parse csr: {error}") from None
     return "".join(str(name.value) for name in subject.get_attributes_for_oid(NameOID.COMMON_NAME)[-1:])
 
 

@@ -29,7 +29,7 @@ _OF_GARBAGE = ("ownerReferences", "finalizers", "resourceVersion", "managedField
 def admit(attributes: Attributes, api: Api) -> None:
     """403 for rules that the user does not hold, unless it may ``escalate`` or ``bind``."""
     wanted = attributes.object
-    if wanted is None or attributes.user.superuser or _only_garbage(attributes, wanted):
+    if wanted is None or attributes.user.superuser or only_garbage(attributes, wanted):
         return
     if attributes.kind.plural in ("roles", "clusterroles"):
         _check_role(attributes, wanted, api)
@@ -37,7 +37,8 @@ def admit(attributes: Attributes, api: Api) -> None:
         _check_binding(attributes, wanted, api)
 
 
-def _only_garbage(attributes: Attributes, new: Object) -> bool:
+def only_garbage(attributes: Attributes, new: Object) -> bool:
+    """Whether an update changes nothing but what the garbage collector writes (IsOnlyMutatingGCFields)."""
     old, same = attributes.old, comparison(*structures.types_of(attributes.kind))
     return old is not None and same(_without_garbage(new), _without_garbage(old))
 

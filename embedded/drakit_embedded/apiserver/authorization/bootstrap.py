@@ -3,12 +3,13 @@
 They are a table beside this module, ``bootstrap_policy.txt``: a line for a role or binding, and below a role a line for
 each rule, ``verbs groups resources [names]`` or ``verbs urls paths``. It says what kube-apiserver 1.37.1 makes with its
 default gates (k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy), and a test compares it with what one
-made. Roles that collect others (admin, edit, view) get their rules from the aggregation controller.
+made; what is there only where a feature gate is on says so, ``gate=NAME``. Roles that collect others (admin, edit,
+view) get their rules from the aggregation controller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from importlib import resources
 
@@ -26,6 +27,7 @@ _AGGREGATE = f"{GROUP}/aggregate-to-"
 _SUBJECTS = {"user": "User", "group": "Group", "account": "ServiceAccount"}
 _CORE = "core"
 _URLS = "urls"
+_GATE = "gate="
 
 
 @cache
@@ -48,30 +50,36 @@ def node_rules() -> tuple[Rule, ...]:
     return tuple(found)
 
 
+def encoded(gates: Collection[str]) -> Iterator[tuple[str, Key, bytes]]:
+    """Plural, key and JSON of each that there is with these ``gates`` on."""
+    return ((plural, key, body) for gate, plural, key, body in _encoded() if not gate or gate in gates)
+
+
 @cache
-def encoded() -> tuple[tuple[str, Key, bytes], ...]:
-    """Plural, key and JSON of each: a process may start many servers."""
+def _encoded() -> tuple[tuple[str, str, Key, bytes], ...]:
+    """The gate that it needs, or "", and what ``encoded`` gives: a process may start many servers."""
     return tuple(
-        (plural, (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]), msgspec.json.encode(obj))
-        for plural, obj in objects()
+        (gate, plural, (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]), msgspec.json.encode(obj))
+        for gate, plural, obj in _objects()
     )
 
 
-def objects() -> Iterator[tuple[str, Object]]:
-    """Plural and body of each, in the order of the table."""
-    plural, obj = "", None
+def _objects() -> Iterator[tuple[str, str, Object]]:
+    """Gate, plural and body of each, in the order of the table."""
+    gate, plural, obj = "", "", None
     for line in _lines():
         if line.startswith(" "):
             assert obj is not None
             obj["rules"].append(_rule(line))
             continue
         if obj is not None:
-            yield plural, obj
+            yield gate, plural, obj
         sort, name, *rest = line.split()
+        gate = rest.pop(0).removeprefix(_GATE) if rest and rest[0].startswith(_GATE) else ""
         plural = _PLURALS[sort]
         obj = _role(name, rest) if sort in ("clusterrole", "role") else _binding(sort, name, rest)
     if obj is not None:
-        yield plural, obj
+        yield gate, plural, obj
 
 
 def _metadata(name: str) -> Object:

@@ -101,6 +101,8 @@ def capped(entries: list[Entry]) -> list[Entry]:
         return entries
     kept = {identity(entry): entry for entry in entries}
     first: dict[str, Identity] = {}
+    # What the entries of "ancient changes" are made of, once all are known.
+    merged: dict[Identity, list[Tree]] = {}
     for entry in sorted(updaters, key=lambda entry: (entry.get("time") or "", name(identity(entry)))):
         if excess == 0:
             break
@@ -109,11 +111,19 @@ def capped(entries: list[Entry]) -> list[Entry]:
             first[version] = who
             continue
         bucket = Identity(_ANCIENT, UPDATE, version, "")
-        before = kept[bucket] if bucket in kept else kept.pop(first[version])
-        fields = fieldsets.union(entry["fieldsV1"], before["fieldsV1"])
-        kept[bucket] = made(bucket, version, fields, entry.get("time"))
-        del kept[who]
+        if bucket not in merged:
+            before = kept[bucket] if bucket in kept else kept.pop(first[version])
+            merged[bucket] = [before["fieldsV1"]]
+        if who != bucket:
+            merged[bucket].append(entry["fieldsV1"])
+        kept[bucket] = {**entry, "manager": _ANCIENT}
+        if who == bucket:
+            del kept[who], merged[who]
+        else:
+            del kept[who]
         excess -= 1
+    for bucket, trees in merged.items():
+        kept[bucket] = made(bucket, bucket.api_version, fieldsets.union_of(trees), kept[bucket].get("time"))
     return list(kept.values())
 
 

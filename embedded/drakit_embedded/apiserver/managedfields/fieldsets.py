@@ -7,7 +7,8 @@ share their parts and are never changed. sigs.k8s.io/structured-merge-diff/v6/fi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from drakit_embedded.apiserver.managedfields import elements
@@ -36,6 +37,13 @@ def union(one: Tree, other: Tree) -> Tree:
     if not one:
         return other
     return _joined(one, other) if other else one
+
+
+def union_of(trees: Sequence[Tree]) -> Tree:
+    """What is in any of some sets; each time half as many are left, so that many small ones are not slow."""
+    while len(trees) > 1:
+        trees = [union(one, other) for one, other in zip_longest(trees[::2], trees[1::2], fillvalue=LEAF)]
+    return trees[0] if trees else LEAF
 
 
 def _joined(one: Tree, other: Tree) -> Tree:

@@ -9,6 +9,8 @@ from drakit_api.gostrings import quote
 from drakit_embedded.apiserver.statuses import Cause
 
 _LONGEST = 128
+# Whom the objects belong to that a server makes itself.
+SERVER = "kube-apiserver"
 
 
 def name(field_manager: str, user_agent: str) -> str:

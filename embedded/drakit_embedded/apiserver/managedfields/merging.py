@@ -6,6 +6,7 @@ sigs.k8s.io/structured-merge-diff/v6/typed/merge.go and remove.go.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import Any
 
 from drakit_embedded.apiserver.managedfields import fieldsets
@@ -61,7 +62,7 @@ class _Zipper:
     def __init__(self, wanted: list[str], live: list[str]) -> None:
         self._wanted, self._live = wanted, live
         there = set(live)
-        self._shared = [element for element in wanted if element in there]
+        self._shared = deque(element for element in wanted if element in there)
         self._done: set[str] = set()
         self._found: list[tuple[str, int | None]] = []
 
@@ -94,7 +95,7 @@ class _Zipper:
         self._found.append((element, None))
         self._done.add(element)
         if self._shared and self._shared[0] == element:
-            del self._shared[0]
+            self._shared.popleft()
 
 
 def without(value: Any, fields: Tree, shape: Shape) -> Any:

@@ -16,7 +16,6 @@ from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.requests import resource_version
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.storage.store import Key, Record, Store
-from drakit_embedded.apiserver.wire.forms import Form, Parts
 
 _LIST_TOO_OLD = "The resourceVersion for the provided list is too old."
 _PAGE_TOO_OLD = (
@@ -43,28 +42,36 @@ class Page(NamedTuple):
     metadata: Object
 
 
-def listed(store: Store, served: Served, namespace: str | None, options: ListOptions, form: Form) -> Parts:
-    """The encoded answer to a list request."""
-    return form.many(*page(store, served, namespace, options))
+class Found(NamedTuple):
+    """What a list is made of: records of one moment, of which nothing changes any more."""
+
+    records: list[Record]
+    start: _Start
+    namespace: str | None
+    options: ListOptions
+
+    def page(self) -> Page:
+        """Those that were asked for."""
+        records, options = self.records, self.options
+        chosen = options.selection
+        # From the cache, as version 0 asks for, everything comes at once.
+        limit = options.limit if options.version != "0" else 0
+        if chosen:
+            records = [record for record in records if chosen.matches(record)]
+        metadata: Object = {"resourceVersion": str(self.start.version)}
+        if 0 < limit < len(records):
+            rest = len(records) - limit
+            records = records[:limit]
+            metadata["continue"] = continuation.encode(self.start.version, records[-1].key, self.namespace)
+            if not chosen:
+                metadata["remainingItemCount"] = rest
+        return Page(records, metadata)
 
 
-def page(store: Store, served: Served, namespace: str | None, options: ListOptions) -> Page:
+def found(store: Store, served: Served, namespace: str | None, options: ListOptions) -> Found:
     """What is there, or was; raises 400, 410, or 504 for a version that is yet to come."""
-    chosen = options.selection
-    # From the cache, as version 0 asks for, everything comes at once.
-    limit = options.limit if options.version != "0" else 0
     start = _start(store, options, namespace)
-    records = _records(store, served, namespace, start, options)
-    if chosen:
-        records = [record for record in records if chosen.matches(record)]
-    metadata: Object = {"resourceVersion": str(start.version)}
-    if 0 < limit < len(records):
-        rest = len(records) - limit
-        records = records[:limit]
-        metadata["continue"] = continuation.encode(start.version, records[-1].key, namespace)
-        if not chosen:
-            metadata["remainingItemCount"] = rest
-    return Page(records, metadata)
+    return Found(_records(store, served, namespace, start, options), start, namespace, options)
 
 
 def _records(store: Store, served: Served, namespace: str | None, start: _Start, options: ListOptions) -> list[Record]:

@@ -24,6 +24,7 @@ from drakit_embedded.apiserver.requests import resource_version
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.storage.store import Event, Record, Store
 from drakit_embedded.apiserver.wire.forms import Form
+from drakit_embedded.serving.background import Stretch
 
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 _SHORTEST_SECONDS = 1800
@@ -116,8 +117,10 @@ class Watch:
                 ticker.cancel()
 
     async def _write_initial(self, response: web.StreamResponse) -> None:
+        stretch = Stretch()
         for piece in _pieces(_line(self._next_form(), "ADDED", record) for record in self._initial):
             await response.write(piece)
+            await stretch.pause()
         self.sent += len(self._initial)
         self._initial.clear()
         if self._end_marked:
@@ -131,8 +134,10 @@ class Watch:
             gone = statuses.expired("too old resource version: the watch fell behind the history that is kept")
             await response.write(error_line(gone))
             return False
+        stretch = Stretch()
         for piece in _pieces(self._lines(events)):
             await response.write(piece)
+            await stretch.pause()
         return True
 
     def _lines(self, events: list[Event]) -> Iterator[bytes]:

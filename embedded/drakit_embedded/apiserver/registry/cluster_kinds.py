@@ -12,6 +12,7 @@ from typing import Any
 from drakit_api import formats
 from drakit_api.gostrings import quote
 from drakit_api.validation.errors import invalid
+from drakit_embedded.apiserver.registry.certificates import requests, trust_bundles
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
@@ -21,16 +22,9 @@ _MOST_BYTES = 1024 * 1024
 
 
 def _create_namespace(obj: Object, cluster: Cluster) -> None:
-    obj["spec"] = {"finalizers": ["kubernetes"]}
-    obj["status"] = {"phase": "Active"}
+    finalizers = obj["spec"].get("finalizers") or []
+    obj["spec"]["finalizers"] = finalizers if "kubernetes" in finalizers else [*finalizers, "kubernetes"]
     # A generated name has not been there for the defaults.
-    _name_label(obj)
-
-
-def _default_namespace(obj: Object, cluster: Cluster) -> None:
-    """SetDefaults_Namespace and SetDefaults_NamespaceStatus."""
-    status = obj["status"] = obj.get("status") or {}
-    status["phase"] = status.get("phase") or "Active"
     _name_label(obj)
 
 
@@ -58,23 +52,26 @@ def _terminate(obj: Object) -> None:
     obj.setdefault("status", {})["phase"] = "Terminating"
 
 
-def _default_node(obj: Object, cluster: Cluster) -> None:
-    """SetDefaults_NodeStatus: what is not reserved can be allocated."""
-    spec, status = obj.setdefault("spec", {}), obj.setdefault("status", {})
+def _convert_node(obj: Object, cluster: Cluster) -> None:
+    """Keep both fields for pod CIDRs alike (pkg/apis/core/v1/conversion.go)."""
+    spec = obj["spec"]
     one, every = spec.get("podCIDR"), spec.get("podCIDRs")
     if one and (not every or every[0] != one):
-        # pkg/apis/core/v1/conversion.go
         spec["podCIDRs"] = [one]
     elif every and not one:
         spec["podCIDR"] = every[0]
-    if status.get("capacity") and not status.get("allocatable"):
-        status["allocatable"] = dict(status["capacity"])
 
 
-def _default_secret(obj: Object, cluster: Cluster) -> None:
+def _create_node(obj: Object, cluster: Cluster) -> None:
+    """Drop the configuration by the API, which no kubelet knows any more (dropDisabledFields)."""
+    obj["spec"].pop("configSource", None)
+    obj["status"].pop("config", None)
+
+
+def _convert_secret(obj: Object, cluster: Cluster) -> None:
+    """Convert_v1_Secret_To_core_Secret (pkg/apis/core/v1/conversion.go)."""
     _merge_string_data(obj)
     _fill_data(obj)
-    obj["type"] = obj.get("type") or "Opaque"
 
 
 def _merge_string_data(obj: Object) -> None:
@@ -88,6 +85,16 @@ def _fill_data(obj: Object) -> None:
     """A key without bytes has none of them, rather than no value."""
     if obj.get("data"):
         obj["data"] = {key: value or "" for key, value in obj["data"].items()}
+
+
+def _create_service_account(obj: Object, cluster: Cluster) -> None:
+    """cleanSecretReferences: secrets are of the account's own namespace, and known by their names."""
+    if obj.get("secrets"):
+        obj["secrets"] = [{key: value for key, value in each.items() if key == "name"} for each in obj["secrets"]]
+
+
+def _update_service_account(new: Object, old: Object, cluster: Cluster) -> None:
+    _create_service_account(new, cluster)
 
 
 def _validate_secret(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
@@ -175,45 +182,6 @@ def _validate_priority_class_update(new: Object, old: Object, cluster: Cluster) 
     return faults
 
 
-def _default_priority_class(obj: Object, cluster: Cluster) -> None:
-    obj.setdefault("value", 0)
-    obj.setdefault("preemptionPolicy", "PreemptLowerPriority")
-
-
-def _default_service(obj: Object, cluster: Cluster) -> None:
-    """SetDefaults_Service, as far as it needs no addresses and node ports."""
-    spec = obj.setdefault("spec", {})
-    spec.setdefault("sessionAffinity", "None")
-    kind = spec.setdefault("type", "ClusterIP")
-    for port in spec.get("ports") or ():
-        port.setdefault("protocol", "TCP")
-        port["targetPort"] = port.get("targetPort") or port.get("port")
-    if kind in ("NodePort", "LoadBalancer"):
-        spec.setdefault("externalTrafficPolicy", "Cluster")
-    if kind != "ExternalName":
-        spec.setdefault("internalTrafficPolicy", "Cluster")
-
-
-def _create_service(obj: Object, cluster: Cluster) -> None:
-    """What is allocated, which the client does not own (pkg/registry/core/service/storage/alloc.go)."""
-    obj["status"] = {"loadBalancer": {}}
-    spec = obj["spec"]
-    if spec["type"] != "ExternalName":
-        spec.setdefault("ipFamilyPolicy", "SingleStack")
-        spec.setdefault("ipFamilies", ["IPv4"])
-    if spec.get("clusterIP"):
-        spec.setdefault("clusterIPs", [spec["clusterIP"]])
-
-
-def _update_service(new: Object, old: Object, cluster: Cluster) -> None:
-    """patchAllocatedValues: what was allocated stays, unless the client says otherwise."""
-    spec, was = new["spec"], old.get("spec") or {}
-    if spec["type"] != "ExternalName":
-        for field in ("ipFamilyPolicy", "ipFamilies", "clusterIP", "clusterIPs"):
-            if field in was:
-                spec.setdefault(field, was[field])
-
-
 _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _EVENT_FIELDS = (
     *(f"involvedObject.{name}" for name in _REFERENCE),
@@ -235,16 +203,29 @@ _RBAC = Strategy(name_format=formats.path_segment, create_on_update=True)
 
 # What is deleted is shown once more, of these without other rules (ReturnDeletedObject in each kind's storage).
 _RETURNED = (
-    *(("", plural) for plural in ("podtemplates", "persistentvolumeclaims", "persistentvolumes", "resourcequotas")),
+    ("", "resourcequotas"),
     *(("storage.k8s.io", plural) for plural in ("csidrivers", "csinodes", "storageclasses", "volumeattachments")),
     ("storage.k8s.io", "volumeattributesclasses"),
 )
+_ADMISSION = "admissionregistration.k8s.io"
+# Nothing but their generation is their own.
+_COUNTED = (
+    *(
+        (_ADMISSION, f"{phase}admission{kind}")
+        for phase in ("mutating", "validating")
+        for kind in ("policies", "policybindings")
+    ),
+    ("autoscaling", "horizontalpodautoscalers"),
+    *(("flowcontrol.apiserver.k8s.io", plural) for plural in ("flowschemas", "prioritylevelconfigurations")),
+    *(("networking.k8s.io", plural) for plural in ("ingressclasses", "ingresses", "networkpolicies")),
+    ("policy", "poddisruptionbudgets"),
+)
+_WEBHOOKS = tuple((_ADMISSION, f"{phase}webhookconfigurations") for phase in ("mutating", "validating"))
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     **dict.fromkeys(_RETURNED, Strategy(returns_deleted=True)),
     ("", "namespaces"): Strategy(
         fields=("status.phase",),
         name_format=formats.dns_label,
-        default=_default_namespace,
         prepare_create=_create_namespace,
         prepare_update=_update_namespace,
         validate_status=_validate_namespace_status,
@@ -255,7 +236,8 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "nodes"): Strategy(
         fields=("spec.unschedulable",),
         field_zeros={"spec.unschedulable": "false"},
-        default=_default_node,
+        default=_convert_node,
+        prepare_create=_create_node,
         status_on_create=True,
     ),
     ("", "events"): Strategy(fields=_EVENT_FIELDS, create_on_update=True),
@@ -263,22 +245,15 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "configmaps"): Strategy(validate_create=_validate_config_map, validate_update=_validate_config_map_update),
     ("", "secrets"): Strategy(
         fields=("type",),
-        default=_default_secret,
+        default=_convert_secret,
         validate_create=_validate_secret,
         validate_update=_validate_secret_update,
     ),
-    ("", "serviceaccounts"): Strategy(returns_deleted=True),
-    ("", "services"): Strategy(
-        fields=("spec.clusterIP", "spec.type"),
-        default=_default_service,
-        prepare_create=_create_service,
-        prepare_update=_update_service,
-        create_on_update=True,
-        returns_deleted=True,
+    ("", "serviceaccounts"): Strategy(
+        prepare_create=_create_service_account, prepare_update=_update_service_account, returns_deleted=True
     ),
     ("coordination.k8s.io", "leases"): Strategy(create_on_update=True, unconditional_update=False),
     ("scheduling.k8s.io", "priorityclasses"): Strategy(
-        default=_default_priority_class,
         validate_create=_validate_priority_class,
         validate_update=_validate_priority_class_update,
         generation=True,
@@ -288,21 +263,17 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("rbac.authorization.k8s.io", "clusterroles"): _RBAC,
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _RBAC,
     ("node.k8s.io", "runtimeclasses"): Strategy(create_on_update=True),
-    ("certificates.k8s.io", "certificatesigningrequests"): Strategy(fields=("spec.signerName",)),
-    ("certificates.k8s.io", "clustertrustbundles"): Strategy(
-        fields=("spec.signerName",), name_format=formats.path_segment
-    ),
+    ("certificates.k8s.io", "certificatesigningrequests"): requests.STRATEGY,
+    ("certificates.k8s.io", "clustertrustbundles"): trust_bundles.STRATEGY,
     ("certificates.k8s.io", "podcertificaterequests"): Strategy(
         fields=("spec.signerName", "spec.podName", "spec.nodeName")
     ),
-    ("batch", "jobs"): Strategy(fields=("status.successful",), field_zeros={"status.successful": "0"}, generation=True),
     ("", "replicationcontrollers"): Strategy(
         fields=("status.replicas",), field_zeros={"status.replicas": "0"}, generation=True
     ),
-    ("policy", "poddisruptionbudgets"): Strategy(generation=True),
-    ("batch", "cronjobs"): Strategy(generation=True),
-    ("networking.k8s.io", "ingresses"): Strategy(generation=True),
-    ("networking.k8s.io", "networkpolicies"): Strategy(generation=True),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): Strategy(generation=True),
-    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): Strategy(generation=True),
+    **dict.fromkeys(_COUNTED, Strategy(generation=True)),
+    **dict.fromkeys(_WEBHOOKS, Strategy(generation=True, counted=("webhooks",))),
+    ("discovery.k8s.io", "endpointslices"): Strategy(
+        generation=True, counted=("addressType", "endpoints", "ports", "metadata.labels")
+    ),
 }

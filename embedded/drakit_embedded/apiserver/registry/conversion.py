@@ -29,6 +29,8 @@ _EVENT_FIELDS = {
     "deprecatedCount": "count",
     "reportingController": "reportingComponent",
 }
+# Unlike in core/v1.
+_LEFT_OUT_IF_EMPTY = frozenset({"reportingController", "reportingInstance"})
 # The one kind of resource.k8s.io that there is in no stable version.
 _ALPHA_ONLY = "resourcepoolstatusrequests"
 _CORE_EVENT_FIELDS = {core: new for new, core in _EVENT_FIELDS.items()}
@@ -43,11 +45,16 @@ class Converter:
     from_storage: Callable[[Object], Object]
 
 
-def _renaming(names: dict[str, str]) -> Callable[[Object], Object]:
-    return lambda obj: {names.get(key, key): value for key, value in obj.items()}
+def _to_core_event(obj: Object) -> Object:
+    return {_EVENT_FIELDS.get(key, key): value for key, value in obj.items()}
 
 
-_EVENTS = Converter(api_version="v1", to_storage=_renaming(_EVENT_FIELDS), from_storage=_renaming(_CORE_EVENT_FIELDS))
+def _from_core_event(obj: Object) -> Object:
+    renamed = {_CORE_EVENT_FIELDS.get(key, key): value for key, value in obj.items()}
+    return {key: value for key, value in renamed.items() if value or key not in _LEFT_OUT_IF_EMPTY}
+
+
+_EVENTS = Converter(api_version="v1", to_storage=_to_core_event, from_storage=_from_core_event)
 
 
 def between(kind: Kind) -> Converter | None:

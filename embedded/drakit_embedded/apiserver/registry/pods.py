@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from drakit_api.validation.errors import FieldError, in_order
 from drakit_embedded import pod_affinity
 from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.registry.defaulting.by_hand import round_up
+from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
 from drakit_embedded.apiserver.registry.podspec import (
     container_lists,
     pod_defaults,
@@ -37,8 +39,8 @@ _CONDITION_TIMES = ("lastProbeTime", "lastTransitionTime")
 _KEPT_STATUS = ("qosClass", "observedGeneration", *CLAIM_FIELDS)
 
 
-def default_spec(spec: Object) -> None:
-    """SetDefaults_PodSpec and SetDefaults_Container; also for the templates of workloads."""
+def default_spec(spec: Object, gates: FeatureGates) -> None:
+    """SetDefaults_PodSpec and SetDefaults_Container; volumes, of which there are many sorts, have theirs by table."""
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("terminationGracePeriodSeconds", _GRACE_SECONDS)
     spec.setdefault("dnsPolicy", "ClusterFirst")
@@ -47,7 +49,11 @@ def default_spec(spec: Object) -> None:
     if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
         # The name's former spelling, which is kept the same.
         spec["serviceAccountName"] = spec["serviceAccount"] = account
-    pod_defaults.default_volumes(spec)
+    for volume in spec.get("volumes") or ():
+        set_defaults(volume, "core/v1.Volume", gates)
+    for amounts in (spec.get("overhead"), *(spec.get("resources") or {}).values()):
+        if isinstance(amounts, dict):
+            round_up(amounts)
     for container in container_lists.of(spec):
         _default_container(container)
         pod_defaults.default_probes(container)
@@ -56,7 +62,9 @@ def default_spec(spec: Object) -> None:
 def _default_container(container: Object) -> None:
     if not container.get("imagePullPolicy"):
         container["imagePullPolicy"] = pull_policy(container.get("image") or "")
-    container.setdefault("resources", {})
+    for amounts in container.setdefault("resources", {}).values():
+        if isinstance(amounts, dict):
+            round_up(amounts)
     container.setdefault("terminationMessagePath", "/dev/termination-log")
     container.setdefault("terminationMessagePolicy", "File")
     for port in container.get("ports") or ():
@@ -65,6 +73,8 @@ def _default_container(container: Object) -> None:
         source = variable.get("valueFrom") or {}
         if source.get("fieldRef") is not None:
             source["fieldRef"].setdefault("apiVersion", "v1")
+        if source.get("resourceFieldRef") is not None:
+            source["resourceFieldRef"].setdefault("divisor", "0")
         if source.get("fileKeyRef") is not None:
             source["fileKeyRef"].setdefault("optional", False)
 
@@ -77,7 +87,7 @@ def _default(pod: Object, cluster: Cluster) -> None:
             condition.setdefault(time, None)
     spec = pod.setdefault("spec", {})
     if spec is not None:
-        default_spec(spec)
+        default_spec(spec, cluster.gates)
         for container in container_lists.of(spec):
             _request_limits(container["resources"] or {})
         spec.setdefault("enableServiceLinks", True)

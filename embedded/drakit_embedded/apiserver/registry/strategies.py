@@ -2,29 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
 from drakit_embedded.apiserver.registry import (
     cluster_kinds,
     dra,
+    kinds,
     limit_range_rules,
     pods,
     pool_status,
     quota_rules,
+    structures,
+    volumes,
     workloads,
 )
-from drakit_embedded.apiserver.registry.strategy import Strategy
+from drakit_embedded.apiserver.registry.defaulting import gated_fields
+from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
+from drakit_embedded.apiserver.registry.services import strategy as services
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+
+Step = Callable[[Object, Cluster], None]
+Change = Callable[[Object, Object, Cluster], None]
 
 
 def strategies() -> dict[tuple[str, str], Strategy]:
-    """Rule sets by (group, plural); kinds that are not in it have no rules of their own."""
-    return {
+    """Rule sets by (group, plural) of all kinds that are stored."""
+    known = {
         **cluster_kinds.STRATEGIES,
         **pods.STRATEGIES,
         **quota_rules.STRATEGIES,
         **limit_range_rules.STRATEGIES,
+        **services.STRATEGIES,
+        **volumes.STRATEGIES,
         **workloads.STRATEGIES,
         **pool_status.STRATEGIES,
         **dra.strategies(),
     }
+    return known | dict(_completed(known))
+
+
+def _completed(known: Mapping[tuple[str, str], Strategy]) -> Iterator[tuple[tuple[str, str], Strategy]]:
+    """Rule sets that begin with what follows from the kind's Go type: its defaults, and its fields with gates."""
+    for kind in kinds.all_kinds():
+        key = kind.group, kind.plural
+        struct = structures.others().kinds.get(kind.api_version, {}).get(kind.kind)
+        if kind.plural == "events":
+            # Those of both groups are stored in one form.
+            struct = "core/v1.Event"
+        if struct is not None:
+            yield key, _with_type(known.get(key, Strategy()), struct)
+
+
+def _with_type(strategy: Strategy, struct: str) -> Strategy:
+    # Pods are written so often that their defaults are in Python, and what is dropped of them never comes later.
+    if struct == "core/v1.Pod":
+        return replace(strategy, prepare_create=partial(_prepare_create, struct, strategy.prepare_create))
+    return replace(
+        strategy,
+        default=partial(_default, struct, strategy.default),
+        prepare_create=partial(_prepare_create, struct, strategy.prepare_create),
+        prepare_update=partial(_prepare_update, struct, strategy.prepare_update),
+    )
+
+
+def _default(struct: str, more: Step, obj: Object, cluster: Cluster) -> None:
+    set_defaults(obj, struct, cluster.gates)
+    more(obj, cluster)
+
+
+def _prepare_create(struct: str, more: Step, obj: Object, cluster: Cluster) -> None:
+    gated_fields.drop(obj, None, struct, cluster.gates)
+    more(obj, cluster)
+
+
+def _prepare_update(struct: str, more: Change, new: Object, old: Object, cluster: Cluster) -> None:
+    gated_fields.drop(new, old, struct, cluster.gates)
+    more(new, old, cluster)
 
 
 def older(version: str) -> dict[tuple[str, str], Strategy]:

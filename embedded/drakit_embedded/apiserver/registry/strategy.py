@@ -6,7 +6,8 @@ The steps are those of k8s.io/apiserver/pkg/registry/rest (create.go, update.go,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -31,6 +32,8 @@ class Cluster(Protocol):
 
     def find(self, storage: str, namespace: str, name: str) -> Object | None: ...
 
+    def every(self, storage: str) -> Iterator[Object]: ...
+
 
 def nothing(obj: Object, cluster: Cluster) -> None:
     """A step that changes nothing."""
@@ -48,6 +51,24 @@ def fine(obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
 def fine_update(new: Object, old: Object, cluster: Cluster) -> Sequence[FieldFault]:
     """An update validation without rules."""
     return ()
+
+
+class Begin(Protocol):
+    """Allocate for a new object what only one can have (an address), before it is prepared; a dry run takes nothing."""
+
+    def __call__(self, obj: Object, cluster: Cluster, /, *, dry_run: bool) -> None: ...
+
+
+class BeginUpdate(Protocol):
+    """Allocate for an object that replaces another one."""
+
+    def __call__(self, new: Object, old: Object, cluster: Cluster, /, *, dry_run: bool) -> None: ...
+
+
+class Holding(Protocol):
+    """A context around the storing of an object; ``before`` or ``after`` is None if it is created or deleted."""
+
+    def __call__(self, before: Object | None, after: Object | None, api: Api, /) -> AbstractContextManager[None]: ...
 
 
 def no_warnings(obj: Object) -> Sequence[str]:
@@ -84,6 +105,11 @@ class Strategy:
     name_format: NameFormat = object_name
     # Defaults of the API version; run whenever an object comes in.
     default: Callable[[Object, Cluster], None] = nothing
+    # What is allocated, before anything else is looked at (BeginCreate and BeginUpdate in registry/store.go).
+    begin_create: Begin | None = None
+    begin_update: BeginUpdate | None = None
+    # Surrounds the storing of an object with what is stored of its allocations elsewhere.
+    holding: Holding | None = None
     prepare_create: Callable[[Object, Cluster], None] = nothing
     prepare_update: Callable[[Object, Object, Cluster], None] = keep
     validate_create: Callable[[Object, Cluster], Sequence[FieldFault]] = fine
@@ -97,9 +123,12 @@ class Strategy:
     # What a user may not change of a status, though it may write it; not asked of superusers.
     authorize_status: Callable[[Attributes, Api], Sequence[FieldFault]] | None = None
     validate_status: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
-    # metadata.generation counts changes of the spec, and of annotations where these are passed on.
+    # The same for the subresource approval.
+    prepare_approval: Callable[[Object, Object, Cluster], None] = keep
+    validate_approval: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
+    # Whether metadata.generation counts changes, and of which parts of the object.
     generation: bool = False
-    annotations_count: bool = False
+    counted: tuple[str, ...] = ("spec",)
     # Nodes register with their status; all other kinds with a status subresource start without.
     status_on_create: bool = False
     create_on_update: bool = False

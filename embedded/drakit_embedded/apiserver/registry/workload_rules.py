@@ -1,11 +1,13 @@
 """What makes the specs of deployments, replica sets, stateful sets and daemon sets valid.
 
-After ValidateDeploymentSpec and ValidateReplicaSetSpec in k8s.io/kubernetes/pkg/apis/apps/validation/validation.go.
+After ValidateDeploymentSpec, ValidateDaemonSetSpec and ValidateReplicaSetSpec in
+k8s.io/kubernetes/pkg/apis/apps/validation/validation.go.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required
@@ -18,12 +20,15 @@ from drakit_embedded.label_selectors import matches
 Amount = int | str
 
 _PERCENT = re.compile(r"[0-9]+%")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}")
 _NO_PERCENT = (
     "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', "
     "regex used for validation is '[0-9]+%')"
 )
 _NEGATIVE = "must be greater than or equal to 0"
+_SET_BY_CONTROLLER = ("hostname", "subdomain")
 _TYPES = ("Recreate", "RollingUpdate")
+_DAEMON_SET_TYPES = ("RollingUpdate", "OnDelete")
 
 
 class _Words(NamedTuple):
@@ -41,22 +46,28 @@ def replica_set(spec: Object, path: str) -> Errors:
 
 
 def stateful_set(spec: Object, path: str) -> Errors:
-    """The same, and claims for volumes."""
+    """The same, and claims for volumes; host name and subdomain of the pods are set by the controller."""
     yield from _not_negative(spec, path, "replicas", "minReadySeconds")
+    template = spec.get("template") or {}
+    pod = {key: value for key, value in (template.get("spec") or {}).items() if key not in _SET_BY_CONTROLLER}
+    spec = {**spec, "template": {**template, "spec": pod}}
     yield from _selector_and_template(spec, path, _Words("statefulset", "StatefulSet"))
 
 
 def daemon_set(spec: Object, path: str) -> Errors:
     """The same without counts; one that selects nothing lacks no selector, only pods."""
     yield from _selector_and_template(spec, path, _Words("daemonset", "DaemonSet", strict=False))
-    yield from _not_negative(spec, path, "minReadySeconds", "revisionHistoryLimit")
+    yield from _not_negative(spec, path, "minReadySeconds")
+    strategy = spec.get("updateStrategy") or {}
+    yield from _strategy(strategy, f"{path}.updateStrategy", _DAEMON_SET_TYPES, _daemon_set_rolling_update)
+    yield from _not_negative(spec, path, "revisionHistoryLimit")
 
 
 def deployment(spec: Object, path: str) -> Errors:
     """A deployment's, with its defaults."""
     yield from _not_negative(spec, path, "replicas")
     yield from _selector_and_template(spec, path, _Words("deployment", "ReplicaSet"))
-    yield from _strategy(spec.get("strategy") or {}, f"{path}.strategy")
+    yield from _deployment_strategy(spec.get("strategy") or {}, f"{path}.strategy")
     yield from _not_negative(spec, path, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
     deadline = spec.get("progressDeadlineSeconds")
     if deadline is not None and deadline <= (spec.get("minReadySeconds") or 0):
@@ -104,15 +115,41 @@ def _template(template: Object, path: str, claimed: list[str], words: _Words) ->
         yield forbidden(f"{path}.spec.activeDeadlineSeconds", detail)
 
 
-def _strategy(strategy: Object, path: str) -> Errors:
-    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
-    if kind not in _TYPES:
-        shown = {"Type": kind, "RollingUpdate": rolling}  # the fields of the internal type
-        yield not_supported(path, shown, _TYPES)
-    elif kind == "RollingUpdate":
-        yield from _rolling_update(rolling or {}, f"{path}.rollingUpdate")
-    elif rolling is not None:
+def _deployment_strategy(strategy: Object, path: str) -> Errors:
+    yield from _strategy(strategy, path, _TYPES, _rolling_update)
+    if strategy.get("type") == "Recreate" and strategy.get("rollingUpdate") is not None:
         yield forbidden(f"{path}.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'")
+
+
+def _strategy(
+    strategy: Object, path: str, types: tuple[str, ...], rolling_update: Callable[[Object, str], Errors]
+) -> Errors:
+    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
+    if kind not in types:
+        yield not_supported(path, _shown(kind, rolling), types)
+    elif kind == "RollingUpdate":
+        yield from rolling_update(rolling or {}, f"{path}.rollingUpdate")
+
+
+def _shown(kind: str | None, rolling: Object | None) -> Object:
+    """A strategy with the fields of Kubernetes' internal types."""
+    if rolling is not None:
+        rolling = {"MaxUnavailable": rolling.get("maxUnavailable", 0), "MaxSurge": rolling.get("maxSurge", 0)}
+    return {"Type": kind, "RollingUpdate": rolling}
+
+
+def _daemon_set_rolling_update(rolling: Object, path: str) -> Errors:
+    """Either old pods go before the new ones come, or the other way round."""
+    amounts = {f"{path}.{field}": rolling.get(field, 0) for field in ("maxUnavailable", "maxSurge")}
+    for place, amount in amounts.items():
+        yield from _amount(amount, place)
+    for place, amount in amounts.items():
+        yield from _at_most_all(amount, place)
+    unavailable, surge = (_number(amount) for amount in amounts.values())
+    if unavailable and surge:
+        yield invalid(f"{path}.maxSurge", rolling["maxSurge"], "may not be set when maxUnavailable is non-zero")
+    elif not unavailable and not surge:
+        yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
 
 
 def _rolling_update(rolling: Object, path: str) -> Errors:
@@ -121,8 +158,12 @@ def _rolling_update(rolling: Object, path: str) -> Errors:
     yield from _amount(surge, f"{path}.maxSurge")
     if not _number(unavailable) and not _number(surge):
         yield invalid(f"{path}.maxUnavailable", unavailable, "may not be 0 when `maxSurge` is 0")
-    if isinstance(unavailable, str) and _number(unavailable) > 100:
-        yield invalid(f"{path}.maxUnavailable", unavailable, "must not be greater than 100%")
+    yield from _at_most_all(unavailable, f"{path}.maxUnavailable")
+
+
+def _at_most_all(amount: Amount, path: str) -> Errors:
+    if isinstance(amount, str) and _number(amount) > 100:
+        yield invalid(path, amount, "must not be greater than 100%")
 
 
 def _amount(amount: Amount, path: str) -> Errors:
@@ -134,7 +175,8 @@ def _amount(amount: Amount, path: str) -> Errors:
 
 
 def _number(amount: Amount) -> int:
-    """A number, or that of a percentage; 0 of what is neither."""
+    """A number, that of a percentage, or that of a text; 0 of what is none of them."""
     if isinstance(amount, str):
-        return int(amount.removesuffix("%")) if _PERCENT.fullmatch(amount) else 0
+        number = amount.removesuffix("%") if _PERCENT.fullmatch(amount) else amount
+        return int(number) if _NUMBER.fullmatch(number) else 0
     return amount

@@ -1,6 +1,7 @@
-"""Deployments, replica sets, stateful sets and daemon sets: defaults, and what a new one's status is.
+"""Deployments, replica sets, stateful sets, daemon sets, jobs and cron jobs.
 
-After k8s.io/kubernetes/pkg/apis/apps/{v1/defaults.go,validation/validation.go} and pkg/registry/apps.
+After pkg/apis/apps/validation/validation.go of k8s.io/kubernetes, and strategy.go of each kind in
+pkg/registry/{apps,batch}.
 """
 
 from __future__ import annotations
@@ -11,64 +12,16 @@ from typing import Any
 
 from drakit_api.validation.errors import FieldError, invalid
 from drakit_embedded.apiserver.registry import workload_rules
-from drakit_embedded.apiserver.registry.pods import default_spec
 from drakit_embedded.apiserver.registry.selector_rules import in_order
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
 Rules = Callable[[Object, str], Iterable[FieldError]]
 
-_PROGRESS_SECONDS = 600
-_REVISIONS = 10
-
-
-def _default_template(obj: Object) -> Object:
-    spec: Object = obj.setdefault("spec", {})
-    template = spec.setdefault("template", {})
-    template.setdefault("metadata", {})
-    default_spec(template.setdefault("spec", {}))
-    return spec
-
-
-def _default_deployment(obj: Object, cluster: Cluster) -> None:
-    spec = _default_template(obj)
-    spec.setdefault("replicas", 1)
-    strategy = spec.setdefault("strategy", {})
-    strategy.setdefault("type", "RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        rolling = strategy.setdefault("rollingUpdate", {})
-        rolling.setdefault("maxUnavailable", "25%")
-        rolling.setdefault("maxSurge", "25%")
-    spec.setdefault("revisionHistoryLimit", _REVISIONS)
-    spec.setdefault("progressDeadlineSeconds", _PROGRESS_SECONDS)
-
-
-def _default_replica_set(obj: Object, cluster: Cluster) -> None:
-    _default_template(obj).setdefault("replicas", 1)
-
-
-def _default_daemon_set(obj: Object, cluster: Cluster) -> None:
-    spec = _default_template(obj)
-    strategy = spec.setdefault("updateStrategy", {})
-    strategy.setdefault("type", "RollingUpdate")
-    if strategy["type"] == "RollingUpdate":
-        rolling = strategy.setdefault("rollingUpdate", {})
-        rolling.setdefault("maxUnavailable", 1)
-        rolling.setdefault("maxSurge", 0)
-    spec.setdefault("revisionHistoryLimit", _REVISIONS)
-
-
-def _start_status(obj: Object, cluster: Cluster) -> None:
-    obj["status"] = {}
-
-
-def _start_replica_set(obj: Object, cluster: Cluster) -> None:
-    obj["status"] = {"replicas": 0}
-
-
-def _start_daemon_set(obj: Object, cluster: Cluster) -> None:
-    counts = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
-    obj["status"] = dict.fromkeys(counts, 0)
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+# The older name of each label comes first.
+_JOB_NAME = ("job-name", "batch.kubernetes.io/job-name")
+_CONTROLLER_UID = ("controller-uid", "batch.kubernetes.io/controller-uid")
 
 
 def _on_create(rules: Rules, obj: Object, cluster: Cluster) -> Sequence[FieldFault]:
@@ -83,22 +36,72 @@ def _on_update(rules: Rules, new: Object, old: Object, cluster: Cluster) -> Sequ
     return faults
 
 
-def _strategy(default: Any, start: Any, rules: Rules, *, annotations_count: bool = False) -> Strategy:
+def _start_daemon_set(obj: Object, cluster: Cluster) -> None:
+    _count_templates(obj, _templates(obj) or 1)
+
+
+def _update_daemon_set(new: Object, old: Object, cluster: Cluster) -> None:
+    """daemonSetStrategy.PrepareForUpdate: changes of the template are counted, and not by the client."""
+    changed = new["spec"]["template"] != (old.get("spec") or {}).get("template")
+    _count_templates(new, _templates(old) + changed)
+
+
+def _templates(obj: Object) -> int:
+    text = (obj["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _count_templates(obj: Object, number: int) -> None:
+    """Write a daemon set's internal field where apps/v1 has it (Convert_apps_DaemonSet_To_v1_DaemonSet)."""
+    meta = obj["metadata"]
+    meta["annotations"] = {**(meta.get("annotations") or {}), _TEMPLATE_GENERATION: str(number)}
+
+
+def _default_stateful_set(obj: Object, cluster: Cluster) -> None:
+    """Claims in a template say what they are (Convert_apps_StatefulSetSpec_To_v1_StatefulSetSpec)."""
+    for claim in obj["spec"].get("volumeClaimTemplates") or ():
+        claim.update(apiVersion="v1", kind="PersistentVolumeClaim")
+
+
+def _start_job(obj: Object, cluster: Cluster) -> None:
+    """generateSelectorIfNeeded: the pods of a job are those that are labelled with its UID."""
+    spec, meta = obj["spec"], obj["metadata"]
+    if spec["manualSelector"]:
+        return
+    template = spec["template"]["metadata"]
+    names, uids = dict.fromkeys(_JOB_NAME, meta["name"]), dict.fromkeys(_CONTROLLER_UID, meta["uid"])
+    # Changed in place: they are the job's own as well, if it came without any.
+    labels = template["labels"] = template.get("labels") or {}
+    for name, value in {**names, **uids}.items():
+        labels.setdefault(name, value)
+    selector = spec["selector"] = spec.get("selector") or {}
+    selector["matchLabels"] = {_CONTROLLER_UID[-1]: meta["uid"], **(selector.get("matchLabels") or {})}
+    # A stored job is defaulted once more when it is read, and now its template has labels.
+    meta["labels"] = meta.get("labels") or dict(labels)
+
+
+def _strategy(rules: Rules, **options: Any) -> Strategy:
     return Strategy(
-        default=default,
-        prepare_create=start,
         validate_create=partial(_on_create, rules),
         validate_update=partial(_on_update, rules),
         generation=True,
-        annotations_count=annotations_count,
+        **options,
     )
 
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {
-    ("apps", "deployments"): _strategy(
-        _default_deployment, _start_status, workload_rules.deployment, annotations_count=True
+    ("apps", "deployments"): _strategy(workload_rules.deployment, counted=("spec", "metadata.annotations")),
+    ("apps", "replicasets"): _strategy(workload_rules.replica_set),
+    ("apps", "statefulsets"): _strategy(workload_rules.stateful_set, default=_default_stateful_set),
+    ("batch", "cronjobs"): Strategy(generation=True),
+    ("batch", "jobs"): Strategy(
+        fields=("status.successful",),
+        field_zeros={"status.successful": "0"},
+        prepare_create=_start_job,
+        generation=True,
     ),
-    ("apps", "replicasets"): _strategy(_default_replica_set, _start_replica_set, workload_rules.replica_set),
-    ("apps", "statefulsets"): _strategy(_default_replica_set, _start_replica_set, workload_rules.stateful_set),
-    ("apps", "daemonsets"): _strategy(_default_daemon_set, _start_daemon_set, workload_rules.daemon_set),
+    ("", "podtemplates"): Strategy(returns_deleted=True, generation=True, counted=("template",)),
+    ("apps", "daemonsets"): _strategy(
+        workload_rules.daemon_set, prepare_create=_start_daemon_set, prepare_update=_update_daemon_set
+    ),
 }

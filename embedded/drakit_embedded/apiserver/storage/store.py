@@ -5,11 +5,13 @@ Decoded objects are not kept, because a slice of 40 KB takes a third of a megaby
 0.2 ms; whoever needs one decodes a copy of its own and may change it freely.
 
 All methods are synchronous and called from one event loop, so a read-check-write sequence between two awaits is a
-transaction. Versions are numbers here and strings in objects.
+transaction; long ones are made in a thread (``turns``), and their changes in the loop's. Versions are numbers here and
+strings in objects.
 """
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -21,6 +23,8 @@ import msgspec
 
 from drakit_api import raw_extensions
 from drakit_embedded.apiserver.storage.journal import Change, Journal
+from drakit_embedded.apiserver.storage.limits import StoredKind, TooLargeError
+from drakit_embedded.serving.background import LoopThread
 
 Object = dict[str, Any]
 Key = tuple[str, str]
@@ -34,6 +38,8 @@ HISTORY_EVENTS = 10_000
 HISTORY_BYTES = 64 * 1024 * 1024
 _COMPACT_BATCH = 512
 _EMBEDDING = frozenset(f"{plural}.resource.k8s.io" for plural in raw_extensions.PLURALS)
+log = logging.getLogger(__name__)
+
 _decode = msgspec.json.Decoder().decode
 _encode = msgspec.json.Encoder().encode
 
@@ -120,9 +126,10 @@ class Topic(NamedTuple):
 class Collection:
     """All objects of one kind, in the order of their keys, and the recent changes to them."""
 
-    def __init__(self, kind: str, fields: FieldValues) -> None:
+    def __init__(self, kind: str, fields: FieldValues, stored: StoredKind | None = None) -> None:
         self.kind = kind
         self.fields = fields
+        self.stored = stored
         self.records: dict[Key, Record] = {}
         # Changes up to this version are no longer in the history.
         self.forgotten = 0
@@ -155,7 +162,9 @@ class Collection:
         if not past:
             return self.select(namespace, after)
         then = {**self.records, **past}
-        keys = sorted(key for key, record in then.items() if record is not None)
+        # In order but for what has been deleted since, which is quickly sorted in.
+        keys = [*self._keys, *(key for key in past if key not in self.records)]
+        keys.sort()
         start, end = _key_range(keys, namespace, after)
         return [record for key in keys[start:end] if (record := then[key]) is not None]
 
@@ -231,6 +240,12 @@ def _record(collection: Collection, key: Key, version: int, obj: Object, form: O
     return record
 
 
+def _check_size(collection: Collection, record: Record, replaced: int) -> None:
+    """Raise ``TooLargeError`` if etcd would not take a record that replaces a version (0: none)."""
+    if collection.stored is not None:
+        collection.stored.check(*record.key, record.body, record.texts, replaced)
+
+
 def _key_range(keys: list[Key], namespace: str | None, after: Key | None) -> tuple[int, int]:
     start, end = 0, len(keys)
     if namespace is not None:
@@ -253,12 +268,14 @@ class Store:
         self._history_bytes = 0
         # The newest version that has left the history.
         self._compacted = 0
+        # Where changes are made and told of, whichever thread has thought of them.
+        self.home: LoopThread | None = None
         # Rows that nothing of the history needs any more, and that are not the newest of an object.
         self._superseded: list[int] = []
 
-    def collection(self, kind: str, fields: FieldValues) -> Collection:
-        """Declare a kind; all are declared before ``load``."""
-        return self._collections.setdefault(kind, Collection(kind, fields))
+    def collection(self, kind: str, fields: FieldValues, stored: StoredKind | None = None) -> Collection:
+        """Declare a kind; all are declared before ``load``. Sizes are bounded of those that say how they are stored."""
+        return self._collections.setdefault(kind, Collection(kind, fields, stored))
 
     def named(self, kind: str) -> Collection:
         """A declared kind's collection."""
@@ -278,9 +295,24 @@ class Store:
             for change in self._journal.changes():
                 collection = self._collections.get(change.kind) or self.collection(change.kind, lambda _: {})
                 self._replay(collection, change)
+        self._journal.check()
         self.version = version
         for collection in self._collections.values():
             collection.forgotten = max(collection.forgotten, self._compacted)
+        self._tell_too_large()
+
+    def _tell_too_large(self) -> None:
+        """Name the objects that a former release has taken and that no write can replace by anything as large."""
+        for collection in self._collections.values():
+            for key, record in collection.records.items():
+                try:
+                    _check_size(collection, record, record.version)
+                except TooLargeError as error:
+                    name = "/".join(part for part in key if part)
+                    log.warning(
+                        "%s %s is larger than etcd would take (%s): it is served; delete it, or make it smaller",
+                        *(collection.kind, name, error),
+                    )
 
     def _replay(self, collection: Collection, change: Change) -> None:
         key = (change.namespace, change.name)
@@ -311,7 +343,8 @@ class Store:
     ) -> Record:
         """Create or replace an object, or only make a ``draft``; ``form`` is how it is stored, if not as it is.
 
-        ``metadata.resourceVersion`` is set in what is stored; kind and apiVersion must be gone.
+        ``metadata.resourceVersion`` is set in what is stored; kind and apiVersion must be gone. Raises
+        ``TooLargeError``, and changes nothing, if etcd would not take the object.
         """
         if dry_run:
             return self.draft(collection, key, obj, form)
@@ -333,13 +366,25 @@ class Store:
         kind: EventType = "DELETED" if deleted else "MODIFIED" if previous else "ADDED"
         form["metadata"]["resourceVersion"] = str(version)
         record = _record(collection, key, version, obj, form)
+        if not deleted:
+            _check_size(collection, record, previous.version if previous else 0)
+        event = Event(version, kind, record, previous, collection)
+        if self.home is None:
+            self._make(event)
+        else:
+            self.home.call(lambda: self._make(event))
+        return record
+
+    def _make(self, event: Event) -> None:
+        """Make a change, which survives the death of this process from here on."""
+        record, deleted = event.record, event.type == "DELETED"
+        assert event.version == self.version + 1, "two writes at once"
         if self._journal is not None:
             # JSON that is printed in one line has no end of a line in it.
             body = record.body if record.texts is None else record.body + b"\n" + _encode(record.texts)
-            self._journal.append(Change(version, collection.kind, *key, deleted, body))
-        self.version = version
-        self._remember(Event(version, kind, record, previous, collection))
-        return record
+            self._journal.append(Change(event.version, event.collection.kind, *record.key, deleted, body))
+        self.version = event.version
+        self._remember(event)
 
     def _remember(self, event: Event) -> None:
         event.collection.apply(event)

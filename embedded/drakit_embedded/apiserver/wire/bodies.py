@@ -17,7 +17,7 @@ from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError
-from drakit_embedded.apiserver.wire import protobuf
+from drakit_embedded.apiserver.wire import budget, protobuf
 
 _JSON = ("application/json", "")
 _YAML = "application/yaml"
@@ -28,6 +28,7 @@ _META = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind stri
 # Where in its own source the real server has made its table of types.
 _SCHEME = "pkg/runtime/scheme.go:111"
 _TYPE_FIELDS = {"kind": "kind", "apiversion": "apiVersion"}
+_LONG_BYTES, _LONG_YAML_BYTES = 64 * 1024, 16 * 1024
 _SHOWN = 30  # bytes of a body in a message
 
 
@@ -46,13 +47,15 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
     media = content_type.partition(";")[0].strip().lower()
     if media == protobuf.MEDIA_TYPE:
         try:
-            return protobuf.decode(raw)
-        except protobuf.ProtobufError as error:
+            found = protobuf.decode(raw)
+            budget.check(found)
+        except (protobuf.ProtobufError, budget.TooDeepError) as error:
             raise _unrecognized(raw, kind, str(error)) from None
+        return found
     if media not in (*_JSON, _YAML) or _PARAMETERS.fullmatch(content_type) is None:
         raise statuses.unsupported_body()
     try:
-        found = _with_type(gojson.read(raw) if media in _JSON else _from_yaml(raw))
+        found = _with_type(_from_json(raw) if media in _JSON else _from_yaml(raw))
     except gojson.JsonError as error:
         raise _unrecognized(raw, kind, f"couldn't get version/kind; json parse error: {error}") from None
     except BodyError as error:
@@ -65,12 +68,29 @@ def parse(raw: bytes, content_type: str, kind: str) -> Object:
     return found
 
 
+def is_long(raw: bytes, media_type: str) -> bool:
+    """Whether it takes longer to read a body than others should wait for, some 50 ms."""
+    if "yaml" not in media_type.lower():
+        return len(raw) >= _LONG_BYTES
+    # YAML is read slowly, and a few aliases stand for a lot of it.
+    return len(raw) >= _LONG_YAML_BYTES or b"*" in raw
+
+
 def shaped(obj: object, shape: type[Shape], what: str) -> Shape:
     """A decoded value as a struct; 400 for one that is none, whose message says ``what`` cannot be read."""
     try:
         return msgspec.convert(obj, shape)
     except msgspec.ValidationError as error:
         raise statuses.bad_request(f"{what} cannot be read: {error}") from None
+
+
+def _from_json(raw: bytes) -> Any:
+    value = gojson.read(raw)
+    try:
+        budget.check(value, raw)
+    except budget.TooDeepError as error:
+        raise gojson.JsonError(str(error)) from None
+    return value
 
 
 def _from_yaml(raw: bytes) -> Any:

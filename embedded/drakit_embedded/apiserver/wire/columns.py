@@ -10,21 +10,20 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from drakit_embedded.apiserver.wire import selector_texts
-
 Object = dict[str, Any]
 Cells = Callable[[Object], list[Any]]
-_NONE, _UNKNOWN, _NEVER = "<none>", "<unknown>", "0001-01-01T00:00:00Z"
+NONE, UNKNOWN = "<none>", "<unknown>"
+_NEVER = "0001-01-01T00:00:00Z"
 
 
 def age(timestamp: str | None) -> str:
     """Time since a timestamp as ``duration.HumanDuration`` prints it."""
     if not timestamp:
-        return _UNKNOWN
+        return UNKNOWN
     try:
         then = calendar.timegm(time.strptime(timestamp[:19], "%Y-%m-%dT%H:%M:%S"))
     except ValueError:
-        return _UNKNOWN
+        return UNKNOWN
     return duration(int(time.time()) - then)
 
 
@@ -52,36 +51,28 @@ def duration(seconds: int) -> str:
     return f"{years}y" + (f"{rest}d" if years < 8 and rest else "")
 
 
-def _name(obj: Object) -> str:
+def name_of(obj: Object) -> str:
+    """``metadata.name``."""
     name: str = obj["metadata"]["name"]
     return name
 
 
-def _age(obj: Object) -> str:
+def age_of(obj: Object) -> str:
+    """Time since the object was made."""
     return age(obj["metadata"].get("creationTimestamp"))
 
 
-def _labels(labels: Mapping[str, str] | None) -> str:
-    return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or _NONE
-
-
-def _selector(selector: Mapping[str, Any] | None) -> str:
-    """metav1.FormatLabelSelector."""
-    return selector_texts.printed(selector) or _NONE
-
-
-def _template_cells(obj: Object) -> tuple[str, str]:
-    """Names and images of the containers of a workload's template."""
-    containers = (((obj.get("spec") or {}).get("template") or {}).get("spec") or {}).get("containers") or []
-    return ",".join(c.get("name", "") for c in containers), ",".join(c.get("image", "") for c in containers)
+def label_texts(labels: Mapping[str, str] | None) -> str:
+    """labels.FormatLabels."""
+    return ",".join(f"{key}={value}" for key, value in sorted((labels or {}).items())) or NONE
 
 
 def _default(obj: Object) -> list[Any]:
-    return [_name(obj), obj["metadata"].get("creationTimestamp") or _NEVER]
+    return [name_of(obj), obj["metadata"].get("creationTimestamp") or _NEVER]
 
 
 def _namespace(obj: Object) -> list[Any]:
-    return [_name(obj), (obj.get("status") or {}).get("phase", ""), _age(obj)]
+    return [name_of(obj), (obj.get("status") or {}).get("phase", ""), age_of(obj)]
 
 
 def _node(obj: Object) -> list[Any]:
@@ -93,23 +84,23 @@ def _node(obj: Object) -> list[Any]:
         words.append("SchedulingDisabled")
     addresses = {entry.get("type"): entry.get("address") for entry in reversed(status.get("addresses") or ())}
     return [
-        _name(obj),
+        name_of(obj),
         ",".join(words),
         _roles(obj["metadata"].get("labels") or {}),
-        _age(obj),
+        age_of(obj),
         info.get("kubeletVersion", ""),
-        addresses.get("InternalIP") or _NONE,
-        addresses.get("ExternalIP") or _NONE,
-        info.get("osImage") or _UNKNOWN,
+        addresses.get("InternalIP") or NONE,
+        addresses.get("ExternalIP") or NONE,
+        info.get("osImage") or UNKNOWN,
         _kernel(info),
-        info.get("containerRuntimeVersion") or _UNKNOWN,
+        info.get("containerRuntimeVersion") or UNKNOWN,
     ]
 
 
 def _kernel(info: Mapping[str, Any]) -> str:
     version, architecture = info.get("kernelVersion"), info.get("architecture")
     if not version:
-        return _UNKNOWN
+        return UNKNOWN
     return f"{version} ({architecture})" if architecture else str(version)
 
 
@@ -117,7 +108,7 @@ def _roles(labels: Mapping[str, str]) -> str:
     prefix = "node-role.kubernetes.io/"
     roles = {key.removeprefix(prefix) for key in labels if key.startswith(prefix)}
     roles |= {value for key, value in labels.items() if key == "kubernetes.io/role" and value}
-    return ",".join(sorted(role for role in roles if role)) or _NONE
+    return ",".join(sorted(role for role in roles if role)) or NONE
 
 
 def _event(obj: Object) -> list[Any]:
@@ -138,7 +129,7 @@ def _event(obj: Object) -> list[Any]:
         (obj.get("message") or "").strip(),
         age(first),
         count,
-        _name(obj),
+        name_of(obj),
     ]
 
 
@@ -149,15 +140,15 @@ def _pod(obj: Object) -> list[Any]:
     true = {c.get("type") for c in status.get("conditions") or () if c.get("status") == "True"}
     met = sum(gate.get("conditionType") in true for gate in gates)
     return [
-        _name(obj),
+        name_of(obj),
         f"{ready}/{len(spec.get('containers') or ())}",
         reason,
         str(restarts),
-        _age(obj),
-        status.get("podIP") or _NONE,
-        spec.get("nodeName") or _NONE,
-        status.get("nominatedNodeName") or _NONE,
-        f"{met}/{len(gates)}" if gates else _NONE,
+        age_of(obj),
+        status.get("podIP") or NONE,
+        spec.get("nodeName") or NONE,
+        status.get("nominatedNodeName") or NONE,
+        f"{met}/{len(gates)}" if gates else NONE,
     ]
 
 
@@ -220,73 +211,34 @@ def _deleted(obj: Object, status: Object, reason: str) -> str:
     return reason if status.get("phase") in ("Failed", "Succeeded") else "Terminating"
 
 
-def _deployment(obj: Object) -> list[Any]:
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    return [
-        _name(obj),
-        f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}",
-        str(status.get("updatedReplicas", 0)),
-        str(status.get("availableReplicas", 0)),
-        _age(obj),
-        *_template_cells(obj),
-        _selector(spec.get("selector")),
-    ]
-
-
-def _replica_set(obj: Object) -> list[Any]:
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    counts = [spec.get("replicas", 0), status.get("replicas", 0), status.get("readyReplicas", 0)]
-    return [_name(obj), *counts, _age(obj), *_template_cells(obj), _selector(spec.get("selector"))]
-
-
-def _stateful_set(obj: Object) -> list[Any]:
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
-    return [_name(obj), ready, _age(obj), *_template_cells(obj)]
-
-
-def _daemon_set(obj: Object) -> list[Any]:
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    keys = (
-        "desiredNumberScheduled",
-        "currentNumberScheduled",
-        "numberReady",
-        "updatedNumberScheduled",
-        "numberAvailable",
-    )
-    node_selector = ((spec.get("template") or {}).get("spec") or {}).get("nodeSelector")
-    return [
-        _name(obj),
-        *[status.get(key, 0) for key in keys],
-        _labels(node_selector),
-        _age(obj),
-        *_template_cells(obj),
-        _selector(spec.get("selector")),
-    ]
-
-
 def _config_map(obj: Object) -> list[Any]:
-    return [_name(obj), len(obj.get("data") or ()) + len(obj.get("binaryData") or ()), _age(obj)]
+    return [name_of(obj), len(obj.get("data") or ()) + len(obj.get("binaryData") or ()), age_of(obj)]
 
 
 def _secret(obj: Object) -> list[Any]:
-    return [_name(obj), obj.get("type", ""), len(obj.get("data") or ()), _age(obj)]
+    return [name_of(obj), obj.get("type", ""), len(obj.get("data") or ()), age_of(obj)]
 
 
 def _lease(obj: Object) -> list[Any]:
-    return [_name(obj), (obj.get("spec") or {}).get("holderIdentity") or "", _age(obj)]
+    return [name_of(obj), (obj.get("spec") or {}).get("holderIdentity") or "", age_of(obj)]
 
 
 def _priority_class(obj: Object) -> list[Any]:
-    return [_name(obj), obj.get("value", 0), bool(obj.get("globalDefault")), _age(obj), obj.get("preemptionPolicy", "")]
+    return [
+        name_of(obj),
+        obj.get("value", 0),
+        bool(obj.get("globalDefault")),
+        age_of(obj),
+        obj.get("preemptionPolicy", ""),
+    ]
 
 
 def _named(obj: Object) -> list[Any]:
-    return [_name(obj), _age(obj)]
+    return [name_of(obj), age_of(obj)]
 
 
 def _claim(obj: Object) -> list[Any]:
-    return [_name(obj), claim_state(obj), _age(obj)]
+    return [name_of(obj), claim_state(obj), age_of(obj)]
 
 
 def claim_state(obj: Object) -> str:
@@ -308,50 +260,21 @@ def claim_state(obj: Object) -> str:
 def _slice(obj: Object) -> list[Any]:
     spec = obj.get("spec") or {}
     pool = spec.get("pool") or {}
-    return [_name(obj), spec.get("nodeName") or "", spec.get("driver", ""), pool.get("name", ""), _age(obj)]
+    return [name_of(obj), spec.get("nodeName") or "", spec.get("driver", ""), pool.get("name", ""), age_of(obj)]
 
 
 def _taint_rule(obj: Object) -> list[Any]:
     taint = (obj.get("spec") or {}).get("taint") or {}
     added = age(taint["timeAdded"]) if taint.get("timeAdded") else ""
-    return [_name(obj), taint.get("key", ""), taint.get("value", ""), taint.get("effect", ""), added, _age(obj)]
-
-
-def _service(obj: Object) -> list[Any]:
-    spec = obj.get("spec") or {}
-    addresses = spec.get("clusterIPs") or [spec.get("clusterIP") or _NONE]
-    external = ",".join(spec.get("externalIPs") or ())
-    match kind := spec.get("type") or "ClusterIP":
-        case "LoadBalancer":
-            points = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-            found = sorted({point.get("ip") or point.get("hostname") or "" for point in points} - {""})
-            external = ",".join([*found, *filter(None, [external])]) or "<pending>"
-        case "ExternalName":
-            external = spec.get("externalName", "")
-    ports = [_port(port) for port in spec.get("ports") or ()]
-    return [
-        _name(obj),
-        kind,
-        addresses[0],
-        external or _NONE,
-        ",".join(ports) or _NONE,
-        _age(obj),
-        _labels(spec.get("selector")),
-    ]
-
-
-def _port(port: Object) -> str:
-    outside = f":{port['nodePort']}" if port.get("nodePort") else ""
-    return f"{port.get('port', 0)}{outside}/{port.get('protocol') or 'TCP'}"
+    return [name_of(obj), taint.get("key", ""), taint.get("value", ""), taint.get("effect", ""), added, age_of(obj)]
 
 
 def _scale(obj: Object) -> list[Any]:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    return [_name(obj), spec.get("replicas", 0), status.get("replicas", 0), _age(obj)]
+    return [name_of(obj), spec.get("replicas", 0), status.get("replicas", 0), age_of(obj)]
 
 
-_TEMPLATE = ("-Containers", "-Images", "-Selector")
-# Column names: a leading "-" is for `-o wide` only, a trailing "#" marks an integer.
+# Column names: a leading "-" is for `-o wide` only, a trailing "#" marks an integer, "?" a boolean.
 DEFAULT: tuple[tuple[str, ...], Cells] = (("Name", "Created At"), _default)
 PRINTERS: dict[tuple[str, str], tuple[tuple[str, ...], Cells]] = {
     ("", "namespaces"): (("Name", "Status", "Age"), _namespace),
@@ -376,24 +299,10 @@ PRINTERS: dict[tuple[str, str], tuple[tuple[str, ...], Cells]] = {
     ("", "configmaps"): (("Name", "Data", "Age"), _config_map),
     ("", "secrets"): (("Name", "Type", "Data#", "Age"), _secret),
     ("", "serviceaccounts"): (("Name", "Age"), _named),
-    ("apps", "deployments"): (("Name", "Ready", "Up-to-date", "Available", "Age", *_TEMPLATE), _deployment),
-    ("apps", "replicasets"): (("Name", "Desired#", "Current#", "Ready#", "Age", *_TEMPLATE), _replica_set),
-    ("apps", "statefulsets"): (("Name", "Ready", "Age", "-Containers", "-Images"), _stateful_set),
-    ("apps", "daemonsets"): (
-        (
-            *("Name", "Desired#", "Current#", "Ready#", "Up-to-date#", "Available#", "Node Selector", "Age"),
-            *_TEMPLATE,
-        ),
-        _daemon_set,
-    ),
-    ("", "services"): (
-        ("Name", "Type", "Cluster-IP", "External-IP", "Port(s)", "Age", "-Selector"),
-        _service,
-    ),
     ("autoscaling", "scales"): (("Name", "Desired#", "Available#", "Age"), _scale),
     ("coordination.k8s.io", "leases"): (("Name", "Holder", "Age"), _lease),
     ("scheduling.k8s.io", "priorityclasses"): (
-        ("Name", "Value#", "Global-Default", "Age", "PreemptionPolicy"),
+        ("Name", "Value#", "Global-Default?", "Age", "PreemptionPolicy"),
         _priority_class,
     ),
     ("resource.k8s.io", "deviceclasses"): (("Name", "Age"), _named),

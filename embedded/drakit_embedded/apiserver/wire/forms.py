@@ -61,6 +61,8 @@ class Form(Protocol):
 
     key: str
     content_type: str
+    # Whether objects go out as they are stored, which takes no time.
+    is_stored: bool
 
     @property
     def later(self) -> Form:
@@ -87,7 +89,7 @@ class Plain:
 
     def __init__(self, served: Served) -> None:
         kind = served.kind
-        self._served = served
+        self._served, self.is_stored = served, served.converter is None
         self._head = f'{{"kind":"{kind.kind}","apiVersion":"{kind.api_version}",'.encode()
         self._list_head = f'{{"kind":"{kind.list_kind}","apiVersion":"{kind.api_version}","metadata":'.encode()
         self.key = f"{kind.api_version}/{kind.plural}"
@@ -125,6 +127,7 @@ class Partial:
     """PartialObjectMetadata: what garbage collectors and metadata informers want to know of every kind."""
 
     content_type = JSON
+    is_stored = False
 
     def __init__(self, served: Served, version: str) -> None:
         self._api_version = f"{_META}/{version}"
@@ -158,6 +161,7 @@ class Table:
     """
 
     content_type = JSON
+    is_stored = False
 
     def __init__(self, served: Served, version: str, include: str, *, headers: bool = True) -> None:
         self._served, self._version, self._include = served, version, include

@@ -1,8 +1,8 @@
 """Which of the forms that a client accepts it gets: the ``Accept`` header, read as kube-apiserver reads it.
 
 After k8s.io/apiserver pkg/endpoints/handlers/negotiation/negotiate.go and github.com/munnerz/goautoneg. A clause that
-asks for what cannot be given is passed over; parameters that nobody knows are ignored. Protobuf is not written here, so
-a client that would rather have it gets its next choice.
+asks for what cannot be given is passed over; parameters that nobody knows are ignored. A client that would
+rather have protobuf gets its next choice; only where there is none, and for one object, protobuf is written.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from drakit_embedded.apiserver import statuses
 
-JSON, YAML = "application/json", "application/yaml"
+JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
 # What the real server says that it accepts.
-_NAMED = (JSON, YAML, "application/vnd.kubernetes.protobuf")
-_STREAMS = (f"{JSON};stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
+_NAMED = (JSON, YAML, PROTOBUF)
+_STREAMS = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 _WRITTEN = (JSON, YAML)
 # What the routes of the real server offer; none is for paths that are no routes.
 OBJECT, COLLECTION, NO_ROUTE = _NAMED, (*_NAMED, *_STREAMS), ()
@@ -49,6 +49,11 @@ class _Clause(NamedTuple):
 Allows = Callable[[Conversion | None], bool]
 # What ``sv``, the version of a schema, may be for objects; nothing else has one.
 OF_OBJECTS, _NO_SCHEMA = ("", "v1"), ("",)
+
+
+def takes_protobuf_only(accept: str) -> bool:
+    """Whether a client takes nothing but protobuf."""
+    return accept.replace(" ", "") == PROTOBUF
 
 
 def without_conversion(conversion: Conversion | None) -> bool:

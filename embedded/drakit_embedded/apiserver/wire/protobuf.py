@@ -1,26 +1,27 @@
 """Bodies in protobuf, which Go clients since 1.32 send by default: read into the same objects that JSON gives.
 
-There are no generated message classes: a table of field numbers (``protobuf_fields.json``, printed by
-``embedded/protobuf``) and the four wire types of protobuf are all that it takes to read a message of any kind. Answers
-are JSON, which the same clients accept. Envelope: k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go.
+There are no generated message classes: the table of messages (``drakit_api.etcd``) and the four wire types of protobuf
+are all that it takes to read a message of any kind. Answers are JSON, which the same clients accept, but for those that
+accept nothing else (``protobuf_answers``). Envelope:
+k8s.io/apimachinery/pkg/runtime/serializer/protobuf/protobuf.go.
 """
 
 from __future__ import annotations
 
 import base64
-import functools
 import struct
 import time
-from collections.abc import Callable, Iterator
-from importlib import resources
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from drakit_api.etcd import messages
+from drakit_api.raw_extensions import Reread
 from drakit_embedded.apiserver.statuses import Object
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
-_MAGIC = b"k8s\0"
+MAGIC = b"k8s\0"
 _DEEPEST = 64
 # What values that are none raise: texts, JSON and how deep it is, floating point numbers, and times (of the last two).
 _UNREADABLE = (UnicodeDecodeError, msgspec.DecodeError, RecursionError, struct.error, OSError, OverflowError)
@@ -30,36 +31,21 @@ class ProtobufError(ValueError):
     """The bytes are no message of the kind that they say."""
 
 
-class _Field(msgspec.Struct, frozen=True, array_like=True):
-    """``marks``: ``[`` list, ``{`` map, ``*`` pointer (zero is a value), ``<`` embedded (no level in JSON)."""
-
-    name: str
-    type: str
-    marks: str
-
-
-@functools.cache
-def _table() -> dict[str, dict[str, _Field]]:
-    raw = resources.files(__package__).joinpath("protobuf_fields.json").read_bytes()
-    return msgspec.json.decode(raw, type=dict[str, dict[str, _Field]])
-
-
-@functools.cache
-def _fields(message: str) -> dict[int, _Field]:
-    fields = _table().get(message)
-    if fields is None:
-        raise ProtobufError(f"no message {message} is known")
-    return {int(number): field for number, field in fields.items()}
+def _fields(message: str) -> Mapping[int, messages.Field]:
+    try:
+        return messages.fields(message)
+    except KeyError:
+        raise ProtobufError(f"no message {message} is known") from None
 
 
 def decode(raw: bytes) -> Object:
     """The object in an envelope, with kind and apiVersion; raises ``ProtobufError``."""
     if not raw:
         raise ProtobufError("empty data")
-    if not raw.startswith(_MAGIC):
+    if not raw.startswith(MAGIC):
         raise ProtobufError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
     try:
-        return _object(memoryview(raw)[len(_MAGIC) :])
+        return _object(memoryview(raw)[len(MAGIC) :])
     except _UNREADABLE as error:
         raise ProtobufError(str(error)) from None
 
@@ -68,16 +54,8 @@ def _object(data: memoryview) -> Object:
     envelope = dict(_wire(data))
     type_meta = dict(_wire(_bytes(envelope.get(1, b""))))
     api_version, kind = _text(type_meta.get(1, b"")), _text(type_meta.get(2, b""))
-    body = _message(_message_name(api_version, kind), _bytes(envelope.get(2, b"")), 0)
+    body = _message(messages.name_of(api_version, kind), _bytes(envelope.get(2, b"")), 0)
     return {"kind": kind, "apiVersion": api_version, **body}
-
-
-def _message_name(api_version: str, kind: str) -> str:
-    group, _, version = api_version.rpartition("/")
-    if kind == "DeleteOptions":
-        return "meta/v1.DeleteOptions"
-    package = group.removesuffix(".k8s.io").partition(".")[0] or "core"
-    return f"{package}/{version}.{kind}"
 
 
 def _wire(data: memoryview | bytes) -> Iterator[tuple[int, Any]]:
@@ -127,10 +105,10 @@ def _bytes(value: Any) -> memoryview:
 def _message(name: str, data: memoryview, depth: int) -> Object:
     if depth > _DEEPEST:
         raise ProtobufError("nested too deep")
-    fields = _fields(name)
+    known = _fields(name)
     obj: Object = {}
     for number, value in _wire(data):
-        field = fields.get(number)
+        field = known.get(number)
         if field is None:
             continue
         if "{" in field.marks:
@@ -205,6 +183,12 @@ def _raw(value: Any) -> Any:
     return msgspec.json.decode(raw) if raw else None
 
 
+def _extension(value: Any) -> Any:
+    raw = bytes(_bytes(dict(_wire(_bytes(value))).get(1, b"")))
+    found = msgspec.json.decode(raw) if raw else None
+    return Reread(found, raw.decode()) if isinstance(found, dict) else found
+
+
 def _strings(value: Any) -> list[str]:
     return [_text(item) for _, item in _wire(_bytes(value))]
 
@@ -220,7 +204,7 @@ _SPECIAL: dict[str, Callable[[Any], Any]] = {
     "meta/v1.FieldsV1": _raw,
     "Quantity": _quantity,
     "IntOrString": _int_or_string,
-    "RawExtension": _raw,
+    "RawExtension": _extension,
     "authentication/v1.ExtraValue": _strings,
     "authorization/v1.ExtraValue": _strings,
     "certificates/v1.ExtraValue": _strings,

@@ -12,9 +12,16 @@ from functools import cache
 from typing import Any
 
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.apiserver.wire import access_columns, columns
+from drakit_embedded.apiserver.wire import access_columns, columns, network_columns, workload_columns
 
 Cells = Callable[[Object], list[Any]]
+_PRINTERS = {
+    **columns.PRINTERS,
+    **workload_columns.PRINTERS,
+    **network_columns.PRINTERS,
+    **access_columns.PRINTERS,
+}
+_TYPES = {"#": "integer", "?": "boolean"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +35,16 @@ class Printer:
 @cache
 def printer(group: str, plural: str) -> Printer:
     """The printer of a kind."""
-    names, cells = {**columns.PRINTERS, **access_columns.PRINTERS}.get((group, plural), columns.DEFAULT)
+    names, cells = _PRINTERS.get((group, plural), columns.DEFAULT)
     return Printer([_column(name) for name in names], cells)
 
 
 def _column(text: str) -> Object:
-    """``Name``; ``-Name`` is shown by ``-o wide`` only; ``Name#`` is an integer."""
-    name = text.strip("-#")
+    """``Name``; ``-Name`` is shown by ``-o wide`` only; ``Name#`` is an integer, ``Name?`` a boolean."""
+    name = text.strip("-#?")
     return {
         "name": name,
-        "type": "integer" if text.endswith("#") else "string",
+        "type": _TYPES.get(text[-1], "string"),
         "format": "name" if name == "Name" else "",
         "description": "",
         "priority": 1 if text.startswith("-") else 0,

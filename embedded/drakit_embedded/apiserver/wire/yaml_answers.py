@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import yaml
@@ -23,6 +25,9 @@ _AMBIGUOUS = re.compile(
     re.VERBOSE,
 )
 
+# Of a list, in one piece.
+_ITEMS = 32
+
 
 class _Dumper(yaml.CSafeDumper):
     """Texts of several lines stand there as they are, and in double quotes what else could be something else."""
@@ -38,4 +43,27 @@ _Dumper.add_representer(str, _text)
 
 def write(encoded: bytes) -> bytes:
     """What is encoded as JSON, in YAML."""
-    return yaml.dump(msgspec.json.decode(encoded), Dumper=_Dumper, encoding="utf-8", allow_unicode=True)
+    return b"".join(pieces(encoded))
+
+
+def pieces(encoded: bytes) -> Iterator[bytes]:
+    """The same in pieces that follow on each other, of a few items where an object has many.
+
+    Of what is dumped, PyYAML makes a tree. One of thousands of objects would have the garbage collector go through all
+    of it again and again, for a second at last, in which no other thread does anything.
+    """
+    members = msgspec.json.decode(encoded, type=dict[str, msgspec.Raw]) if encoded.startswith(b"{") else {}
+    if not members:
+        yield _dumped(msgspec.json.decode(encoded))
+    for name, value in sorted(members.items()):
+        if bytes(memoryview(value)[:1]) == b"[" and (items := msgspec.json.decode(value, type=list[msgspec.Raw])):
+            yield _dumped({name: []}).replace(b" []", b"")
+            for start in range(0, len(items), _ITEMS):
+                yield _dumped([msgspec.json.decode(item) for item in items[start : start + _ITEMS]])
+        else:
+            yield _dumped({name: msgspec.json.decode(value)})
+
+
+def _dumped(value: Any) -> bytes:
+    dumped: bytes = yaml.dump(value, Dumper=_Dumper, encoding="utf-8", allow_unicode=True)
+    return dumped

@@ -19,7 +19,7 @@ import yaml
 
 from drakit_api.gostrings import quote
 from drakit_api.long_numbers import bounded
-from drakit_embedded.apiserver.wire import yaml_nodes
+from drakit_embedded.apiserver.wire import budget, yaml_nodes
 from drakit_embedded.apiserver.wire.yaml_nodes import PLAIN, Alias, Mapping, Node, Scalar, Sequence, YamlError
 
 __all__ = ["YamlError", "read"]
@@ -44,6 +44,9 @@ _LEAST_INTEGER, _LARGEST_INTEGER = -(2**63), 2**64 - 1
 # How much of a document may come of aliases: 99 % of a small one, less of a large one.
 _FREE_ALIASES, _FREE_NODES = 100, 1000
 _SMALL, _LARGE = 400_000, 4_000_000
+_NESTED = "exceeded maximum nesting depth"
+# Keys are nodes, too.
+_MOST_NODES = 2 * budget.MOST_VALUES
 
 
 def read(raw: bytes) -> tuple[Any, list[str]]:
@@ -52,13 +55,17 @@ def read(raw: bytes) -> tuple[Any, list[str]]:
     try:
         node = yaml_nodes.document(raw)
         value = reader.value(node) if node is not None else None
+        # Aliases may have put one part below another.
+        budget.check(value)
         _check_finite(value)
     except yaml.MarkedYAMLError as error:
-        raise YamlError(f"yaml: {_located(error)}") from None
+        # Some builds of the parser have a limit of their own, which is farther away.
+        why = str(budget.TooDeepError()) if error.problem == _NESTED else _located(error)
+        raise YamlError(f"yaml: {why}") from None
     except yaml.reader.ReaderError:
         raise YamlError("yaml: control characters are not allowed") from None
-    except RecursionError:  # Python goes less deep than Go.
-        raise YamlError("yaml: exceeded max depth of 10000") from None
+    except budget.TooDeepError as error:
+        raise YamlError(f"yaml: {error}") from None
     return value, reader.repeated
 
 
@@ -105,6 +112,8 @@ class _Reader:
 
     def _count(self) -> None:
         self._nodes += 1
+        if self._nodes > _MOST_NODES:
+            raise budget.too_many_values()
         self._aliased += bool(self._followed)
         if self._aliased > _FREE_ALIASES and self._nodes > _FREE_NODES:
             share = min(max((self._nodes - _SMALL) / (_LARGE - _SMALL), 0.0), 1.0)

@@ -1,7 +1,7 @@
 """The nodes of a YAML document, made of what its parser reports without one call inside the other.
 
 PyYAML's own composer calls itself for each level, in C and without a limit: a body of brackets would end the process.
-go-yaml has limits for both sorts of levels, too (``go.yaml.in/yaml/v2`` ``scannerc.go``).
+go-yaml has a limit, too (``go.yaml.in/yaml/v2`` ``scannerc.go``).
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ from typing import Final, TypeAlias
 
 import yaml
 
+from drakit_embedded.apiserver.wire import budget
+
 # The tag of a scalar that has none and stands without quotes.
 PLAIN: Final = "plain"
 _TEXT = "tag:yaml.org,2002:str"
-# Go's limit is 10,000 (max_flow_level, and max_indents of what has no brackets). What is deeper than this could not be
-# read here in any case, and the parser takes a time that grows with the square of the depth.
-_DEEPEST = 1000
 
 
 class YamlError(ValueError):
@@ -68,7 +67,7 @@ Node: TypeAlias = Scalar | Sequence | Mapping | Alias
 def document(raw: bytes) -> Node | None:
     """The node of the first document, or None if there is none.
 
-    Raises ``YamlError``, and ``yaml.YAMLError`` for what the parser refuses.
+    Raises ``YamlError``, ``TooDeepError``, ``yaml.YAMLError`` for what the parser refuses, and 413 for too many values.
     """
     loader, composed = yaml.CSafeLoader(raw), _Composed()
     try:
@@ -84,16 +83,14 @@ class _Composed:
 
     def __init__(self) -> None:
         self.root: Node | None = None
-        # Each with whether it is in brackets.
-        self._open: list[tuple[Sequence | Mapping, bool]] = []
-        self._depths = {True: 0, False: 0}
+        self._values = 0
+        self._open: list[Sequence | Mapping] = []
         self._anchors: dict[str, Scalar | Sequence | Mapping] = {}
 
     def take(self, event: yaml.Event) -> None:
         """One event more."""
         if isinstance(event, yaml.CollectionEndEvent):
-            _, in_brackets = self._open.pop()
-            self._depths[in_brackets] -= 1
+            self._open.pop()
         elif isinstance(event, yaml.AliasEvent):
             self._add(self._alias(event))
         elif isinstance(event, yaml.ScalarEvent):
@@ -102,7 +99,7 @@ class _Composed:
             made = Mapping if isinstance(event, yaml.MappingStartEvent) else Sequence
             node = made(_line(event), [])
             self._begin(event, node)
-            self._go_into(node, in_brackets=bool(event.flow_style))
+            self._go_into(node)
 
     def _alias(self, event: yaml.AliasEvent) -> Alias:
         anchor = event.anchor or ""
@@ -117,16 +114,18 @@ class _Composed:
         self._add(node)
 
     def _add(self, node: Node) -> None:
+        self._values += 1
+        if self._values > 2 * budget.MOST_VALUES:  # keys are nodes, too
+            raise budget.too_many_values()
         if self._open:
-            self._open[-1][0].items.append(node)
+            self._open[-1].items.append(node)
         else:
             self.root = node
 
-    def _go_into(self, node: Sequence | Mapping, *, in_brackets: bool) -> None:
-        self._open.append((node, in_brackets))
-        self._depths[in_brackets] += 1
-        if self._depths[in_brackets] > _DEEPEST:
-            raise YamlError("yaml: exceeded max depth of 10000")
+    def _go_into(self, node: Sequence | Mapping) -> None:
+        self._open.append(node)
+        if len(self._open) > budget.DEEPEST:
+            raise budget.TooDeepError
 
 
 def _line(event: yaml.Event) -> int:

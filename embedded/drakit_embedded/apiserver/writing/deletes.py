@@ -7,6 +7,7 @@ Dependents are the garbage collector's business; here the propagation policy onl
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import preconditions
 
 _KIND = "DeleteOptions"
+_NANOS = 1_000_000_000
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 
 
@@ -121,12 +123,19 @@ def delete(
         api.admission.admit(request, api)
         api.admission.validate(request, api)
     if begun is _Begun.NOT and not obj["metadata"].get("finalizers"):
-        return Deleted(record if wanted.dryRun else api.store.delete(served.collection, key, before), True)
+        return Deleted(record if wanted.dryRun else remove(api, served, key, before), True)
     updated = record if obj == before else api.store.put(served.collection, key, obj, dry_run=bool(wanted.dryRun))
     if obj["metadata"].get("finalizers") or begun is _Begun.WAITING:
         return Deleted(updated, False)
     # What has grace, but none is left, is marked first and then deleted, which watchers see.
-    return Deleted(updated if wanted.dryRun else api.store.delete(served.collection, key, obj), True)
+    return Deleted(updated if wanted.dryRun else remove(api, served, key, obj), True)
+
+
+def remove(api: Api, served: Served, key: Key, obj: Object) -> Record:
+    """Remove an object for good, and give back what was allocated for it; ``obj`` is its last state."""
+    holding = served.strategy.holding
+    with holding(obj, None, api) if holding is not None else nullcontext():
+        return api.store.delete(served.collection, key, obj)
 
 
 def _check_preconditions(served: Served, stored: Object, wanted: Options) -> None:
@@ -215,17 +224,23 @@ def _shorten(meta: Object, asked: int | None) -> _Begun:
         return _Begun.NOT
     if asked is None or asked >= granted:
         return _Begun.PENDING
-    started = gotime.seconds(meta["deletionTimestamp"]) - granted
-    left = started + asked - int(time.time())
+    started = gotime.seconds(meta["deletionTimestamp"]) - _duration(granted)
+    left = started + _duration(asked) - int(time.time())
     meta["deletionTimestamp"] = metadata.timestamp(max(left, 0))
     meta["deletionGracePeriodSeconds"] = asked if left > 0 or asked == 0 else 1
     return _Begun.WAITING if asked > 0 else _Begun.ENDED
 
 
+def _duration(seconds: int) -> int:
+    """Seconds as a Go ``time.Duration`` has them: in 64 bits of nanoseconds, where 300 years are less than nothing."""
+    nanoseconds = (seconds * _NANOS + 2**63) % 2**64 - 2**63
+    return nanoseconds // _NANOS
+
+
 def _mark(obj: Object, seconds: int = 0) -> None:
     meta = obj["metadata"]
     if not meta.get("deletionTimestamp"):
-        meta["deletionTimestamp"] = metadata.timestamp(seconds)
+        meta["deletionTimestamp"] = metadata.timestamp(_duration(seconds))
         if meta.get("generation"):
             meta["generation"] += 1
     meta["deletionGracePeriodSeconds"] = seconds

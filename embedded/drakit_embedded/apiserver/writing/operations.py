@@ -7,7 +7,6 @@ its place. After gopkg.in/evanphx/json-patch.v4 ``patch.go``.
 
 from __future__ import annotations
 
-import copy
 import re
 from typing import Any
 
@@ -42,7 +41,7 @@ def _copy(document: Container, operation: dict[str, Any], most: int) -> int:
     size = len(to_json(found).encode())
     if size > most:
         raise OperationError(f"Unable to copy, the accumulated size increase of copy is more than {_MOST_COPIED}")
-    _add(*_place(document, operation), copy.deepcopy(found))
+    _add(*_place(document, operation), _copied(found))
     return size
 
 
@@ -50,15 +49,16 @@ def _applied(document: Container, operation: dict[str, Any]) -> Container:
     value = operation.get("value")
     match operation.get("op"):
         case "add":
-            _add(*_place(document, operation), copy.deepcopy(value))
+            _add(*_place(document, operation), _copied(value))
         case "remove":
             _remove(*_place(document, operation))
         case "replace" if operation.get("path") == "":
             if not isinstance(value, dict | list):
                 raise OperationError("replace operation value must be object or array")
-            return copy.deepcopy(value)
+            whole: Container = _copied(value)
+            return whole
         case "replace":
-            _replace(*_place(document, operation), copy.deepcopy(value))
+            _replace(*_place(document, operation), _copied(value))
         case "move":
             container, key = _place(document, operation, "from")
             found = _get(container, key)
@@ -91,7 +91,7 @@ def _place(document: Container, operation: dict[str, Any], field: str = "path") 
 
 def _get(container: Container, key: str) -> Any:
     """None for what an object does not have."""
-    return container.get(key) if isinstance(container, dict) else container[_index(container, key)]
+    return container.get(key) if isinstance(container, dict) else container[_index(len(container), key)]
 
 
 def _add(container: Container, key: str, value: Any) -> None:
@@ -100,12 +100,12 @@ def _add(container: Container, key: str, value: Any) -> None:
     elif key == "-":
         container.append(value)
     else:
-        container.insert(_index([*container, value], key), value)
+        container.insert(_index(len(container) + 1, key), value)
 
 
 def _remove(container: Container, key: str) -> None:
     if isinstance(container, list):
-        del container[_index(container, key)]
+        del container[_index(len(container), key)]
     elif key in container:
         del container[key]
     else:
@@ -116,11 +116,11 @@ def _replace(container: Container, key: str, value: Any) -> None:
     if isinstance(container, dict):
         container[key] = value
     else:
-        container[_index(container, key)] = value
+        container[_index(len(container), key)] = value
 
 
-def _index(items: list[Any], key: str) -> int:
-    """The place in a list, counted from its beginning."""
+def _index(count: int, key: str) -> int:
+    """The place in a list of so many items, counted from its beginning."""
     if _INDEX.fullmatch(key) is None:
         raise OperationError(f"value was not a proper array index: {key}")
     # What it cannot be is not read: numbers that are too long cost too much, and have leading zeros at best.
@@ -128,9 +128,18 @@ def _index(items: list[Any], key: str) -> int:
     if len(digits) > _MOST_DIGITS:
         raise OperationError(f"Unable to access invalid index: {key}")
     index = -int(digits) if key.startswith("-") else int(digits)
-    if not -len(items) <= index < len(items):
+    if not -count <= index < count:
         raise OperationError(f"Unable to access invalid index: {key}")
-    return index % len(items)
+    return index % count
+
+
+def _copied(value: Any) -> Any:
+    """A copy of containers; scalars never change."""
+    if isinstance(value, dict):
+        return {key: _copied(item) if isinstance(item, dict | list) else item for key, item in value.items()}
+    if isinstance(value, list):
+        return [_copied(item) if isinstance(item, dict | list) else item for item in value]
+    return value
 
 
 def _equal(found: Any, wanted: Any) -> bool:

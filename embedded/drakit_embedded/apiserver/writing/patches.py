@@ -16,6 +16,7 @@ from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key
+from drakit_embedded.apiserver.wire import budget
 from drakit_embedded.apiserver.writing import merge_keys, operations, printed, strategic
 from drakit_embedded.apiserver.writing.writes import Change
 
@@ -67,7 +68,8 @@ def parse(raw: bytes, content_type: str, find: Callable[[], object] = lambda: No
         return _configuration(raw, find)
     try:
         content = gojson.read(raw, long_numbers=False)
-    except gojson.JsonError:
+        budget.check(content, raw)
+    except (gojson.JsonError, budget.TooDeepError):
         raise statuses.bad_request("invalid JSON patch") from None
     find()
     complaints: list[str] = []
@@ -140,24 +142,24 @@ def merge(target: Any, patch: Any) -> Any:
 
 
 def plain(obj: Object, patch: Patch, node: merge_keys.Node = merge_keys.PLAIN) -> Object:
-    """The patched object (not for apply); 422 for a JSON patch that does not fit, and for what is too deep here."""
-    try:
-        if patch.type == "merge":
-            return _object(merge(obj, patch.content))
-        if patch.type == "strategic":
-            return strategic.merge(obj, patch.content, node)
-        if patch.type == "json":
-            return _object(_operate(obj, patch.content))
-    except RecursionError:
-        raise statuses.rejected() from None
+    """The patched object (not for apply); 422 for a JSON patch that does not fit, or makes what no body may be."""
+    if patch.type == "merge":
+        return _object(merge(obj, patch.content))
+    if patch.type == "strategic":
+        return strategic.merge(obj, patch.content, node)
+    if patch.type == "json":
+        return _object(_operate(obj, patch.content))
     raise statuses.unsupported_patch()
 
 
 def _operate(obj: Object, wanted: Any) -> Any:
+    """Operations put values below others: what comes of that is checked as a body is."""
     try:
-        return operations.applied(obj, wanted)
-    except operations.OperationError:
+        patched = operations.applied(obj, wanted)
+        budget.check(patched)
+    except (operations.OperationError, budget.TooDeepError, RecursionError):
         raise statuses.rejected() from None
+    return patched
 
 
 def _object(value: Any) -> Object:

@@ -63,9 +63,10 @@ def _retain(target: Object, patch: Object) -> None:
     """Keep what ``$retainKeys`` names, all that the patch sets among it (``applyRetainKeysDirective``)."""
     if _RETAIN not in patch:
         return
-    retained = patch[_RETAIN]
+    listed = patch[_RETAIN]
+    retained = {key for key in listed if isinstance(key, str)} if isinstance(listed, list) else set()
     set_here = [key for key in patch if key != _RETAIN and not key.startswith((_DELETE_PRIMITIVE, _ORDER))]
-    if not isinstance(retained, list) or any(patch[key] is not None and key not in retained for key in set_here):
+    if not isinstance(listed, list) or any(patch[key] is not None and key not in retained for key in set_here):
         raise bad_request("invalid patch format of retainKeys")
     for key in [key for key in target if key not in retained]:
         del target[key]
@@ -180,7 +181,8 @@ def _is_directive(item: Any) -> bool:
 def _delete_values(target: Object, key: str, values: Any) -> None:
     present = target.get(key)
     if isinstance(present, list) and isinstance(values, list):
-        target[key] = [value for value in present if value not in values]
+        deleted = {value for value in values if isinstance(value, _SCALARS)}
+        target[key] = [value for value in present if not isinstance(value, _SCALARS) or value not in deleted]
 
 
 def _reorder_field(target: Object, key: str, order: Any, node: Node) -> None:
@@ -198,12 +200,14 @@ def _ordered(items: list[Any], order: list[Any], live: list[Any], node: Node) ->
     rank, place = _ranks(order, node), _ranks(live, node)
     named = sorted((item for item in items if _id(item, node) in rank), key=lambda item: rank[_id(item, node)])
     found: list[Any] = []
+    taken = 0
     for item in (item for item in items if _id(item, node) not in rank):
         here = place.get(_id(item, node))
-        while named and not (here is not None and here < place.get(_id(named[0], node), -1)):
-            found.append(named.pop(0))
+        while taken < len(named) and not (here is not None and here < place.get(_id(named[taken], node), -1)):
+            found.append(named[taken])
+            taken += 1
         found.append(item)
-    return found + named
+    return found + named[taken:]
 
 
 def _ranks(items: list[Any], node: Node) -> dict[Any, int]:

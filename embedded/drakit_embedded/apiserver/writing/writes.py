@@ -8,7 +8,8 @@ stored object and committing the new one: updates need no locks, no retries.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,6 +23,7 @@ from drakit_embedded.apiserver.managedfields import updates
 from drakit_embedded.apiserver.managedfields.entries import same_but_times
 from drakit_embedded.apiserver.registry import reset_fields
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
+from drakit_embedded.apiserver.storage.limits import TooLargeError
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import deletes, preconditions
@@ -38,6 +40,7 @@ _SYSTEM_FIELDS = (
     "generation",
     "selfLink",
 )
+_HOLDING_NOTHING = nullcontext()
 # maxNameGenerationCreateAttempts
 _NAMES_TRIED = 8
 _NEVER_SET = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
@@ -88,7 +91,7 @@ def create(
     place = namespace or "", meta.get("name", "")
     request = Attributes(user, "CREATE", kind, *place, obj, dry_run=intent.dry_run, instead=instead)
     api.admission.admit(request, api)
-    _bring_up(served, obj, api)
+    _bring_up(served, obj, api, dry_run=intent.dry_run)
     if instead and not user.superuser:
         right = Access(user, "create", kind.group, kind.plural, namespace=namespace or "", name=instead)
         api.authorizer.check(right)
@@ -103,9 +106,33 @@ def create(
     if not intent.dry_run:
         # Its place among the others; the store has the number.
         meta["resourceVersion"] = "0"
-    record = api.store.put(served.collection, key, obj, _canonical(api, served, obj), dry_run=intent.dry_run)
+    with _holding(served, None, obj, api, intent):
+        record = _put(api, served, key, obj, _canonical(api, served, obj), intent)
     record.is_valid = True
     return Written(record, True, strategy.warn_of_create(obj))
+
+
+def _put(api: Api, served: Served, key: Key, obj: Object, form: Object, intent: Intent) -> Record:
+    """Store an object; one that is too large without saying who owns its fields, before the client hears of it.
+
+    isTooLargeError in k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch}.go, which leaves out apply patches.
+    """
+    try:
+        return api.store.put(served.collection, key, obj, form, dry_run=intent.dry_run)
+    except TooLargeError:
+        if intent.writer is None or not obj["metadata"].get("managedFields"):
+            raise
+    for each in (obj, form):
+        each["metadata"].pop("managedFields", None)
+    return api.store.put(served.collection, key, obj, form, dry_run=intent.dry_run)
+
+
+def _holding(
+    served: Served, before: Object | None, after: Object, api: Api, intent: Intent
+) -> AbstractContextManager[None]:
+    """What is stored of an object's allocations around it; a dry run stores nothing."""
+    holding = served.strategy.holding
+    return _HOLDING_NOTHING if holding is None or intent.dry_run else holding(before, after, api)
 
 
 def _take_off(served: Served, obj: Object) -> None:
@@ -116,8 +143,8 @@ def _take_off(served: Served, obj: Object) -> None:
         obj.pop("status", None)
 
 
-def _bring_up(served: Served, obj: Object, api: Api) -> None:
-    """Name it, prepare it by the rules of its kind, and refuse what is not valid (registry/rest/create.go)."""
+def _bring_up(served: Served, obj: Object, api: Api, *, dry_run: bool) -> None:
+    """Name it, allocate and prepare it by the rules of its kind, and refuse what is not valid (rest/create.go)."""
     kind, strategy, meta = served.kind, served.strategy, obj["metadata"]
     if not meta.get("name") and meta.get("generateName"):
         meta["name"] = _free_name(served, meta)
@@ -125,6 +152,8 @@ def _bring_up(served: Served, obj: Object, api: Api) -> None:
     meta["creationTimestamp"] = metadata.timestamp()
     if strategy.generation:
         meta["generation"] = 1
+    if strategy.begin_create is not None:
+        strategy.begin_create(obj, api, dry_run=dry_run)
     strategy.prepare_create(obj, api)
     faults: list[FieldFault] = [*strategy.validate_create(obj, api)]
     if not strategy.owns_metadata:
@@ -177,9 +206,11 @@ def update(
     if not intent.admitted:
         api.admission.admit(request, api)
     _check_identity(served, new, old)
-    if subresource == "status":
-        new = _with_status(served, new, old, api)
+    if subresource in ("status", "approval"):
+        new = _with_status(served, new, old, api, subresource)
     elif not subresource:
+        if served.strategy.begin_update is not None:
+            served.strategy.begin_update(new, old, api, dry_run=intent.dry_run)
         _with_spec(served, new, old, api)
     _validate(served, new, old, api, request, was_valid=record.is_valid)
     if not intent.admitted:
@@ -191,11 +222,12 @@ def update(
         # Watchers see what was stored, and only the client what it wanted (deleteWithoutFinalizers).
         record = api.store.draft(served.collection, key, new, form)
         if not intent.dry_run:
-            api.store.delete(served.collection, key, old)
+            deletes.remove(api, served, key, old)
     elif form != old and not _only_times_differ(form, old):
         request.commit()
         is_valid = record.is_valid or not subresource
-        record = api.store.put(served.collection, key, new, form, dry_run=intent.dry_run)
+        with _holding(served, old, new, api, intent):
+            record = _put(api, served, key, new, form, intent)
         record.is_valid = is_valid
     return Written(record, False, () if subresource else served.strategy.warn_of_update(new))
 
@@ -273,15 +305,16 @@ def _only_times_differ(new: Object, old: Object) -> bool:
     )
 
 
-def _with_status(served: Served, new: Object, old: Object, api: Api) -> Object:
-    """A status write: everything but the status (and, for most kinds, metadata) stays as it was."""
+def _with_status(served: Served, new: Object, old: Object, api: Api, subresource: str) -> Object:
+    """A write of the status, or its approval: all else (but, for most kinds, metadata) stays as it was."""
     wanted = {**old, "metadata": new["metadata"]}
     for field in reset_fields.metadata_kept(served.kind):
         _restore(wanted["metadata"], old["metadata"], field)
     wanted.pop("status", None)
     if new.get("status") is not None:
         wanted["status"] = new["status"]
-    served.strategy.prepare_status(wanted, old, api)
+    strategy = served.strategy
+    (strategy.prepare_approval if subresource == "approval" else strategy.prepare_status)(wanted, old, api)
     return wanted
 
 
@@ -291,10 +324,16 @@ def _with_spec(served: Served, new: Object, old: Object, api: Api) -> None:
     if "status" in served.kind.subresources:
         _restore(new, old, "status")
     strategy.prepare_update(new, old, api)
-    meta, was = new["metadata"], old["metadata"]
-    annotated = strategy.annotations_count and (meta.get("annotations") or {}) != (was.get("annotations") or {})
-    if strategy.generation and (annotated or new.get("spec") != old.get("spec")):
-        meta["generation"] = was.get("generation", 0) + 1
+    if strategy.generation and any(_part(new, part) != _part(old, part) for part in strategy.counted):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _part(obj: Object, path: str) -> Any:
+    """The value at a dotted path; None if it is empty."""
+    found: Any = obj
+    for key in path.split("."):
+        found = (found or {}).get(key)
+    return found or None
 
 
 def _restore(new: Object, old: Object, field: str) -> None:
@@ -316,6 +355,8 @@ def _validate(served: Served, new: Object, old: Object, api: Api, request: Attri
             request.object = new
             faults += strategy.authorize_status(request, api)
         faults += strategy.validate_status(new, old, api)
+    elif request.subresource == "approval":
+        faults += strategy.validate_approval(new, old, api)
     elif not request.subresource:
         brief = strategy.validate_same_spec if was_valid else None
         if brief is not None and new.get("spec") == old.get("spec"):

@@ -1,9 +1,8 @@
 """``pods/log``: fetched from the kubelet that runs the pod, and passed through as it comes.
 
-The node says where its kubelet listens (``status.addresses``, ``status.daemonEndpoints.kubeletEndpoint.Port``); server
-and kubelets share a token, or kubelets trust the server's certificate. As kube-apiserver without
-``--kubelet-certificate-authority``, this one does not verify that of a kubelet, which is self-signed. After
-k8s.io/kubernetes/pkg/registry/core/pod/strategy.go (LogLocation).
+The node says where its kubelet listens (``status.addresses``, ``status.daemonEndpoints.kubeletEndpoint.Port``); who is
+believed to be one, and what it is shown, is in ``access``. After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go
+(LogLocation).
 """
 
 from __future__ import annotations
@@ -47,18 +46,17 @@ async def stream(api: Api, pod: Record, query: Query, request: web.BaseRequest) 
         return web.Response(status=204)
     url = f"{_kubelet(api, node)}/containerLogs/{quote(pod.key[0])}/{quote(pod.key[1])}/{quote(container)}"
     parameters = {key: query.text(key) for key in _PARAMETERS if query.text(key)}
-    headers = {"Authorization": f"Bearer {api.kubelet_token}"} if api.kubelet_token else {}
     timeout = aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS, sock_read=_IDLE_SECONDS)
     try:
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(url, params=parameters, headers=headers, ssl=api.kubelet_tls) as upstream,
+            session.get(url, params=parameters, headers=api.kubelets.headers, ssl=api.kubelets.context()) as upstream,
         ):
             if upstream.status != 200:
                 said = (await upstream.content.read(_REFUSAL_BYTES)).decode(errors="replace")
                 raise _refused(pod.key[1], upstream.status, said)
             return await _pass_through(upstream, request)
-    except UNREACHABLE as error:
+    except (*UNREACHABLE, OSError) as error:
         raise _unreachable(url, error) from None
 
 
@@ -136,4 +134,7 @@ def _refused(pod: str, code: int, said: str) -> StatusError:
 
 
 def _unreachable(url: str, error: Exception) -> StatusError:
-    return StatusError(500, "", f"Get {gostrings.quote(url)}: {error}")
+    why = str(error)
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        why = f"tls: failed to verify certificate: x509: {error.certificate_error}"
+    return StatusError(500, "", f"Get {gostrings.quote(url)}: {why}")

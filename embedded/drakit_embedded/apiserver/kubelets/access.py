@@ -1,0 +1,60 @@
+"""With what the API server shows kubelets who it is, and by what it knows them.
+
+Where a kubelet listens is what its node says, and who may write a node may name any port of this machine. A client
+certificate can be shown to whoever listens there: it proves something only to the one that is asked now. A token can be
+kept and used by him, so it goes only to those whose certificate an authority has signed. After
+k8s.io/kubernetes/pkg/kubelet/client/kubelet_client.go.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+
+from drakit_embedded import certificates
+
+
+class AccessError(Exception):
+    """Credentials that cannot be used; the message says why and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class KubeletAccess:
+    """PEM files as of --kubelet-client-certificate, -client-key and -certificate-authority; and a bearer token."""
+
+    certificate: Path | None = None
+    key: Path | None = None
+    # Read for each connection: kubelets may make it when they start, which is after the API server.
+    authority: Path | None = None
+    token: str = ""
+
+    def check(self) -> None:
+        """Raises ``AccessError`` for what can be seen to be wrong before there is a kubelet."""
+        if self.token and self.authority is None:
+            raise AccessError(
+                "a token for kubelets is sent only to those whose certificate can be verified: give their authority, "
+                "too (--kubelet-certificate-authority; `drakit kubelet run` writes it to ROOT/.kubelet.crt)"
+            )
+        try:
+            self._shown()
+        except OSError as error:
+            raise AccessError(
+                f"certificate or key for kubelets cannot be used: {error}; give others, or none"
+            ) from None
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What goes with a request, once ``context`` has verified who gets it."""
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+    def context(self) -> ssl.SSLContext:
+        """For one connection. Raises ``OSError`` (``ssl.SSLError`` among them) if the authority cannot be read."""
+        context = self._shown()
+        if self.authority is not None:
+            context.load_verify_locations(self.authority)
+            context.verify_mode, context.check_hostname = ssl.CERT_REQUIRED, True
+        return context
+
+    def _shown(self) -> ssl.SSLContext:
+        return certificates.of_client(self.certificate, self.key)

@@ -1,0 +1,130 @@
+"""Which kinds are acted on in an embedded cluster, and which are stored and nothing more.
+
+A test against this API server proves nothing about an object that nothing acts on, so whoever writes one is warned.
+Every kind of ``kinds`` is in one of the two tables here (a test sees to that): a kind that comes to work moves from
+``STORED_ONLY`` to ``ACTED_ON``, and the warning is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal, NamedTuple
+
+from drakit_embedded.apiserver.registry.kinds import Kind
+
+Part = Literal["apiserver", "controllers", "scheduler", "kubelet"]
+
+
+class Unused(NamedTuple):
+    """Why nothing comes of an object: which part of Kubernetes would act on it, and what therefore does not happen."""
+
+    part: Part
+    missing: str
+    # How a cluster gets what acts on it, where that is not the part of Kubernetes alone.
+    instead: str = ""
+
+
+# By group. What the API server, the controllers, the scheduler or the kubelets of drakit act on; what is data for other
+# objects and for clients (ConfigMap, Lease, Event); and what Kubernetes itself leaves to programs that users bring
+# (Ingress, VolumeAttachment).
+ACTED_ON: dict[str, frozenset[str]] = {
+    "": frozenset(
+        {
+            *("configmaps", "endpoints", "events", "limitranges", "namespaces", "nodes", "pods", "podtemplates"),
+            *("resourcequotas", "secrets", "serviceaccounts", "services"),
+        }
+    ),
+    "apps": frozenset({"controllerrevisions", "daemonsets", "deployments", "replicasets"}),
+    "events.k8s.io": frozenset({"events"}),
+    "certificates.k8s.io": frozenset({"podcertificaterequests"}),
+    "networking.k8s.io": frozenset({"ingressclasses", "ingresses", "ipaddresses"}),
+    "rbac.authorization.k8s.io": frozenset({"clusterrolebindings", "clusterroles", "rolebindings", "roles"}),
+    "storage.k8s.io": frozenset({"csinodes", "volumeattachments", "volumeattributesclasses"}),
+    "scheduling.k8s.io": frozenset({"priorityclasses"}),
+    "coordination.k8s.io": frozenset({"leases"}),
+    "discovery.k8s.io": frozenset({"endpointslices"}),
+    "resource.k8s.io": frozenset(
+        {"deviceclasses", "devicetaintrules", "resourceclaims", "resourceclaimtemplates", "resourceslices"}
+    ),
+}
+
+_NO_PODS = Unused("controllers", "no pods are made for it")
+_NO_ADMISSION = Unused("apiserver", "no request is checked or changed by it")
+_NO_FLOWS = Unused("apiserver", "no request waits or is refused because of it")
+_NO_VOLUMES = Unused("controllers", "no volume is made or bound")
+
+# By (group, plural).
+STORED_ONLY: dict[tuple[str, str], Unused] = {
+    ("", "persistentvolumeclaims"): _NO_VOLUMES,
+    ("", "persistentvolumes"): _NO_VOLUMES,
+    ("", "replicationcontrollers"): _NO_PODS,
+    ("apps", "statefulsets"): _NO_PODS,
+    ("autoscaling", "horizontalpodautoscalers"): Unused("controllers", "nothing is scaled by it"),
+    ("batch", "cronjobs"): Unused("controllers", "no jobs are made for it"),
+    ("batch", "jobs"): _NO_PODS,
+    ("certificates.k8s.io", "certificatesigningrequests"): Unused(
+        "controllers", "no controller approves or signs it", "--cluster kind"
+    ),
+    ("certificates.k8s.io", "clustertrustbundles"): Unused("kubelet", "no pod gets its certificates"),
+    ("networking.k8s.io", "networkpolicies"): Unused(
+        "kubelet", "pods have no network that it could restrict", "--cluster kind"
+    ),
+    ("networking.k8s.io", "servicecidrs"): Unused("apiserver", "Services get no addresses from it"),
+    ("policy", "poddisruptionbudgets"): Unused("apiserver", "evictions are granted without asking it"),
+    ("storage.k8s.io", "csidrivers"): Unused("kubelet", "no volume is mounted by it"),
+    ("storage.k8s.io", "csistoragecapacities"): Unused("scheduler", "pods are placed without looking at it"),
+    ("storage.k8s.io", "storageclasses"): _NO_VOLUMES,
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"): _NO_ADMISSION,
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"): _NO_ADMISSION,
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): _NO_ADMISSION,
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): _NO_ADMISSION,
+    ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"): _NO_ADMISSION,
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): _NO_ADMISSION,
+    ("node.k8s.io", "runtimeclasses"): Unused("apiserver", "pods get neither overhead nor node selectors from it"),
+    ("resource.k8s.io", "resourcepoolstatusrequests"): Unused("controllers", "no controller answers it"),
+    ("flowcontrol.apiserver.k8s.io", "flowschemas"): _NO_FLOWS,
+    ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"): _NO_FLOWS,
+    ("storagemigration.k8s.io", "storageversionmigrations"): Unused("controllers", "no object is rewritten for it"),
+}
+
+# How a cluster gets the part of Kubernetes; a real API server takes real controllers.
+_INSTEAD: dict[Part, str] = {
+    "apiserver": "--real apiserver,controllers",
+    "controllers": "--real controllers",
+    "scheduler": "--real scheduler",
+    "kubelet": "--real kubelet",
+}
+_READ_MORE = 'docs/clusters.md, "Stored and nothing more"'
+# Refusals of what is drakit's limit, by (group, plural); both can be read.
+NOT_WRITABLE: dict[tuple[str, str], str] = {
+    (
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+    ): "takes no CustomResourceDefinitions: it has no custom resources",
+    ("apiregistration.k8s.io", "apiservices"): "takes no APIServices: it aggregates no other API server",
+}
+
+
+def warning(kind: Kind, ours: Collection[Part]) -> str:
+    """What whoever writes an object of a kind is warned of, in one line; empty where something acts on it.
+
+    ``ours`` are the parts of the cluster that are drakit's own. Of the others it is not known what they act on.
+    """
+    unused = STORED_ONLY.get((kind.group, kind.plural))
+    if unused is None or unused.part not in ours:
+        return ""
+    return (
+        f"drakit: the {kind.kind} is stored and nothing acts on it: {unused.missing}. "
+        f"With {unused.instead or _INSTEAD[unused.part]} it works; {_READ_MORE}"
+    )
+
+
+def limit(kind: Kind) -> str:
+    """Why objects of a kind can be read and not written, in one line; empty for a kind without such a limit."""
+    refused = NOT_WRITABLE.get((kind.group, kind.plural))
+    if refused is None:
+        return ""
+    return (
+        f"drakit's embedded API server {refused}. A cluster with Kubernetes' own kube-apiserver does: "
+        f"`drakit cluster up {_INSTEAD['apiserver']}`, or all of Kubernetes with `--cluster binaries`"
+    )

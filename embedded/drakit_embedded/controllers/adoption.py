@@ -1,0 +1,59 @@
+"""Which pods are a controller's: those that it owns and selects; matching orphans are adopted, strangers released.
+
+Follows k8s.io/kubernetes/pkg/controller/controller_ref_manager.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from drakit_client.connection import Object
+from drakit_client.resources import PODS, Resource
+from drakit_embedded.controllers.informers import Created, Informers
+from drakit_embedded.controllers.ownership import controller_uid, reference_to
+from drakit_embedded.controllers.pods import is_active
+from drakit_embedded.label_selectors import matches
+from drakit_embedded.pod_claims import controller_reference
+
+
+class PodOwnership:
+    """The pods of owners of one kind, those included that were just created and are not shown yet."""
+
+    def __init__(self, informers: Informers, owners: Resource, created: Created) -> None:
+        self._connection = informers.connection
+        self._owners = owners
+        self._by_owner = informers.index(PODS, controller_uid)
+        self._orphans = informers.index(PODS, _orphan_namespace)
+        self._created = created
+
+    async def claim(self, owner: Object) -> list[Object]:
+        """Return the pods of an owner after adopting and releasing; an owner that is being deleted changes none."""
+        uid, namespace = owner["metadata"]["uid"], owner["metadata"]["namespace"]
+        pending = [pod for pod in self._created.pending() if uid in controller_uid(pod)]
+        mine = []
+        for pod in [*self._by_owner.get(uid), *pending]:
+            if selects(owner, pod) or not is_active(pod):
+                mine.append(pod)
+            elif not owner["metadata"].get("deletionTimestamp"):
+                await self._patch_owners(pod, {"$patch": "delete", "uid": uid})
+        if not owner["metadata"].get("deletionTimestamp"):
+            orphans = [pod for pod in self._orphans.get(namespace) if is_active(pod) and selects(owner, pod)]
+            mine += [await self._patch_owners(pod, reference_to(self._owners, owner)) for pod in orphans]
+        return mine
+
+    async def _patch_owners(self, pod: Object, change: Object) -> Object:
+        """Change one owner, by its uid: to do so again, before the reflector shows the change, changes nothing."""
+        metadata = pod["metadata"]
+        patch = {"metadata": {"uid": metadata["uid"], "ownerReferences": [change]}}
+        return await self._connection.patch(
+            PODS, metadata["name"], patch, metadata["namespace"], patch_type="strategic-merge"
+        )
+
+
+def selects(owner: Object, pod: Object) -> bool:
+    """Whether the owner's selector matches the pod's labels."""
+    return matches(owner["spec"]["selector"], pod["metadata"].get("labels"))
+
+
+def _orphan_namespace(pod: Object) -> Iterable[str]:
+    return () if controller_reference(pod) is not None else (pod["metadata"]["namespace"],)

@@ -1,0 +1,153 @@
+"""What a few well-known commands would print, and when they would end; no program is run.
+
+``true``, ``false``, ``sleep N``, ``exit N``, ``echo ...``, ``env`` and ``printenv [NAME ...]``, alone or in ``sh -c``.
+A script is followed up to the first command that is not among them, and then goes on for ever, as a server does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from drakit_embedded.kubelet import shell_scripts
+
+_DURATION = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h|d)?")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, None: 1.0}
+_SHELLS = ("sh", "bash", "ash", "dash")
+_DIRECTORIES = ("/bin/", "/usr/bin/", "/usr/local/bin/")
+# Lengths of a script's output; a real container's log begins a new file at 10 MiB.
+_LONGEST = 1024 * 1024
+# Reading one takes a tenth of a second at most, in which no other pod is looked at.
+_LONGEST_SCRIPT = 16 * 1024
+_ESCAPES = {"n": "\n", "t": "\t", "\\": "\\", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
+
+
+class Exit(NamedTuple):
+    """After how many seconds a container ends, and with which code."""
+
+    seconds: float
+    code: int
+
+
+class Printed(NamedTuple):
+    """A text, and how many seconds after the start of its container it is printed."""
+
+    seconds: float
+    text: str
+
+
+@dataclass(slots=True)
+class Course:
+    """What a command does, as far as that is known."""
+
+    # None as long as nothing was found that prints: then it is not known what a container would print.
+    output: list[Printed] | None = None
+    exit: Exit | None = None
+    _length: int = field(default=0, repr=False)
+
+    def print(self, seconds: float, text: str) -> None:
+        """Add to the output."""
+        self._length += len(text)
+        if self._length > _LONGEST:
+            raise shell_scripts.NotForeseen("more output than is kept")
+        if self.output is None:
+            self.output = []
+        if text:
+            self.output.append(Printed(seconds, text))
+
+
+def course(command: list[str], variables: Mapping[str, str]) -> Course:
+    """Foresee what a container does whose command and arguments are these, in this environment."""
+    found = Course()
+    if len(command) >= 3 and _program(command[0]) in _SHELLS and re.fullmatch(r"-[elux]*c", command[1]):
+        try:
+            found.exit = _script(command[2], variables, found, stop="e" in command[1])
+        except shell_scripts.NotForeseen:
+            found.exit = None
+    elif command:
+        try:
+            found.exit = _step(command, variables, found, 0.0, silent=False, built_in=False)
+        except shell_scripts.NotForeseen:
+            found.exit = None
+    return found
+
+
+def seconds(text: str) -> float | None:
+    """``500ms``, ``2``, ``2.5s``, ``1m`` in seconds; None for anything else."""
+    match = _DURATION.fullmatch(text.strip())
+    return None if match is None else float(match[1]) * _UNITS[match[2]]
+
+
+def _script(script: str, variables: Mapping[str, str], found: Course, *, stop: bool) -> Exit:
+    if len(script) > _LONGEST_SCRIPT:
+        raise shell_scripts.NotForeseen("a long script")
+    now, code = 0.0, 0
+    # Of a list like `false && true`, only the failure of its last command ends a script that was begun with -e.
+    was_left_out = False
+    for joint, words, silent in shell_scripts.commands(script, variables):
+        if (joint == "&&" and code) or (joint == "||" and not code):
+            was_left_out = True
+            continue
+        if stop and code and joint == ";" and not was_left_out:
+            break
+        was_left_out = False
+        if words == ["exit"]:
+            break
+        step = _step(words, variables, found, now, silent=silent, built_in=True)
+        now, code = now + step.seconds, step.code
+        if words[0] == "exit":
+            break
+    return Exit(now, code)
+
+
+def _step(
+    words: list[str], variables: Mapping[str, str], found: Course, now: float, *, silent: bool, built_in: bool
+) -> Exit:
+    """One command that begins at ``now``; raises ``NotForeseen`` for one that is not known."""
+    printed, ended = _known([_program(words[0]), *words[1:]], variables, built_in=built_in)
+    if printed is not None and not silent:
+        found.print(now, printed)
+    return ended
+
+
+def _known(words: list[str], variables: Mapping[str, str], *, built_in: bool) -> tuple[str | None, Exit]:
+    """What a command prints (None: it is none that prints), and its end."""
+    match words:
+        case ["true" | ":", *_]:
+            return None, Exit(0.0, 0)
+        case ["false", *_]:
+            return None, Exit(0.0, 1)
+        case ["echo", *texts]:
+            return _echo(texts), Exit(0.0, 0)
+        case ["env"] | ["printenv"]:
+            return "".join(f"{name}={variables[name]}\n" for name in sorted(variables)), Exit(0.0, 0)
+        case ["printenv", *names] if not any(name.startswith("-") for name in names):
+            values = [variables[name] for name in names if name in variables]
+            return "".join(f"{value}\n" for value in values), Exit(0.0, 0 if len(values) == len(names) else 1)
+        case ["sleep", duration] if (pause := seconds(duration)) is not None:
+            return None, Exit(pause, 0)
+        case ["exit", code] if built_in and re.fullmatch(r"\d{1,9}", code):
+            return None, Exit(0.0, int(code) % 256)
+    raise shell_scripts.NotForeseen(words[0])
+
+
+def _echo(texts: list[str]) -> str:
+    """As busybox has it: options ``-n`` and ``-e``, which may stand together."""
+    newline, escapes = "\n", False
+    while texts and re.fullmatch(r"-[neE]+", texts[0]):
+        options, *texts = texts
+        newline = "" if "n" in options else newline
+        escapes = "e" in options if set(options) & {"e", "E"} else escapes
+    text = " ".join(texts)
+    if escapes:
+        text = re.sub(r"\\(.)", lambda match: _ESCAPES.get(match[1], match[0]), text)
+    return text + newline
+
+
+def _program(path: str) -> str:
+    for directory in _DIRECTORIES:
+        if path.startswith(directory):
+            return path.removeprefix(directory)
+    return path

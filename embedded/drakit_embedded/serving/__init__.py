@@ -1,0 +1,5 @@
+"""How drakit's HTTP servers (the API server, the kubelets' log port) take connections.
+
+Whoever connects costs a file descriptor before anything is known of him. What bounds that is here: deadlines
+(``http_server``), places (``places``), descriptors (``descriptors``), and how often a log says so (``log_rate``).
+"""

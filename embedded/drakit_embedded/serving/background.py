@@ -1,0 +1,122 @@
+"""Work that would keep an event loop from everything else, done in a thread.
+
+Python runs one thread at a time, and changes between them every few milliseconds (``sys.getswitchinterval``): the work
+takes no less time, but whoever asks something small meanwhile is answered. One piece of work is done after the other,
+because each thread more would make the loop wait longer for its turn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+# After so many seconds a loop that has much to do lets others have a turn.
+_STRETCH_SECONDS = 0.01
+
+
+class Background:
+    """One thread, which is started when there is something to do."""
+
+    def __init__(self, name: str) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix=name)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Do something in the thread, unless whoever waits is cancelled before it begins."""
+        return await self._begin(work)
+
+    async def run_to_the_end(self, work: Callable[[], T]) -> T:
+        """The same, and wait for it also if cancelled: nothing may happen before it is over."""
+        done = self._begin(work)
+        cancelled = False
+        while not done.done():
+            try:
+                await asyncio.wait((done,))
+            except asyncio.CancelledError:
+                cancelled = True
+        if cancelled:
+            done.exception()
+            raise asyncio.CancelledError
+        return done.result()
+
+    def _begin(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        return asyncio.get_running_loop().run_in_executor(self._pool, _uncollected, work)
+
+    def close(self) -> None:
+        """Begin nothing more."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+class _Collector:
+    """Python's garbage collector, while nobody keeps it from starting by itself."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept = 0
+        self._was_enabled = False
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if not self._kept:
+                self._was_enabled = gc.isenabled()
+                gc.disable()
+            self._kept += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._kept -= 1
+            if not self._kept and self._was_enabled:
+                gc.enable()
+
+
+_collector = _Collector()
+
+
+def _uncollected(work: Callable[[], T]) -> T:
+    """Do something without collections in between.
+
+    What is read of a large body is a tree of as many objects, without cycles. While it grows, the collector would go
+    through all of it again and again, a tenth of a second at a time, in which no other thread gets a turn.
+    """
+    with _collector:
+        return work()
+
+
+class LoopThread:
+    """The thread of the running event loop, in which other threads have done what must be done there."""
+
+    def __init__(self) -> None:
+        self._loop, self._ident = asyncio.get_running_loop(), threading.get_ident()
+
+    def call(self, function: Callable[[], T]) -> T:
+        """The result of a function, which the loop calls if another thread asks, and which that thread waits for."""
+        if threading.get_ident() == self._ident:
+            return function()
+        done: Future[T] = Future()
+
+        def call() -> None:
+            try:
+                done.set_result(function())
+            except BaseException as error:
+                done.set_exception(error)
+
+        self._loop.call_soon_threadsafe(call)
+        return done.result()
+
+
+class Stretch:
+    """How long a coroutine has gone on without letting others have a turn."""
+
+    def __init__(self) -> None:
+        self._until = time.monotonic() + _STRETCH_SECONDS
+
+    async def pause(self) -> None:
+        """Let others have a turn, if it is time."""
+        if time.monotonic() >= self._until:
+            await asyncio.sleep(0)
+            self._until = time.monotonic() + _STRETCH_SECONDS

@@ -1,0 +1,77 @@
+"""The connections of one port: how many there may be, and who gives way to whom.
+
+A connection is a stranger's until a request has shown who asks. Where there is no place left, the stranger who has been
+there longest gives way: whoever connects and says nothing cannot keep out those who have a credential to show, and
+those who have shown one keep their places.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+
+# Places for strangers that there are however few descriptors are left: those with a credential begin as such.
+_RESERVED = 16
+
+
+class Places:
+    """At most ``most`` connections, by their sockets."""
+
+    def __init__(self, most: int) -> None:
+        self.most = self._most_ever = most
+        # In the order in which they came.
+        self._strangers: dict[socket.socket, None] = {}
+        self._known: set[socket.socket] = set()
+
+    def __len__(self) -> int:
+        return len(self._strangers) + len(self._known)
+
+    @property
+    def full(self) -> bool:
+        """Whether somebody has to go before another one can come."""
+        return len(self) >= self.most
+
+    def take(self, connection: socket.socket) -> None:
+        """A place for a stranger."""
+        self._strangers[connection] = None
+
+    def keep(self, connection: socket.socket) -> None:
+        """Let somebody who has shown who he is stay."""
+        if connection in self._strangers:
+            del self._strangers[connection]
+            self._known.add(connection)
+
+    def leave(self, connection: socket.socket) -> None:
+        """Give a place back. One that descriptors were lacking for is there again, as one has been closed."""
+        if self._forget(connection):
+            self.most = min(self.most + 1, self._most_ever)
+
+    def shrink(self) -> None:
+        """There are fewer descriptors than places: have fewer, until connections have ended by themselves."""
+        fewer = min(self.most, len(self)) * 3 // 4
+        self.most = min(max(fewer, len(self._known) + _RESERVED), self._most_ever)
+        while self.full and self.make_room():
+            pass
+
+    def make_room(self) -> bool:
+        """Shut the connection of the stranger who came first; False if there is no stranger.
+
+        Its place is free at once; whoever reads from the socket finds its end, and closes it.
+        """
+        if not self._strangers:
+            return False
+        oldest = next(iter(self._strangers))
+        self._forget(oldest)
+        with contextlib.suppress(OSError):  # it may have ended by itself
+            oldest.shutdown(socket.SHUT_RDWR)
+        return True
+
+    def _forget(self, connection: socket.socket) -> bool:
+        """Whether a connection had a place until now."""
+        had_one = connection in self
+        self._strangers.pop(connection, None)
+        self._known.discard(connection)
+        return had_one
+
+    def __contains__(self, connection: socket.socket) -> bool:
+        return connection in self._strangers or connection in self._known
