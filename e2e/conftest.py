@@ -9,6 +9,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +17,12 @@ import pytest
 from drakit_client.resources import DEVICE_CLASSES, RESOURCE_CLAIMS
 from drakit_kind import manifests
 from drakit_kind.api import Api
-from drakit_kind.cluster import Cluster, Driver
-from drakit_kind.pod_endings import end_pods
+from drakit_kind.cluster import Cluster, ClusterError, Driver
+from drakit_kind.pod_endings import NO_ANSWER, end_pods
 from drakit_kind.reported import teardown_failure
+from drakit_kind.settings.chosen_cluster import require_cluster
+from drakit_kind.settings.values import text
+from e2e.answering import silence
 from e2e.hardware import Gpus, StartGpus, StartTpus, TakeNodes, Tpus
 from e2e.known_bugs import known_bug
 from e2e.ledger import AllFree, Allocated, DevicesOf, Ledger, OpenLedger, results
@@ -26,7 +30,7 @@ from e2e.order import fixtures_of, ordered
 from e2e.subject import Subject
 
 # They start clusters of their own, or judge the machine: `make help` says which target runs which.
-collect_ignore = ["matrix", "interchange", "machine"]
+collect_ignore = ["attacks", "matrix", "interchange", "machine"]
 
 # Every driver that these start publishes partitions.
 _PARTITIONS = "DRAPartitionableDevices"
@@ -42,11 +46,34 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "many_at_once: many pods come at once; see e2e/known_bugs.py")
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say once, before the first story, what this machine lacks: each of them would fail of it.
+
+    Of pytest-xdist, the process that has the workers asks.
+    """
+    if hasattr(session.config, "workerinput") or not _tells_stories(session.config):
+        return
+    try:
+        require_cluster(session.config)
+    except ClusterError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def _tells_stories(config: pytest.Config) -> bool:
+    """Whether a run is of this folder, and not only of those below that start clusters of their own."""
+    if config.option.collectonly:
+        return False
+    suite = Path(__file__).parent
+    others = [suite / name for name in collect_ignore]
+    places = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    return any(not any(place.resolve().is_relative_to(other) for other in others) for place in places)
+
+
 @pytest.hookimpl(trylast=True)  # when it is known which are chosen
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What has partitions needs their gate, whatever it is about; and the order is one in which workers wait little."""
     items[:] = ordered(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
-    ours = {"subject"} if config.getoption("--subject-driver") is None else set()
+    ours = {"subject"} if text(config, "subject-driver") is None else set()
     for item in items:
         if (_PARTITIONED | ours) & fixtures_of(item):
             item.add_marker(pytest.mark.needs_gates(_PARTITIONS))
@@ -56,7 +83,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show a known bug of the cluster's version by its number; see ``e2e.known_bugs``."""
+    """Show a known bug of the cluster's version by its number (``e2e.known_bugs``), and end without a judged driver."""
     report = yield
     cluster: Cluster | None = getattr(item, "funcargs", {}).get("cluster")
     error = call.excinfo.value if call.excinfo is not None else None
@@ -64,7 +91,19 @@ def pytest_runtest_makereport(
         markers = {marker.name for marker in item.iter_markers()}
         if why := known_bug(markers, cluster.spec, error):
             report.outcome, report.wasxfail = "skipped", why  # what pytest itself makes of an expected failure
+        else:
+            _end_without_driver(item)
     return report
+
+
+def _end_without_driver(item: pytest.Item) -> None:
+    """After a story has failed, end the run if somebody else's driver does not answer any more."""
+    subject: Subject | None = item.funcargs.get("subject")  # type: ignore[attr-defined]  # of pytest.Function
+    if subject is None or subject.driver is not None:
+        return
+    if why := silence(subject, subject.api):
+        item.config.stash[NO_ANSWER] = f"driver {subject.name} stopped answering: {why}"
+        item.session.shouldfail = item.config.stash[NO_ANSWER]
 
 
 @pytest.fixture
@@ -84,7 +123,7 @@ def nodes(cluster: Cluster) -> TakeNodes:
     def take(count: int) -> list[str]:
         there = list(cluster.spec.nodes)
         if len(there) < count:
-            pytest.skip(f"needs {count} nodes, this cluster has {len(there)}; see --cluster-nodes")
+            pytest.skip(f"needs {count} nodes, this cluster has {len(there)}; see --drakit-cluster-nodes")
         return there[-count:]
 
     return take
@@ -110,8 +149,8 @@ def tpus(driver: Callable[..., Driver]) -> StartTpus:
 
 @pytest.fixture
 def subject(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterator[Subject]:
-    """The driver under judgement: ``--subject-driver``, or one of ours with MIG GPUs on a node."""
-    name, ours = request.config.getoption("--subject-driver"), None
+    """The driver under judgement: ``--drakit-subject-driver``, or one of ours with MIG GPUs on a node."""
+    name, ours = text(request.config, "subject-driver"), None
     if name is None:
         start: StartGpus = request.getfixturevalue("gpus")
         ours = start(nodes=[request.getfixturevalue("node")]).driver
@@ -203,5 +242,5 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Print the figures that the project promises, as measured in this run."""
     _FIGURES["whole suite"] = f"{time.monotonic() - _BEGAN:.1f} s"
     terminalreporter.section("figures")
-    for name, text in sorted(_FIGURES.items()):
-        terminalreporter.write_line(f"{name:45} {text}")
+    for name, shown in sorted(_FIGURES.items()):
+        terminalreporter.write_line(f"{name:45} {shown}")

@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 import pytest
 
-from drakit_client.resources import PODS
+from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster
 from drakit_kind.command_output import output
 from drakit_kind.kubernetes.assets import find_assets
-from drakit_kind.manifests import deployment, pod
+from drakit_kind.manifests import Object, deployment, pod
+from drakit_kind.settings.values import text
 from e2e.hardware import StartGpus, StartTpus, TakeNodes
 from e2e.ledger import DevicesOf
 
@@ -21,14 +22,25 @@ pytestmark = [
     pytest.mark.needs_containers,
 ]
 
+# What a driver's pod mounts of its node.
+_PLACES = (
+    ("cdi", "/var/run/cdi"),
+    ("plugins", "/var/lib/kubelet/plugins"),
+    ("registry", "/var/lib/kubelet/plugins_registry"),
+)
+
 Exec = Callable[..., dict[str, str]]
 _SECONDS = 60
+
+
+def _of_node(name: str, path: str) -> Object:
+    return {"name": name, "hostPath": {"path": path, "type": "Directory"}}
 
 
 @pytest.fixture
 def exec_env(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Exec:
     """``exec_env(pod)``: what ``env`` prints in its container."""
-    named = request.config.getoption("--kind-kubectl-bin")
+    named = text(request.config, "kind-kubectl-bin")
     kubectl = named or find_assets(cluster.spec.version).find("kubectl") or shutil.which("kubectl")
     assert kubectl, "there is no kubectl in PATH"
 
@@ -52,6 +64,22 @@ def test_a_process_in_the_container_sees_its_partitions(
         name: value for name, value in api.environment("user").items() if name.startswith("GPU_DEVICE_")
     }
     assert [name for name in exec_env("other") if name.startswith("GPU_DEVICE_")] == []
+
+
+def test_a_driver_in_a_pod_finds_its_node_where_every_chart_looks_for_it(api: Api, gpus: StartGpus, node: str) -> None:
+    """It sees what the drivers that are there have put there: their sockets and what their containers get."""
+    gpu = gpus(nodes=[node])
+    api.create(gpu.partitions("part", "1g.5gb"), pod("user", "part"))
+    api.wait_running("user")
+    uid = api.get(RESOURCE_CLAIMS, "part")["metadata"]["uid"]
+    looks = f"ls /cdi | grep {uid} && ls /plugins | grep {gpu.name} && ls /registry | grep {gpu.name} && seen=all"
+    driver = pod("driver", nodeName=node, volumes=[_of_node(*each) for each in _PLACES])
+    (container,) = driver["spec"]["containers"]
+    container["command"] = ["sh", "-c", f"seen=; {looks}; echo SEEN=$seen; exec sleep 1000000"]
+    container["volumeMounts"] = [{"name": name, "mountPath": f"/{name}"} for name, _ in _PLACES]
+    api.create(driver)
+    api.wait_running("driver")
+    assert api.environment("driver") == {"SEEN": "all"}, api.log("driver")
 
 
 @pytest.mark.parametrize(("profile", "count"), [("tpu-v6e-2x4", 2), ("tpu-v6e-4x4", 4)])

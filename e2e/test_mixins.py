@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from drakit_api import mixins, sizes
+from drakit_api import mixins
+from drakit_api.etcd import pools as sizes
 from drakit_api.features import FeatureGates
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from drakit_client.errors import ApiError
-from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS
+from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_QUOTAS, RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.manifests import claim, claim_template, pod, request
-from e2e.hardware import StartGpus
+from e2e.hardware import StartGpus, TakeNodes
 
 pytestmark = pytest.mark.capability(
     "errors where their user looks",
@@ -102,6 +102,26 @@ def test_a_selector_that_fails_on_a_device_is_an_error_of_that_node(api: Api, gp
     assert why in api.wait_event("waiting", "FailedScheduling", containing=why)
 
 
+def test_a_selector_that_fails_on_one_node_keeps_the_pod_from_the_others(
+    api: Api, gpus: StartGpus, nodes: TakeNodes
+) -> None:
+    gpu = gpus(nodes=nodes(2))
+    first = min(item["spec"]["nodeName"] for item in api.objects(RESOURCE_SLICES) if item["spec"]["driver"] == gpu.name)
+    uuids = [
+        device["attributes"]["uuid"]["string"]
+        for item in api.objects(RESOURCE_SLICES)
+        if (item["spec"]["driver"], item["spec"].get("nodeName")) == (gpu.name, first)
+        for device in item["spec"].get("devices") or []
+        if device["attributes"].get("type") == {"string": "gpu"}
+    ]
+    attributes = f"device.attributes['{gpu.name}']"
+    selector = f"{attributes}.uuid in {uuids} || {attributes}.nosuchattribute == 'x'"
+    api.create(claim("typo", request("gpu", gpu.gpu_class, selector)), pod("waiting", "typo"))
+    message = api.wait_event("waiting", "FailedScheduling", containing="CEL runtime error: no such key")
+    assert message.startswith('running "DynamicResources" filter plugin: claim ')
+    assert "nodeName" not in api.get(PODS, "waiting")["spec"]
+
+
 def test_a_claim_that_nothing_satisfies_says_so_for_the_node(api: Api, gpus: StartGpus, node: str) -> None:
     gpu = gpus(nodes=[node])
     api.create(gpu.partitions("too-much", *["3g.20gb"] * 3), pod("waiting", "too-much"))
@@ -114,6 +134,28 @@ def test_a_template_that_cannot_become_a_claim_is_told_at_the_pod(api: Api) -> N
     message = api.wait_event("waiting", "FailedResourceClaimCreation")
     assert 'resource claim template "no-such-template": ' in message
     assert 'resourceclaimtemplate.resource.k8s.io "no-such-template" not found' in message
+
+
+def test_a_claim_that_a_quota_forbids_is_told_at_the_pod(api: Api) -> None:
+    hard = {"count/resourceclaims.resource.k8s.io": "0"}
+    quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none"}, "spec": {"hard": hard}}
+    api.create(quota)
+    api.wait(
+        RESOURCE_QUOTAS,
+        "none",
+        lambda seen: seen.get("status", {}).get("hard") == hard,
+        what="taken in by its controller",
+    )
+    gpu = {"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}
+    api.create(claim_template("one", gpu), pod("waiting", template="one"))
+    message = api.wait_event("waiting", "FailedResourceClaimCreation", containing="exceeded quota")
+    assert "create ResourceClaim : resourceclaims.resource.k8s.io " in message
+    assert "is forbidden: exceeded quota: none, requested: count/resourceclaims.resource.k8s.io=1, " in message
+    api.delete(RESOURCE_QUOTAS, "none")
+    made = api.wait(
+        PODS, "waiting", lambda seen: bool(seen["status"].get("resourceClaimStatuses")), what="given a claim"
+    )
+    assert made["status"]["resourceClaimStatuses"][0]["resourceClaimName"].startswith("waiting-")
 
 
 def test_a_pod_without_its_driver_on_the_node_says_which(api: Api, gpus: StartGpus, node: str) -> None:

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+
 import pytest
 
 from e2e.heard_signals import signals_heard
 
 __all__ = ["signals_heard"]
+
+
+@pytest.fixture(autouse=True)
+def _no_garbage(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test leaves is collected at its end: if something was left open, it is told as this test's fault.
+
+    What is there then is not looked through again, so that nobody else's garbage is work in the middle of a test.
+    """
+    yield
+    vars(request.node).get("funcargs", {}).clear()
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,1 +1,1 @@
-"""Stories that kind clusters alone can tell: ``pytest e2e/kind --cluster kind``."""
+"""Stories that kind clusters alone can tell: ``pytest e2e/kind --drakit-cluster kind``."""

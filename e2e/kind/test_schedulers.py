@@ -13,6 +13,7 @@ from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
 from drakit_kind.kind.cluster import SCHEDULER_NAME
 from drakit_kind.manifests import pod
 from drakit_kind.reported import reported
+from drakit_kind.settings.chosen_cluster import backend
 from e2e.hardware import GpuClaims, Gpus, StartGpus
 from e2e.interchange.actors import allocated_by
 from e2e.ledger import Ledger, results
@@ -27,8 +28,8 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def _in_kind(request: pytest.FixtureRequest) -> None:
-    if request.config.getoption("--cluster") != "kind":
-        pytest.skip("drakit's scheduler is a pod in kind clusters only: --cluster kind")
+    if backend(request.config) != "kind":
+        pytest.skip("drakit's scheduler is a pod in kind clusters only: --drakit-cluster kind")
 
 
 def test_each_of_two_schedulers_gives_out_partitions_of_a_driver_of_its_own(

@@ -151,7 +151,7 @@ _STARTS_IN_KIND = Moment(wait=_kind_makes_nodes, signs=["container "])
 
 REAL_NODES = Backend(
     name="real nodes",
-    options=["--cluster", "binaries", "--cluster-nodes", "2"],
+    options=["--drakit-cluster", "binaries", "--drakit-cluster-nodes", "2"],
     needs_root=True,
     footprint=footprint,
     works=_WORKS,
@@ -163,10 +163,13 @@ REAL_NODES = Backend(
         Ending(name="kill both at once", moment=_WORKS, end=_kill_both),
     ],
 )
-# What `--cluster binaries` is without root.
+# What `--drakit-cluster binaries` is without root.
 SIMULATED_NODES = Backend(
     name="simulated nodes",
-    options=["--cluster", "binaries", "--real", "apiserver,controllers,scheduler", "--cluster-nodes", "2"],
+    options=[
+        *("--drakit-cluster", "binaries", "--drakit-cluster-nodes", "2"),
+        *("--drakit-real", "apiserver,controllers,scheduler"),
+    ],
     footprint=footprint,
     works=_WORKS_SIMULATED,
     endings=[
@@ -175,7 +178,7 @@ SIMULATED_NODES = Backend(
 )
 KIND = Backend(
     name="kind",
-    options=["--cluster", "kind", "--cluster-nodes", "1"],
+    options=["--drakit-cluster", "kind", "--drakit-cluster-nodes", "1"],
     footprint=docker_footprint,
     works=_WORKS_IN_KIND,
     endings=[

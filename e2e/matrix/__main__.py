@@ -81,7 +81,7 @@ def main(backends: tuple[str, ...], jobs: str, pytest_options: tuple[str, ...]) 
 
 def _chosen(options: Sequence[str]) -> list[Row]:
     """The rows that options of pytest choose; none where it does not understand them, as it will say itself."""
-    command = [sys.executable, "-m", "pytest", "e2e/matrix", "--cluster", _BINARIES]
+    command = [sys.executable, "-m", "pytest", "e2e/matrix", "--drakit-cluster", _BINARIES]
     command += ["--collect-only", *options, "--verbosity=-1"]
     listed = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False).stdout.splitlines()
     return [row for row in ROWS if any(line.endswith(f"[{row.name}]") for line in listed)]
@@ -125,7 +125,7 @@ def _say(text: str) -> None:
 
 def _run(directory: str, name: str, backend: str, jobs: str, options: Sequence[str]) -> bool:
     """One run of pytest; whether nothing is wrong."""
-    command = [sys.executable, "-m", "pytest", f"e2e/{directory}", "--cluster", backend, "-n", jobs, "-rsx"]
+    command = [sys.executable, "-m", "pytest", f"e2e/{directory}", "--drakit-cluster", backend, "-n", jobs, "-rsx"]
     command += [f"--junitxml={_result(name)}", *options]
     _result(name).unlink(missing_ok=True)
     status = subprocess.run(command, cwd=_ROOT, check=False).returncode

@@ -11,6 +11,8 @@ import pytest
 from drakit_kind.backends import real_components
 from drakit_kind.cluster import Cluster, ClusterSpec, Component
 from drakit_kind.reported import reported
+from drakit_kind.settings.chosen_cluster import backend
+from drakit_kind.settings.values import text
 from e2e.matrix.row import Row, StillLacking
 from e2e.matrix.stage import Stage
 
@@ -20,7 +22,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     What else a row says goes with its reports.
     """
-    real = real_components(config.getoption("--cluster"), config.getoption("--real"))
+    real = real_components(backend(config), text(config, "real"))
     for item in items:
         row = getattr(item, "callspec", None) and item.callspec.params.get("row")  # type: ignore[attr-defined]
         if isinstance(row, Row):

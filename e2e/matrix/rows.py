@@ -220,7 +220,11 @@ _POOL_STATUS = Row(
         ),
         Phase(name="on again", changes=back("controllers")),
     ],
-    not_yet=NotYet(reason="ResourcePoolStatusRequests are not served", phase="on", message=_NOT_SERVED),
+    not_yet=NotYet(
+        reason="no controller answers ResourcePoolStatusRequests",
+        phase="on",
+        message="nothing acts on it: no controller",
+    ),
 )
 
 

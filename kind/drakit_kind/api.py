@@ -10,6 +10,8 @@ import asyncio
 import json
 import threading
 import time
+import warnings
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -36,6 +38,10 @@ class WaitTimeout(AssertionError):
     """A condition did not come true in time; the message has the object's state and its last events."""
 
 
+class IdleObjectWarning(UserWarning):
+    """An object was written that nothing in the cluster acts on, so that it proves nothing; the text says why."""
+
+
 def _exists(seen: Object) -> bool:
     return True
 
@@ -50,11 +56,14 @@ class Api:
         self.namespace = namespace
         self._patience = patience
         self._kubeconfig = kubeconfig
+        # Texts of Warning headers that nobody has been told of.
+        self._warned: deque[str] = deque()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="drakit-api", daemon=True)
         self._thread.start()
         try:
             self._connection = self._run(Connection.from_kubeconfig(kubeconfig, user_agent="drakit-api"))
+            self._connection.on_warning = self._warned.append
         except BaseException:
             self._end_thread()
             raise
@@ -78,10 +87,19 @@ class Api:
     def _run(self, coroutine: Coroutine[Any, Any, T], timeout: float = _CALL_SECONDS) -> T:
         future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
-            return future.result(timeout)
+            result = future.result(timeout)
         except BaseException:
             future.cancel()  # whoever is interrupted closes the loop next
             raise
+        self._warn()
+        return result
+
+    def _warn(self) -> None:
+        """Warn the caller of what drakit's API server says of objects that nothing acts on."""
+        while self._warned:
+            text = self._warned.popleft()
+            if text.startswith("drakit: "):
+                warnings.warn(text, IdleObjectWarning, stacklevel=4)
 
     def _in(self, resource: Resource, namespace: str | None) -> str | None:
         if namespace == ALL_NAMESPACES or not resource.namespaced:

@@ -15,14 +15,15 @@ BACKENDS: tuple[Backend, ...] = get_args(Backend)
 _CONTROL_PLANE: frozenset[Component] = frozenset({"apiserver", "controllers", "scheduler"})
 
 
-def real_components(backend: Backend, chosen: str | None = None) -> frozenset[Component]:
+def real_components(backend: Backend, chosen: str | None = None, *, option: str = "--real") -> frozenset[Component]:
     """The components that are Kubernetes' own programs.
 
     ``chosen`` is a list as of ``--real apiserver,controllers``; None is the backend's own choice: none for
     ``embedded``; for ``binaries`` the control plane, and kubelets too for root, whom containers need; for ``kind`` all.
+    Raises ``ClusterError``, with the name of the ``option``, for a component that does not exist.
     """
     if chosen is not None:
-        return _parsed(chosen)
+        return _parsed(chosen, option)
     if backend == "embedded":
         return frozenset()
     if backend == "kind":
@@ -30,18 +31,22 @@ def real_components(backend: Backend, chosen: str | None = None) -> frozenset[Co
     return _CONTROL_PLANE | ({"kubelet"} if os.geteuid() == 0 else frozenset())
 
 
-def _parsed(text: str) -> frozenset[Component]:
+def _parsed(text: str, option: str) -> frozenset[Component]:
     names = {name.strip() for name in text.split(",") if name.strip()}
     if unknown := sorted(names - set(COMPONENTS)):
-        raise ClusterError(f"--real {text}: there is no component {unknown[0]!r}; use {', '.join(COMPONENTS)}")
+        raise ClusterError(f"{option} {text}: there is no component {unknown[0]!r}; use {', '.join(COMPONENTS)}")
     return frozenset(cast("set[Component]", names))
 
 
-def refuse_unused_programs(spec: ClusterSpec) -> None:
-    """Raise ``ClusterError`` where a place of programs is named and no component is one of them."""
+def refuse_unused_programs(spec: ClusterSpec, *, prefix: str = "--") -> None:
+    """Raise ``ClusterError`` where a place of programs is named and no component is one of them.
+
+    ``prefix`` is what options begin with where the user has named it.
+    """
     if spec.kubernetes_dir and not spec.real:
         raise ClusterError(
-            "--kubernetes-dir: all components are drakit's own; say with --cluster binaries or --real which are not"
+            f"{prefix}kubernetes-dir: all components are drakit's own; "
+            f"say with {prefix}cluster binaries or {prefix}real which are not"
         )
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+from drakit_client import regular_files
 from drakit_kind.cluster import Component
 from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.home import ClusterHome
+
+_PAUSE = 0.2  # seconds between two looks at a log that is followed
 
 
 def lines(home: ClusterHome, component: Component | None = None) -> Iterator[str]:
@@ -16,13 +22,70 @@ def lines(home: ClusterHome, component: Component | None = None) -> Iterator[str
     Of several files, a line like ``== kubelet-node-1`` is before each. Raises ``FileNotFoundError`` where no cluster
     was ever started.
     """
-    files = _files(home, component)
+    wanted = _wanted(home, component)
+    if wanted.said_of:
+        yield from (line for line in _lines(home.log) if wanted.said_of in line)
+    else:
+        yield from _joined(wanted.files)
+
+
+class _Wanted(NamedTuple):
+    """The files of a log, and the text of which only the lines with it belong to it ("": all do)."""
+
+    files: list[Path]
+    said_of: str = ""
+
+
+def _wanted(home: ClusterHome, component: Component | None) -> _Wanted:
+    files = [path for path in _files(home, component) if path.stat().st_size]
     if component is None:
-        files.insert(0, home.log)
-    elif not (_is_real(home, component) and any(path.stat().st_size for path in files)):
-        yield from (line for line in _lines(home.log) if component in line)
+        # The supervisor's file must be there: it is how one knows that there was a cluster.
+        return _Wanted([*([home.log] if home.log.stat().st_size else []), *files])
+    if _is_real(home, component) and files:
+        return _Wanted(files)
+    return _Wanted([home.log], component)
+
+
+def followed(home: ClusterHome, component: Component | None = None, *, pause: float = _PAUSE) -> Iterator[str]:
+    """What ``lines`` gives, and then what is logged from now on, until the cluster ends.
+
+    Looks for news every ``pause`` seconds. A line like ``== kubelet-node-1`` is there whenever the file changes.
+    """
+    offsets: dict[Path, int] = {}
+    last: Path | None = None
+    while True:
+        runs = home.running_pid() is not None  # asked before the last look, so that nothing is missed
+        try:
+            wanted = _wanted(home, component)
+        except FileNotFoundError:  # `cluster down` has removed it
+            return
+        several = len(wanted.files) > 1
+        for path in wanted.files:
+            for line in _since(path, offsets, partial=not runs):
+                if wanted.said_of in line:
+                    if several and path != last:
+                        yield f"{part_head(path.stem)}\n"
+                    last = path
+                    yield line
+        if not runs:
+            return
+        time.sleep(pause)
+
+
+def _since(path: Path, offsets: dict[Path, int], *, partial: bool) -> Iterator[str]:
+    """Yield the lines that were added to a file; one without its end only if it will not get one."""
+    try:
+        with os.fdopen(regular_files.open_descriptor(path, os.O_RDONLY), "rb") as file:
+            if file.seek(0, os.SEEK_END) < offsets.get(path, 0):  # another run has begun it anew
+                offsets[path] = 0
+            file.seek(offsets.get(path, 0))
+            for raw in file:
+                if not raw.endswith(b"\n") and not partial:
+                    return
+                offsets[path] = offsets.get(path, 0) + len(raw)
+                yield raw.decode(errors="replace").rstrip("\n") + "\n"
+    except FileNotFoundError:
         return
-    yield from _joined([path for path in files if path.stat().st_size])
 
 
 def _joined(files: list[Path]) -> Iterator[str]:
@@ -66,5 +129,5 @@ def _files(home: ClusterHome, component: Component | None) -> list[Path]:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    with path.open(errors="replace") as file:
+    with os.fdopen(regular_files.open_descriptor(path, os.O_RDONLY), errors="replace") as file:
         yield from file

@@ -8,11 +8,13 @@ test.
 from __future__ import annotations
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
+from drakit_client import regular_files
 from drakit_kind.cluster import silent
 from drakit_kind.turns import one_at_a_time
 
@@ -53,7 +55,7 @@ class ClusterTurns:
 
     def _entered(self, *, alone: bool) -> IO[str]:
         """What others wait for until it is closed."""
-        room = (self._directory / "room").open("w")
+        room = os.fdopen(regular_files.open_lock(self._directory / "room"), "w")
         asked, self._asked = self._asked or self._at_the_head(), None
         with asked:
             fcntl.flock(room, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)

@@ -9,25 +9,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import shutil
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
 
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.readiness import announce_progress
 from drakit_client.resources import NODES
-from drakit_kind import bounds, kubeconfig
+from drakit_kind import kubeconfig
 from drakit_kind.backends import started_components
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.concurrency import together
 from drakit_kind.control_plane.flags import Behaviour
-from drakit_kind.drivers import pools_of
 from drakit_kind.home import ClusterHome
-from drakit_kind.known_gates import driver_gates
 from drakit_kind.ours import ApiServer, OurComponents
-from drakit_kind.slots import Access, Closing, RestartingAlone, Slot, end_cluster
+from drakit_kind.slots import Access, RestartingAlone, Slot, end_cluster
+from drakit_kind.supervision import Supervisor
 
 if TYPE_CHECKING:
     from drakit_kind.control_plane.control_plane import ControlPlane
@@ -44,25 +46,32 @@ class Components:
         self._slots: dict[str, Slot] = {}
         self._behaviour: dict[Component, Behaviour] = {name: Behaviour.of(spec, name) for name in COMPONENTS}
         self._ours = OurComponents(spec, home)
-        self._control_plane = _control_plane(spec, home) if spec.real else None
+        self._supervisor = Supervisor(self._revive, end_cluster, home.endings)
+        self._ended: set[str] = set()  # what is in these slots has ended by itself
+        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._control_plane = _control_plane(spec, home, self._told) if spec.real else None
         self._access: Access | None = None
         self._changing = asyncio.Lock()  # held while what is in the slots is started or restarted
         self._restarts: set[asyncio.Task[Any]] = set()
-        self._make: dict[Component, Callable[[], Slot]] = {
+        self._drivers = _names_of([f"driver {each.profile}" for each in spec.drivers])
+        self._make: dict[str, Callable[[], Slot]] = {
+            "etcd": lambda: self._real.etcd(),
             "apiserver": self._apiserver,
             "controllers": self._controllers,
             "scheduler": self._scheduler,
             "kubelet": self._kubelet,
+            **{name: partial(self._driver, name, each) for name, each in zip(self._drivers, spec.drivers, strict=True)},
         }
 
     async def start(self) -> None:
         """Start everything; returns when nodes are Ready and drivers are registered."""
+        self._home.endings.unlink(missing_ok=True)
         async with self._changing:
             await self._start_all()
 
     async def _start_all(self) -> None:
         if "apiserver" in self._spec.real:
-            await self._start("etcd", self._real.etcd())
+            await self._start_component("etcd")
         await self._start_component("apiserver")
         access = self._reach
         config = kubeconfig.entry(f"drakit-{self._spec.name}", access.url, access.token, access.certificate)
@@ -70,10 +79,11 @@ class Components:
         await self._forget_other_nodes()
         others = [component for component in started_components(self._spec) if component != "apiserver"]
         await together(*map(self._start_component, others))
-        await together(*(self._start_driver(index, driver) for index, driver in enumerate(self._spec.drivers)))
+        await together(*map(self._start_component, self._drivers))
 
     async def stop(self) -> None:
         """Stop in the opposite order, so that drivers and kubelets can still say goodbye; ends restarts first."""
+        await self._supervisor.stop()
         for restart in self._restarts:
             restart.cancel()
         await asyncio.gather(*self._restarts, return_exceptions=True)
@@ -83,6 +93,12 @@ class Components:
                 await slot.stop()
             except Exception:
                 log.exception("%s did not stop cleanly", name)
+
+    async def handle(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer a request that came over the control socket: ``restart``, or what each component runs as now."""
+        if request.get("ask") == "behaviours":
+            return {name: msgspec.to_builtins(self._behaviour[name]) for name in COMPONENTS if name in self._slots}
+        return await self.restart(request)
 
     async def restart(self, request: dict[str, Any]) -> dict[str, Any]:
         """``{component, version, gates, emulated_version}``; what is None stays as the cluster was started.
@@ -124,27 +140,46 @@ class Components:
             end_cluster(f"{component} does not start again as it was: {error}")
 
     async def _restart_component(self, component: Component, behaviour: Behaviour) -> None:
-        self._behaviour[component] = behaviour
-        slot = self._slots[component]
+        async with self._turns[component]:
+            self._behaviour[component] = behaviour
+            await self._start_again(component)
+
+    async def _start_again(self, name: str) -> None:
+        self._ended.discard(name)
+        slot = self._slots[name]
         if isinstance(slot, RestartingAlone):
-            await slot.restart(behaviour)
+            await slot.restart(self._behaviour[cast("Component", name)])
             return
         await slot.stop()
-        await self._start_component(component)
+        await self._start_component(name)
 
-    async def _start(self, name: str, slot: Slot) -> None:
+    def _told(self, name: str, reason: str) -> None:
+        """What is in a slot has ended by itself."""
+        self._ended.add(name)
+        self._supervisor.ended(name, reason)
+
+    async def _revive(self, name: str) -> None:
+        """Start again what has ended by itself in a slot, unless somebody has restarted it meanwhile."""
+        async with self._turns[name]:
+            if name not in self._ended:
+                return
+            try:
+                await self._start_again(name)
+            except BaseException:
+                self._ended.add(name)
+                raise
+        log.info("%s is back", name)
+
+    async def _start_component(self, name: str) -> None:
+        slot = self._make[name]()
         self._slots[name] = slot  # a restarted one keeps its place in the order of stopping
         await slot.start()
-        log.info("%s started", name)
-        announce_progress(f"{name} started")
-
-    async def _start_component(self, component: Component) -> None:
-        slot = self._make[component]()
-        await self._start(component, slot)
         if isinstance(slot, ApiServer):
             self._access = slot.access
-        elif component == "apiserver":
+        elif name == "apiserver":
             self._access = self._real.access
+        log.info("%s started", name)
+        announce_progress(f"{name} started")
 
     async def _forget_other_nodes(self) -> None:
         """Nodes that an earlier run had and this one has not: Ready for ever, they would get pods that nobody runs."""
@@ -183,45 +218,36 @@ class Components:
         behaviour = self._behaviour["controllers"]
         if "controllers" in self._spec.real:
             return self._real.controllers(self._reach, behaviour)
-        return self._ours.controllers(self._reach, behaviour.feature_gates())
+        return self._ours.controllers(self._reach, behaviour.feature_gates(), partial(self._told, "controllers"))
 
     def _scheduler(self) -> Slot:
         behaviour = self._behaviour["scheduler"]
         if "scheduler" in self._spec.real:
             return self._real.scheduler(self._reach, behaviour)
-        return self._ours.scheduler(self._reach, behaviour.feature_gates())
+        return self._ours.scheduler(self._reach, behaviour.feature_gates(), partial(self._told, "scheduler"))
 
     def _kubelet(self) -> Slot:
         behaviour = self._behaviour["kubelet"]
         if "kubelet" in self._spec.real:
             return self._real.nodes(self._reach, behaviour)
         authority = self._real.authority.certificate if "apiserver" in self._spec.real else None
-        gates = behaviour.feature_gates()
-        return self._ours.kubelet(self._reach, behaviour.version, gates, client_authority=authority)
+        gates, ended = behaviour.feature_gates(), partial(self._told, "kubelet")
+        return self._ours.kubelet(self._reach, behaviour.version, gates, ended, client_authority=authority)
 
-    async def _start_driver(self, index: int, spec: DriverSpec) -> None:
-        from drakit_driver import profiles
-        from drakit_driver.driver import Driver, NodeDirectories
-
-        pools = pools_of(spec)
-        directories = [
-            NodeDirectories(node, self._home.nodes / node, self._home.nodes / node / "cdi") for node in spec.nodes
-        ]
-        name = pools[0].driver
-        gates = driver_gates(self._spec, spec)
-        classes = profiles.device_classes(spec.profile, name)
-        connection = self._connect(f"driver-{name}")
-        driver = Driver(connection, name, pools, gates=gates, nodes=directories, classes=classes)
-        self._slots[f"connection of driver-{index}"] = Closing(connection)
-        self._slots[f"driver-{index}"] = driver
-        await driver.start()
-        await driver.ready(bounds.driver_start(self._spec.driven_nodes))
-        log.info("driver %s started: %s on %d nodes", name, spec.profile, len(spec.nodes))
-        announce_progress(f"driver {spec.profile} started")
+    def _driver(self, name: str, spec: DriverSpec) -> Slot:
+        return self._ours.driver(self._reach, spec, partial(self._told, name))
 
 
-def _control_plane(spec: ClusterSpec, home: ClusterHome) -> ControlPlane:
+def _names_of(drivers: Sequence[str]) -> list[str]:
+    """A name for each driver that no other one has: a number follows where there are several of a profile."""
+    return [
+        f"{name} {drivers[:place].count(name) + 1}" if drivers.count(name) > 1 else name
+        for place, name in enumerate(drivers)
+    ]
+
+
+def _control_plane(spec: ClusterSpec, home: ClusterHome, ended: Callable[[str, str], None]) -> ControlPlane:
     from drakit_kind.control_plane.control_plane import ControlPlane
     from drakit_kind.kubernetes.assets import assets_of
 
-    return ControlPlane(spec, home, partial(assets_of, spec))
+    return ControlPlane(spec, home, partial(assets_of, spec), ended)

@@ -38,6 +38,11 @@ def prepare_calls(uid: str, log: str) -> list[str]:
     return re.findall(rf"\({re.escape(uid)}\): asked to prepare, (\w+)\.DRAPlugin$", log, re.MULTILINE)
 
 
+def says_ready(log: str) -> bool:
+    """Whether the log of a driver, in the form of ``drakit_client.process_logging``, says that it is ready."""
+    return re.search(r" driver: ready$", log, re.MULTILINE) is not None
+
+
 class DriverProcess:
     """``drakit driver run`` on some nodes of a cluster whose kubelet directories are on this machine.
 

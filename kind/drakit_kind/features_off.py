@@ -14,18 +14,19 @@ import pytest
 from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
 from drakit_kind.cluster import KUBERNETES_VERSION, minor_version
 from drakit_kind.known_gates import known_gates
+from drakit_kind.settings.chosen_cluster import backend
+from drakit_kind.settings.values import text
 
-# Of --feature-gates: whatever the chosen stories need.
+# Of --drakit-feature-gates: whatever the chosen stories need.
 NEEDED = "needed"
 _GATES: pytest.StashKey[Mapping[str, bool]] = pytest.StashKey()
 
 
 def run_version(config: pytest.Config) -> str:
     """The Kubernetes version of this run: as the user says, as the tag of a node image of kind says, or our own."""
-    option = config.getoption
-    if version := option("--kubernetes-version"):
-        return str(version)
-    image = option("--kind-image") if option("--cluster") == "kind" else None
+    if version := text(config, "kubernetes-version"):
+        return version
+    image = text(config, "kind-image") if backend(config) == "kind" else None
     return tagged_version(image or "") or KUBERNETES_VERSION
 
 
@@ -44,9 +45,9 @@ def run_gates(session: pytest.Session) -> Mapping[str, bool]:
 
 
 def _gates(session: pytest.Session) -> Mapping[str, bool]:
-    text: str = session.config.getoption("--feature-gates")
-    if text != NEEDED:
-        return parse_gates(text)
+    said = text(session.config, "feature-gates") or ""
+    if said != NEEDED:
+        return parse_gates(said)
     needed = {gate for item in session.items if _uses_the_cluster(item) for gate in needed_gates(item)}
     return to_turn_on(needed, _behaves_as(session.config))
 
@@ -65,11 +66,11 @@ def why_left_out(item: pytest.Item) -> str:
     Nothing is known of a cluster that is not ours, nor of one that a story starts for itself.
     """
     needed = needed_gates(item)
-    if not needed or not _uses_the_cluster(item) or item.config.getoption("--cluster-kubeconfig") is not None:
+    if not needed or not _uses_the_cluster(item) or text(item.config, "cluster-kubeconfig") is not None:
         return ""
     try:
         gates = run_gates(item.session)
-        if item.config.getoption("--cluster") != "embedded":
+        if backend(item.config) != "embedded":
             gates = known_gates(gates)  # Kubernetes' own components have more
         return _missing_gate(needed, _behaves_as(item.config), gates)
     except FeatureGateError:
@@ -84,7 +85,7 @@ def _missing_gate(needed: Iterable[str], minor: str, gates: Mapping[str, bool]) 
         if gate not in there:
             return f"needs feature gate {gate}, which Kubernetes {minor} does not have"
         if not on.enabled(gate):
-            hint = "" if gate in gates else f"; --feature-gates {NEEDED} turns it on"
+            hint = "" if gate in gates else f"; --drakit-feature-gates {NEEDED} turns it on"
             return f"needs feature gate {gate}, which is off in Kubernetes {minor} as it is configured here{hint}"
     return ""
 
@@ -102,7 +103,7 @@ def to_turn_on(needed: Iterable[str], minor: str) -> dict[str, bool]:
 
 
 def _behaves_as(config: pytest.Config) -> str:
-    return config.getoption("--emulated-version") or minor_version(run_version(config))
+    return text(config, "emulated-version") or minor_version(run_version(config))
 
 
 def _uses_the_cluster(item: pytest.Item) -> bool:

@@ -19,19 +19,22 @@ from typing import IO
 
 import msgspec
 
-from drakit_client import private_files
+from drakit_client import private_files, regular_files
+from drakit_kind import short_paths, temporary
 from drakit_kind.cluster import ClusterError, ClusterSpec, checked_name
 
-# sun_path of AF_UNIX holds 108 bytes with the final NUL; the longest path is that of a driver's registration socket.
-_SOCKET_BYTES = 107
-_TYPICAL_SOCKET = "/n/node-999/plugins_registry/test-abcdef.gpu.nvidia.com-reg.sock"
+# The longest path is that of a driver's registration socket: two instances of one that is updated, with a name of 34
+# characters (RollingUpdateRegistrarSocketFile in k8s.io/dynamic-resource-allocation/kubeletplugin).
+_NODE_SOCKET = "/n/{}/plugins_registry/" + "d" * 34 + "-" + "u" * 11 + "-reg.sock"
+# What fits at least, or the cluster is refused.
+_SHORT_NODE_SOCKET = "/n/{}/plugins_registry/gpu.nvidia.com-reg.sock"
+_OWN_SOCKET = "/control.sock"
 # In the environment of all that a cluster's process starts: the cluster's directory. It tells whose they are.
-CLUSTER_VARIABLE = "DRAKIT_CLUSTER"
-# Names of drivers that tests start have such a prefix; those of nodes are the user's.
-_NODE_SOCKET = "/n/{}/plugins_registry/gpu.nvidia.com-reg.sock"
+CLUSTER_VARIABLE = "DRAKIT_CLUSTER_DIRECTORY"
 # struct flock of fcntl(2): kind, whence, start, length, process.
 _RECORD_LOCK = struct.Struct("hhqqi0q")
 _STARTING = "starting"
+_LOCK = "lock"
 _NEVER_READY = "never-ready"
 
 
@@ -39,6 +42,15 @@ def base_directory() -> Path:
     """``$DRAKIT_HOME``, else ``~/.drakit``: unix sockets lie below it, so every directory more would cost users."""
     home = os.environ.get("DRAKIT_HOME")
     return Path(home) if home else Path.home() / ".drakit"
+
+
+def named_homes() -> list[ClusterHome]:
+    """Return the homes of all clusters in ``$DRAKIT_HOME``, by name; those of tests and of demos have no name."""
+    try:
+        names = sorted(path.name for path in base_directory().iterdir() if path.name[0] != ".")
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    return [home for name in names if (home := ClusterHome(base_directory() / name)).spec_file.exists()]
 
 
 @dataclass(frozen=True)
@@ -57,15 +69,17 @@ class ClusterHome:
         return cls(base_directory() / checked_name(name))
 
     @classmethod
-    def temporary(cls) -> ClusterHome:
+    def temporary(cls, *, guarded: bool = False) -> ClusterHome:
         """A new one that nobody will look for: in ``$DRAKIT_HOME``, under a name that no cluster can have, or in /tmp.
 
-        Not in $TMPDIR, which may be longer than unix sockets allow.
+        Not in $TMPDIR, which is longer than unix sockets allow on some systems. It does not outlive this process,
+        unless somebody else will see to that (``guarded``), who needs what is in it.
         """
-        if not os.environ.get("DRAKIT_HOME"):
-            return cls(Path(tempfile.mkdtemp(prefix="drakit-", dir="/tmp")))
-        base_directory().mkdir(parents=True, exist_ok=True, mode=0o700)
-        return cls(Path(tempfile.mkdtemp(prefix=".drakit-", dir=base_directory())))
+        parent, prefix = Path("/tmp"), "drakit-"  # noqa: S108  # a private directory, of a name that nobody can guess
+        if os.environ.get("DRAKIT_HOME"):
+            parent, prefix = base_directory(), ".drakit-"
+            parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return cls(Path(tempfile.mkdtemp(prefix=prefix, dir=parent)) if guarded else temporary.make(parent, prefix))
 
     @property
     def option(self) -> str:
@@ -89,6 +103,11 @@ class ClusterHome:
         """Whether there is a cluster that was ready once: only such a one is continued."""
         return self.spec_file.exists() and not self.never_ready.exists()
 
+    def made_at(self) -> float:
+        """Return when the first cluster here was started, in seconds of the epoch; raises ``FileNotFoundError``."""
+        made = self.directory / _LOCK
+        return (made if made.exists() else self.spec_file).stat().st_mtime
+
     @property
     def kubeconfig(self) -> Path:
         """The cluster's own kubeconfig."""
@@ -109,6 +128,11 @@ class ClusterHome:
         return self.logs / f"{name}.log"
 
     @property
+    def endings(self) -> Path:
+        """Which components have ended by themselves in this run of the cluster, and why."""
+        return self.directory / "endings.jsonl"
+
+    @property
     def pki(self) -> Path:
         """Keys and certificates of real components."""
         return self.directory / "pki"
@@ -121,35 +145,46 @@ class ClusterHome:
     @property
     def nodes(self) -> Path:
         """One kubelet directory for each node; a short name, because sockets lie below it."""
-        return self.directory / "n"
+        return self._short / "n"
 
     @property
     def api(self) -> Path:
         """The unix socket through which the components of the cluster's process reach the API server."""
-        return self.directory / "api.sock"
+        return self._short / "api.sock"
 
     @property
     def control(self) -> Path:
         """The unix socket on which components are restarted."""
-        return self.directory / "control.sock"
+        return self._short / "control.sock"
 
-    def make(self, nodes: Sequence[str] = ()) -> None:
+    @property
+    def _short(self) -> Path:
+        """The directory, by the short name that it has where its own is too long for sockets."""
+        return short_paths.of(self.directory) or self.directory
+
+    def make(self, nodes: Sequence[str] = (), *, mounts: bool = False) -> None:
         """Create the directory, private to the user, of a cluster with these nodes.
 
-        Raises ``ClusterError`` where sockets would not fit, and for one that is there, unless it is empty or that of an
-        earlier run, and private to this user already: whose it is otherwise, and who needs it, only the user knows.
+        Where its path is too long for sockets, it gets a short name, unless real kubelets mount things below it
+        (``mounts``). Raises ``ClusterError`` where sockets would not fit even so, and for one that is there, unless it
+        is empty or that of an earlier run, and private to this user already: whose it is otherwise, and who needs it,
+        only the user knows.
         """
-        sockets = [_TYPICAL_SOCKET, *map(_NODE_SOCKET.format, nodes)]
-        longest = len(os.fsencode(self.directory)) + max(map(len, sockets))
-        if longest > _SOCKET_BYTES:
+        own = len(os.fsencode(self.directory))
+        shortened = not mounts and own + _longest(_NODE_SOCKET, nodes) > short_paths.SOCKET_BYTES
+        longest = (short_paths.length() if shortened else own) + _longest(_SHORT_NODE_SOCKET, nodes)
+        if (excess := longest - short_paths.SOCKET_BYTES) > 0:
+            way_out = "set DRAKIT_HOME, or --data-dir, to a shorter one, or give nodes shorter names"
             raise ClusterError(
-                f"{self.directory}: this path is {longest - _SOCKET_BYTES} bytes too long for the unix sockets "
-                "below it; set DRAKIT_HOME, or --data-dir, to a shorter one, or give nodes shorter names"
+                f"{self.directory}: this path is {excess} bytes too long for the unix sockets below it; "
+                + ("give nodes shorter names" if shortened else way_out)
             )
         try:
             self.directory.mkdir(parents=True, mode=0o700)
         except FileExistsError:
             self._check_own()
+        if shortened:
+            short_paths.make(self.directory)
 
     def _check_own(self) -> None:
         about = self.directory.stat()
@@ -177,23 +212,24 @@ class ClusterHome:
     def read_spec(self) -> ClusterSpec | None:
         """The spec last written, or None."""
         try:
-            return msgspec.json.decode(self.spec_file.read_bytes(), type=ClusterSpec)
+            return msgspec.json.decode(regular_files.read(self.spec_file), type=ClusterSpec)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise ClusterError(f"{self.spec_file} is damaged ({error}); remove {self.directory}") from error
 
     def remember_export(self, kubeconfig: Path) -> None:
         """Note a kubeconfig that this cluster was added to, so that ``down`` can take it out again."""
         paths = {*self.exported_to(), kubeconfig.absolute()}
-        (self.directory / "exported-to").write_text("".join(f"{path}\n" for path in sorted(paths)))
+        private_files.write(self.directory / "exported-to", "".join(f"{path}\n" for path in sorted(paths)))
 
     def exported_to(self) -> list[Path]:
         """The kubeconfigs that this cluster was added to."""
         try:
-            return [Path(line) for line in (self.directory / "exported-to").read_text().splitlines()]
+            lines = regular_files.read(self.directory / "exported-to").decode().splitlines()
         except FileNotFoundError:
             return []
+        return [Path(line) for line in lines]
 
     @contextmanager
     def starting(self) -> Iterator[None]:
@@ -219,6 +255,7 @@ class ClusterHome:
         The spec goes late, so that what is left when this is interrupted can still be removed, and the lock last.
         """
         kept = {self.spec_file: 1, self.directory / _STARTING: 2}
+        short_paths.remove(self.directory)
         for path in sorted(self.directory.iterdir(), key=lambda each: kept.get(each, 0)):
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)
@@ -233,7 +270,7 @@ class ClusterHome:
         The lock goes with the returned file: close it, or die. It also goes when this process closes another file that
         it has opened at the same path (fcntl(2)), so only others may ask for ``running_pid``.
         """
-        file = private_files.append_to(self.directory / "lock")
+        file = private_files.append_to(self.directory / _LOCK)
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -245,8 +282,14 @@ class ClusterHome:
         """The other process that holds the lock, or None if nobody does; the kernel knows."""
         asked = _RECORD_LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
         try:
-            with (self.directory / "lock").open() as file:
+            descriptor = regular_files.open_descriptor(self.directory / _LOCK, os.O_RDONLY)
+            with os.fdopen(descriptor) as file:
                 kind, *_, pid = _RECORD_LOCK.unpack(fcntl.fcntl(file, fcntl.F_GETLK, asked))
         except (FileNotFoundError, NotADirectoryError):
             return None
         return None if kind == fcntl.F_UNLCK else pid
+
+
+def _longest(node_socket: str, nodes: Sequence[str]) -> int:
+    """Bytes of the longest socket path below a cluster's directory."""
+    return max([len(_OWN_SOCKET), *(len(node_socket.format(node)) for node in nodes)])

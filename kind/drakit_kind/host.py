@@ -14,12 +14,12 @@ from pathlib import Path
 
 from drakit_api.features import FeatureGateError
 from drakit_client.readiness import announce_failure, announce_ready, told_to_stop
+from drakit_embedded.serving import descriptors
 from drakit_kind import control
 from drakit_kind.cluster import ClusterError, with_notes
 from drakit_kind.concurrency import first_of
 from drakit_kind.home import CLUSTER_VARIABLE, ClusterHome
 from drakit_kind.spawn import restore_authorities
-from drakit_kind.temporary import remove_after
 
 log = logging.getLogger("drakit")
 
@@ -33,7 +33,7 @@ async def _serve(home: ClusterHome) -> None:
         raise ClusterError(f"{home.spec_file} does not exist; start clusters with `drakit cluster up`")
     stopping = told_to_stop()
     components = Components(spec, home)
-    listener = await control.listen(home.control, components.restart)
+    listener = await control.listen(home.control, components.handle)
     try:
         await first_of(components.start(), stopping.wait())
         if stopping.is_set():
@@ -51,21 +51,17 @@ async def _serve(home: ClusterHome) -> None:
 
 
 def main() -> None:
-    """Entry point of the process; the directory must hold ``cluster.json``.
-
-    With the process id of its starter, the directory is removed when both have ended.
-    """
+    """Entry point of the process; the directory must hold ``cluster.json``."""
     # What is loaded at the start stays for good: looking through it for garbage takes a tenth of the start.
     gc.disable()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname).1s %(name)s: %(message)s")
     home = ClusterHome(Path(sys.argv[1]))
     os.environ[CLUSTER_VARIABLE] = str(home.directory)
+    descriptors.raise_limit()
     lock = home.lock()
     if lock is None:
         raise SystemExit(f"{home.directory}: this cluster is running already")
     with lock:
-        if len(sys.argv) > 2:
-            remove_after(home.directory, starter=int(sys.argv[2]))
         try:
             asyncio.run(_serve(home))
         except Exception as error:
@@ -80,10 +76,11 @@ def _says_what_is_wrong(error: Exception) -> bool:
     """Whether its text is for users, who need no traceback."""
     from drakit_driver.checkpoint import CheckpointError
     from drakit_driver.plugin.sockets import PluginError
+    from drakit_embedded.apiserver import JournalError, ServerError
     from drakit_embedded.kubelet.claims import CheckpointError as KubeletCheckpointError
 
     drivers = (PluginError, CheckpointError, TimeoutError)  # one that is not ready in time says what is missing
-    known = (ClusterError, FeatureGateError, KubeletCheckpointError, *drivers)
+    known = (ClusterError, FeatureGateError, JournalError, ServerError, KubeletCheckpointError, *drivers)
     return isinstance(error, known) and str(error) != ""
 
 

@@ -117,7 +117,13 @@ def _config(image: Image, digests: Sequence[str]) -> bytes:
 
 
 def busybox_archive(file: Path, binary: Path, *, name: str = IMAGE) -> str:
-    """The image that stories run, around a static busybox: its applets in /bin, and a shell as command."""
+    """The image that stories run, around a static busybox, with a shell as command."""
+    image = Image([name], [busybox_entries(binary)], command=["sh"], env={"PATH": "/bin"})
+    return write_images(file, [image])[0]
+
+
+def busybox_entries(binary: Path) -> list[Entry]:
+    """A layer around a static busybox: its applets in /bin, and /tmp. Raises ``ClusterError`` for another program."""
     try:
         listed = subprocess.run([str(binary), "--list"], capture_output=True, timeout=_LIST_SECONDS, check=True)
     except (OSError, subprocess.SubprocessError) as error:
@@ -126,8 +132,7 @@ def busybox_archive(file: Path, binary: Path, *, name: str = IMAGE) -> str:
         ) from error
     applets = sorted({name for name in listed.stdout.decode().split() if "/" not in name} - {"busybox"})
     entries = [Entry(path="bin/busybox", contents=binary), Entry(path="tmp", mode=0o1777)]
-    entries += [Entry(path=f"bin/{applet}", link="busybox") for applet in applets]
-    return write_images(file, [Image([name], [entries], command=["sh"], env={"PATH": "/bin"})])[0]
+    return entries + [Entry(path=f"bin/{applet}", link="busybox") for applet in applets]
 
 
 def pause_archive(file: Path, binary: Path, *, name: str = PAUSE_IMAGE) -> str:

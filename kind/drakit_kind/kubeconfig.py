@@ -17,8 +17,10 @@ from typing import Any
 
 import yaml
 
-from drakit_client import private_files
+from drakit_client import private_files, regular_files
+from drakit_kind import previous_context
 from drakit_kind.interrupts import held_back
+from drakit_kind.previous_context import IsRunning
 
 _LISTS = ("clusters", "contexts", "users")
 # Others hold the lock for as long as it takes to read and to write a file.
@@ -74,11 +76,16 @@ def check(path: Path) -> None:
             pass
 
 
-def add(path: Path, config: dict[str, Any]) -> None:
-    """Merge ``config`` into the file at ``path``; entries of the same name are replaced."""
+def add(path: Path, config: dict[str, Any], directory: Path | None = None) -> None:
+    """Merge ``config``, of the cluster in ``directory``, into the file at ``path``, and make it the current one.
+
+    Entries of the same name are replaced.
+    """
     path.resolve().parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _alone(path):
         merged = _read(path) or {"apiVersion": "v1", "kind": "Config"}
+        for context in config["contexts"]:
+            previous_context.note(merged, context, directory)
         for key in _LISTS:
             new = config[key]
             names = {item["name"] for item in new}
@@ -87,21 +94,24 @@ def add(path: Path, config: dict[str, Any]) -> None:
         write(path, merged)
 
 
-def remove(path: Path, name: str, server: str) -> None:
+def remove(path: Path, name: str, server: str, is_running: IsRunning = lambda _: False) -> str:
     """Take one cluster's entries out again; a file that held nothing else is removed.
 
-    Those of the name may be another cluster's by now, which has another ``server``: they stay.
+    Those of the name may be another cluster's by now, which has another ``server``: they stay. If the context was the
+    current one, the one before it is again, or another cluster of ours that ``is_running``. Returns which one, or "".
     """
     if not path.exists():
-        return
+        return ""
     with _alone(path):
         config = _read(path)
-        if config is None or not _has(config, name, server) or not _take_out(config, name):
-            return
+        if config is None or not _has(config, name, server):
+            return ""
+        selected = _take_out(config, name, is_running)
         if any(config[key] for key in _LISTS):
             write(path, config)
         else:
             path.resolve().unlink()  # of a symlink, the file that holds the token
+        return selected
 
 
 def _has(config: dict[str, Any], name: str, server: str) -> bool:
@@ -109,14 +119,15 @@ def _has(config: dict[str, Any], name: str, server: str) -> bool:
     return any((item.get("cluster") or {}).get("server") == server for item in mine)
 
 
-def _take_out(config: dict[str, Any], name: str) -> bool:
-    """Whether there was anything of that name."""
-    before = {key: list(config.get(key) or []) for key in _LISTS}
-    for key in _LISTS:
-        config[key] = [item for item in before[key] if item.get("name") != name]
+def _take_out(config: dict[str, Any], name: str, is_running: IsRunning) -> str:
+    """Remove all of that name; returns the context that was selected in its place, or ""."""
+    selected = ""
     if config.get("current-context") == name:
-        config["current-context"] = ""
-    return any(config[key] != before[key] for key in _LISTS)
+        config["current-context"] = selected = previous_context.after_removal(config, name, is_running)
+    previous_context.hand_on(config, name)
+    for key in _LISTS:
+        config[key] = [item for item in config.get(key) or [] if item.get("name") != name]
+    return selected
 
 
 @contextmanager
@@ -176,8 +187,8 @@ def _made(lock: Path) -> bool:
 
 def _is_drakits(lock: Path) -> bool:
     try:
-        return lock.is_file() and lock.read_bytes() == _LOCK_MARK
-    except OSError:  # gone since, or another user's
+        return regular_files.read(lock, limit=len(_LOCK_MARK)) == _LOCK_MARK
+    except OSError:  # gone since, another user's, or another program's
         return False
 
 

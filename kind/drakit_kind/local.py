@@ -8,7 +8,6 @@ the suite was run on.
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import socket
@@ -19,8 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
+
 from drakit_api.features import FeatureGateError
-from drakit_kind import bounds, cluster_logs, control, spawn
+from drakit_kind import bounds, cluster_logs, control, short_paths, spawn, temporary
 from drakit_kind.backends import started_components
 from drakit_kind.cluster import (
     ClusterError,
@@ -41,6 +42,7 @@ from drakit_kind.home import ClusterHome
 from drakit_kind.known_gates import driver_gates
 from drakit_kind.ports import free_port
 
+_ANSWER_SECONDS = 10.0
 # What a client can send after "Bearer", and a server takes for one word.
 _TOKEN = re.compile(r"[!-~]+")
 
@@ -63,7 +65,7 @@ class LocalCluster:
     ) -> None:
         self._home = home
         self._tied = tied or temporary
-        self._temporary = temporary
+        self._is_temporary = temporary
         self._report = report
         self._spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or free_port())
         self.ready_seconds = 0.0
@@ -109,12 +111,14 @@ class LocalCluster:
         check(self._spec, self._home, self._report)
         _check_port(self._spec.port)
         self._undo()
-        self._home.make(self._spec.nodes)
+        self._home.make(self._spec.nodes, mounts="kubelet" in self._spec.real)
         with self._home.starting():
             self._refuse_running()
             if not self._home.spec_file.exists():
                 self._home.never_ready.touch(mode=0o600)
             self._home.write_spec(self._spec)
+            if self._is_temporary:
+                temporary.Heir.of_this_process().inherit(self._home.directory)
             self._process = self._spawn()
         self.ready_seconds = time.monotonic() - began
 
@@ -126,7 +130,6 @@ class LocalCluster:
     def _spawn(self) -> subprocess.Popen[bytes]:
         # Without -P, Python would import what lies in the user's current directory.
         command = [sys.executable, "-P", "-m", "drakit_kind.host", str(self._home.directory)]
-        command += [str(os.getpid())] if self._temporary else []
         try:
             return spawn.spawn(
                 command,
@@ -144,11 +147,12 @@ class LocalCluster:
             raise reason from None
 
     def stop(self) -> None:
-        """End the process; its files stay."""
+        """End the process; its files stay, those of a temporary cluster until the process that started it ends."""
         if self._process is not None:
             spawn.end(self._process, timeout=bounds.cluster_stop(self._spec.real))
         elif (pid := self._home.running_pid()) is not None:
             spawn.end_pid(pid, timeout=bounds.cluster_stop(self._spec.real))
+        short_paths.remove(self._home.directory)
         self._undo()
 
     def _undo(self) -> None:
@@ -183,6 +187,11 @@ class LocalCluster:
         }
         control.call(self._home.control, request, timeout=bounds.restart(component, self._spec.real))
 
+    def behaviours(self) -> dict[Component, Behaviour]:
+        """Ask the cluster's process what each component runs as now: it may have been restarted as something else."""
+        answer = control.call(self._home.control, {"ask": "behaviours"}, timeout=_ANSWER_SECONDS)
+        return msgspec.convert(answer, dict[Component, Behaviour])
+
     def _refuse_unheard(self, component: Component, version: str) -> None:
         """Of drakit's own, only a kubelet shows its version; the others do what is emulated, which stays."""
         emulated, minor = self._spec.emulated_version, minor_version(version)
@@ -205,7 +214,23 @@ class LocalCluster:
 
 
 def check(spec: ClusterSpec, home: ClusterHome, report: Report) -> None:
-    """Refuse what cannot start before anything does: in the supervisor's log it would be hard to find."""
+    """Refuse what cannot start before anything does: in the supervisor's log it would be hard to find.
+
+    What is wrong on every machine comes first, so that the message is the same on all of them.
+    """
+    check_spec(spec)
+    if "kubelet" in spec.real and spec.nodes:
+        from drakit_kind.kubernetes.assets import assets_of
+        from drakit_kind.nodes import requirements
+
+        assets = assets_of(spec, spec.version_of("kubelet"))
+        requirements.check_machine(assets, home.directory, nodes=len(spec.nodes), report=report)
+    for component in started_components(spec):
+        _check_programs(spec, component, Behaviour.of(spec, component))
+
+
+def check_spec(spec: ClusterSpec) -> None:
+    """Raise ``ClusterError`` for what no machine could start, whatever programs it has."""
     check_names(spec)
     if spec.token is not None and not _TOKEN.fullmatch(spec.token):
         raise ClusterError("--token: use visible ASCII characters without spaces, as it is sent in a header")
@@ -219,14 +244,8 @@ def check(spec: ClusterSpec, home: ClusterHome, report: Report) -> None:
             "a real API server needs real controllers: nodes keep the taint that it gives them until "
             "kube-controller-manager sees them ready"
         )
-    if "kubelet" in spec.real and spec.nodes:
-        from drakit_kind.kubernetes.assets import assets_of
-        from drakit_kind.nodes import requirements
-
-        assets = assets_of(spec, spec.version_of("kubelet"))
-        requirements.check_machine(assets, home.directory, nodes=len(spec.nodes), report=report)
     for component in started_components(spec):
-        check_component(spec, component, Behaviour.of(spec, component))
+        _check_gates(spec, component, Behaviour.of(spec, component))
     for driver in spec.drivers:
         driver_gates(spec, driver)
     _check_drivers(spec.drivers)
@@ -248,15 +267,25 @@ def _check_drivers(drivers: Sequence[DriverSpec]) -> None:
 
 def check_component(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:
     """Raise ``ClusterError`` for gates and programs of which it can be known before it starts."""
+    _check_gates(spec, component, behaviour)
+    _check_programs(spec, component, behaviour)
+
+
+def _check_gates(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:
+    if component in spec.real:
+        behaviour.flags()
+        return
+    try:
+        behaviour.feature_gates()
+    except FeatureGateError as error:
+        raise ClusterError(f"{component}: {error}") from None
+
+
+def _check_programs(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:
     if component not in spec.real:
-        try:
-            behaviour.feature_gates()
-        except FeatureGateError as error:
-            raise ClusterError(f"{component}: {error}") from None
         return
     from drakit_kind.kubernetes.assets import assets_of
 
-    behaviour.flags()
     assets = assets_of(spec, behaviour.version)
     for program in PROGRAMS[component]:
         assets.path(program)

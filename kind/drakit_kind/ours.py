@@ -13,12 +13,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from drakit_api.features import FeatureGates
-from drakit_kind.cluster import ClusterSpec
+from drakit_client.connection import Connection
+from drakit_kind import bounds
+from drakit_kind.backends import started_components
+from drakit_kind.cluster import ClusterSpec, DriverSpec
+from drakit_kind.drivers import pools_of
 from drakit_kind.home import ClusterHome
-from drakit_kind.slots import Access, Loop, Slot
+from drakit_kind.known_gates import driver_gates
+from drakit_kind.slots import Access, Ended, Loop, Slot, readable_cause
 
 if TYPE_CHECKING:
-    from drakit_embedded.apiserver import ServerConfig
+    from drakit_driver.driver import Driver
+    from drakit_embedded.apiserver import KubeletAccess, ServerConfig
     from drakit_kind.control_plane.authority import KeyPair
     from drakit_kind.control_plane.control_plane import Clients
 
@@ -47,19 +53,27 @@ class OurComponents:
             token=self._spec.token,
             data_file=self._home.store,
             gates=gates,
+            beside=frozenset(started_components(self._spec)) - self._spec.real - {"apiserver"},
             runtime_config=self._spec.runtime_config,
             tls=self._spec.tls,
             socket=self._home.api,
-            kubelet_token=self._kubelet_token,
+            kubelets=self._kubelets(kubelet_client),
             users={token: User(name, name) for token, name in clients.users.items()} if clients else {},
             client_ca_file=clients.authority if clients else None,
             service_account_key_file=clients.account_key if clients else None,
-            kubelet_client_certificate=kubelet_client.certificate if kubelet_client else None,
-            kubelet_client_key=kubelet_client.key if kubelet_client else None,
         )
         return ApiServer(config, self._home.api)
 
-    def controllers(self, access: Access, gates: FeatureGates) -> Slot:
+    def _kubelets(self, client: KeyPair | None) -> KubeletAccess:
+        """Real kubelets are shown a certificate; ours have one that they made themselves, by which they are known."""
+        from drakit_embedded import certificates
+        from drakit_embedded.apiserver import KubeletAccess
+
+        if client is not None:
+            return KubeletAccess(certificate=client.certificate, key=client.key)
+        return KubeletAccess(authority=self._home.nodes / certificates.OF_KUBELETS, token=self._kubelet_token)
+
+    def controllers(self, access: Access, gates: FeatureGates, ended: Ended) -> Slot:
         """All controllers in one loop."""
         from drakit_embedded import controllers
 
@@ -69,17 +83,19 @@ class OurComponents:
         run = partial(
             controllers.run, connection, gates=gates, root_ca=root_ca, ready=ready, garbage_delay=_GARBAGE_SECONDS
         )
-        return Loop("controllers", connection, run, ready)
+        return Loop("controllers", connection, run, ready, ended)
 
-    def scheduler(self, access: Access, gates: FeatureGates) -> Slot:
+    def scheduler(self, access: Access, gates: FeatureGates, ended: Ended) -> Slot:
         """The scheduler around the bundled allocator."""
         from drakit_allocator.scheduler import Scheduler
 
         connection = access.connect("scheduler")
         scheduler = Scheduler(connection, gates=gates)
-        return Loop("scheduler", connection, scheduler.run, scheduler.synced)
+        return Loop("scheduler", connection, scheduler.run, scheduler.synced, ended)
 
-    def kubelet(self, access: Access, version: str, gates: FeatureGates, *, client_authority: Path | None) -> Slot:
+    def kubelet(
+        self, access: Access, version: str, gates: FeatureGates, ended: Ended, *, client_authority: Path | None
+    ) -> Slot:
         """Simulated kubelets; ``client_authority`` signs the client certificate of a real API server."""
         from drakit_embedded.kubelet import KubeletSimulator, NodeSpec, Release
 
@@ -91,7 +107,49 @@ class OurComponents:
             token=self._kubelet_token,
             client_ca_file=client_authority,
             release=Release(version, gates),
+            broken=lambda error: ended(f"kubelets ended by themselves: {readable_cause(error)}"),
         )
+
+    def driver(self, access: Access, spec: DriverSpec, ended: Ended) -> Slot:
+        """A driver on simulated or real nodes, with a connection of its own."""
+        from drakit_driver import profiles
+        from drakit_driver.driver import Driver, NodeDirectories
+
+        pools = pools_of(spec)
+        nodes = self._home.nodes
+        directories = [NodeDirectories(node, nodes / node, nodes / node / "cdi") for node in spec.nodes]
+        name = pools[0].driver
+        connection = access.connect(f"driver-{name}")
+        gates, classes = driver_gates(self._spec, spec), profiles.device_classes(spec.profile, name)
+        driver = Driver(connection, name, pools, gates=gates, nodes=directories, classes=classes)
+        return OwnDriver(driver, connection, ended, bounds.driver_start(self._spec.driven_nodes))
+
+
+class OwnDriver:
+    """A driver in this process, ready within ``seconds``; ``ended`` is told when a part of it has failed."""
+
+    def __init__(self, driver: Driver, connection: Connection, ended: Ended, seconds: float) -> None:
+        self._driver = driver
+        self._connection = connection
+        self._ended = ended
+        self._seconds = seconds
+        self._watch: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Start it; returns when its pools are published and its plugins registered."""
+        await self._driver.start()
+        await self._driver.ready(self._seconds)
+        self._watch = asyncio.create_task(self._watched())
+
+    async def stop(self) -> None:
+        """Stop it and close its connection; what it has published stays."""
+        if self._watch is not None:
+            self._watch.cancel()
+        await self._driver.stop()
+        await self._connection.close()
+
+    async def _watched(self) -> None:
+        self._ended(await self._driver.broken())
 
 
 class ApiServer:
@@ -100,6 +158,7 @@ class ApiServer:
     def __init__(self, config: ServerConfig, socket: Path) -> None:
         from drakit_embedded.apiserver import Server
 
+        self.config = config
         self._server = Server(config)
         self._token = config.token or ""
         self._socket = socket

@@ -43,10 +43,18 @@ class State(Enum):
     FAILED = "failed"
 
 
+class Unhealthy(Exception):
+    """A component does not do its work, or not yet; the text says what is in the way."""
+
+
+Probe = Callable[[], Awaitable[None]]
+"""Returns once a component does its work; raises ``Unhealthy``, ``OSError`` or a timeout as long as it does not."""
+
+
 class ServerProcess:
     """A program that serves until it is stopped.
 
-    ``healthy`` says whether it does its work by now; it may raise ``OSError`` or a timeout, which counts as no.
+    ``probe`` is asked until it says that the program does its work; what it said last is told if that takes too long.
     ``ended`` is called with a text when a running process ends by itself. Times are seconds.
     """
 
@@ -56,7 +64,7 @@ class ServerProcess:
         command: Sequence[str],
         *,
         log: Path,
-        healthy: Callable[[], Awaitable[bool]],
+        probe: Probe,
         environment: Mapping[str, str] | None = None,
         ended: Callable[[str], None] | None = None,
         start_seconds: float = bounds.PROGRAM_START,
@@ -66,7 +74,7 @@ class ServerProcess:
         self.log = log
         self.state = State.STOPPED
         self._command = list(command)
-        self._healthy = healthy
+        self._probe = probe
         self._environment = environment
         self._ended = ended
         self._start_seconds = start_seconds
@@ -119,25 +127,32 @@ class ServerProcess:
     async def _until_healthy(self, process: asyncio.subprocess.Process) -> None:
         deadline = time.monotonic() + self._start_seconds
         pause = _FIRST_PAUSE
+        problem: str | None = None
         exited = asyncio.ensure_future(process.wait())
         try:
             while time.monotonic() < deadline:
                 if exited.done():
                     raise ClusterError(f"{self.name} ended with status {exited.result()}; {self._end_of_log()}")
-                if await self._looks_healthy():
+                problem = await self._problem()
+                if problem is None:
                     return
                 await asyncio.wait([exited], timeout=pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
         finally:
             exited.cancel()
-        raise ClusterError(f"{self.name} is not healthy after {self._start_seconds:.0f} s; {self._end_of_log()}")
+        after = f"{self.name} is not healthy after {self._start_seconds:.0f} s"
+        raise ClusterError(f"{after}: {problem}; {self._end_of_log()}")
 
-    async def _looks_healthy(self) -> bool:
+    async def _problem(self) -> str | None:
+        """What is in the way of its work, or None."""
         try:
             async with asyncio.timeout(_PROBE_SECONDS):
-                return await self._healthy()
-        except (OSError, TimeoutError):
-            return False
+                await self._probe()
+        except TimeoutError:
+            return f"no answer within {_PROBE_SECONDS:.0f} s"
+        except (Unhealthy, OSError) as error:
+            return str(error)
+        return None
 
     async def _watched(self, process: asyncio.subprocess.Process) -> None:
         status = await process.wait()

@@ -10,14 +10,16 @@ import contextlib
 import secrets
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from drakit_kind.cluster_options import add_options, refuse_ignored, spec_of
-from drakit_kind.pod_endings import end_pods
+from drakit_kind.pod_endings import end_pods, wait_for_end
 from drakit_kind.reported import evidence, reported, teardown_failure
+from drakit_kind.settings.chosen_cluster import refuse_ignored, refuse_unused_programs, spec_of
+from drakit_kind.settings.options import add_options
+from drakit_kind.settings.short_names import forget_values, nobodys, written_out
+from drakit_kind.settings.values import path
 
 if TYPE_CHECKING:
     from drakit_kind.api import Api
@@ -35,9 +37,18 @@ _TURNS: pytest.StashKey[ClusterTurns] = pytest.StashKey()
 _DRIVERS: pytest.StashKey[list[Driver]] = pytest.StashKey()
 
 
-def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Options of the cluster that the fixtures start."""
-    add_options(parser, pluginmanager)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the options of the cluster that the fixtures start."""
+    add_options(parser)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> Generator[None, object, object]:
+    """Accept options without their prefix, once it is known that nobody else has them."""
+    forget_values(early_config, args)
+    loaded = yield
+    args[:] = written_out(args, nobodys(early_config))
+    return loaded
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -51,7 +62,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "alone: while this test runs, no other uses the cluster, where workers of pytest-xdist share one"
     )
-    config.addinivalue_line("markers", "any_driver: a story about any DRA driver, see --subject-driver")
+    config.addinivalue_line("markers", "any_driver: a story about any DRA driver, see --drakit-subject-driver")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -121,7 +132,7 @@ def _clusters(request: pytest.FixtureRequest) -> Iterator[SessionClusters]:
 def start_cluster(_clusters: SessionClusters) -> Callable[[ClusterSpec], Cluster]:
     """Start clusters of one's own; all are stopped and their files removed at the end of the session.
 
-    With ``--cluster kind``, a cluster that has anything real is a kind cluster.
+    With ``--drakit-cluster kind``, a cluster that has anything real is a kind cluster.
     """
     return _clusters.start
 
@@ -157,7 +168,7 @@ def _turns(
 
     is_worker = hasattr(request.config, "workerinput")
     turns = _shared.turns if _shared is not None else None
-    if is_worker and request.config.getoption("--cluster-kubeconfig") is not None:
+    if is_worker and path(request.config, "cluster-kubeconfig") is not None:
         turns = ClusterTurns(tmp_path_factory.getbasetemp().parent)
     if turns is not None:
         request.session.stash[_TURNS] = turns
@@ -176,9 +187,7 @@ def cluster(
 
     The workers of pytest-xdist share one that has components of Kubernetes; of embedded clusters each has its own.
     """
-    from drakit_kind.backends import refuse_unused_programs
-
-    kubeconfig: Path | None = request.config.getoption("--cluster-kubeconfig")
+    kubeconfig = path(request.config, "cluster-kubeconfig")
     if kubeconfig is not None:
         from drakit_kind.foreign import ForeignCluster
 
@@ -189,7 +198,7 @@ def cluster(
             yield shared
             _end_timeout(request)
     else:
-        refuse_unused_programs(cluster_spec)
+        refuse_unused_programs(request.config, cluster_spec)
         yield start_cluster(cluster_spec)
 
 
@@ -219,15 +228,13 @@ def _ending_namespaces(
 
     Nor does whoever interrupts a run: a pod that lost its driver meanwhile would keep its namespace for minutes.
     """
-    from drakit_client.resources import NAMESPACES
-
     names: list[str] = []
     yield names
     if request.session.exitstatus != pytest.ExitCode.INTERRUPTED:
         _end_timeout(request)
         # Who is alone may restart the API server, which refuses even administrators while it starts.
         with _turns.turn(alone=False) if _turns else contextlib.nullcontext():
-            _session_api.wait_gone(NAMESPACES, names, timeout=60)
+            wait_for_end(_session_api, names)
 
 
 @pytest.fixture

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+from drakit_kind.settings.values import path
 
 if TYPE_CHECKING:  # the plugin is in every pytest of the environment
     from drakit_kind.api import Api
@@ -64,8 +65,8 @@ def teardown_failure(
 def evidence(item: pytest.Item, when: str) -> Sections:
     """Objects, events and logs of all that the test used when it failed: titles and texts. Never raises.
 
-    All of the logs go to ``--keep-logs``: into a directory for the test, in it one for ``when`` it failed (setup, call,
-    teardown), and there one for each cluster.
+    All of the logs go to ``--drakit-keep-logs``: into a directory for the test, in it one for ``when`` it failed
+    (setup, call, teardown), and there one for each cluster.
     """
     if when == "teardown":
         return item.stash.get(_SEEN_AT_TEARDOWN, [])
@@ -76,10 +77,9 @@ def evidence(item: pytest.Item, when: str) -> Sections:
 def _look(item: pytest.Item, when: str, everything: Sequence[_Used]) -> Sections:
     from drakit_kind.evidence import file_name, gather
 
-    keep: Path | None = item.config.getoption("--keep-logs", default=None)
+    keep = path(item.config, "keep-logs")
     if keep is not None:
-        # Of where pytest was started: the test may be elsewhere.
-        keep = item.config.invocation_params.dir / keep / file_name(item.nodeid) / when
+        keep = keep / file_name(item.nodeid) / when
     return [
         section
         for number, used in enumerate(everything, start=1)

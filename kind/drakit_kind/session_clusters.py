@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import shutil
-from pathlib import Path
 
 import pytest
 
+from drakit_kind import temporary
 from drakit_kind.cluster import ClusterError, ClusterSpec, Report, cleaning_up_after, silent
 from drakit_kind.home import ClusterHome
 from drakit_kind.kind.cluster import KindCluster
 from drakit_kind.local import LocalCluster
+from drakit_kind.settings.chosen_cluster import backend
+from drakit_kind.settings.values import path, text
 
 StartedCluster = LocalCluster | KindCluster
 
@@ -30,9 +32,9 @@ class SessionClusters:
         self._stack.close()
 
     def start(self, spec: ClusterSpec) -> StartedCluster:
-        """Start a cluster in a directory of its own; with ``--cluster kind``, what has anything real is one of kind."""
-        home = ClusterHome.temporary()
-        self._stack.callback(shutil.rmtree, home.directory, ignore_errors=True)
+        """Start a cluster in a directory of its own; with ``--drakit-cluster kind``, in kind if it is real."""
+        home = ClusterHome.temporary(guarded=self._is_kind(spec))
+        self._stack.callback(temporary.remove, home.directory)
         cluster = self._in_kind(spec, home) if self._is_kind(spec) else self._here(spec, home)
         try:
             cluster.start()
@@ -48,10 +50,10 @@ class SessionClusters:
     def _keep_logs(self, home: ClusterHome, error: BaseException) -> None:
         """Of a cluster that did not start: no test has used it and reports it, and its files go with the session."""
         files = [file for file in (home.log, *home.logs.glob("*.log")) if file.is_file()]
-        keep: Path | None = self._config.getoption("--keep-logs")
+        keep = path(self._config, "keep-logs")
         if keep is None or not files:
             return
-        kept = self._config.invocation_params.dir / keep / f"not-started-{home.directory.name}"
+        kept = keep / f"not-started-{home.directory.name}"
         for file in files:
             place = kept / file.relative_to(home.directory)
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -71,7 +73,7 @@ class SessionClusters:
         return cluster
 
     def _is_kind(self, spec: ClusterSpec) -> bool:
-        return self._config.getoption("--cluster") == "kind" and bool(spec.real)
+        return backend(self._config) == "kind" and bool(spec.real)
 
     def _here(self, spec: ClusterSpec, home: ClusterHome) -> LocalCluster:
         report = self._report("cluster") if spec.real else silent  # without real components it takes no time
@@ -81,8 +83,8 @@ class SessionClusters:
         return KindCluster(
             spec,
             home,
-            kind=self._config.getoption("--kind-bin"),
-            image=self._config.getoption("--kind-image"),
+            kind=text(self._config, "kind-bin"),
+            image=text(self._config, "kind-image"),
             report=self._report("kind"),
         )
 

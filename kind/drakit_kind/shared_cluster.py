@@ -8,12 +8,14 @@ have, which the kernel releases however a worker ends.
 from __future__ import annotations
 
 import fcntl
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
+from drakit_client import private_files, regular_files
 from drakit_kind.cluster import ClusterError, silent, with_notes
 from drakit_kind.cluster_turns import ClusterTurns
 from drakit_kind.home import ClusterHome
@@ -77,22 +79,24 @@ class SharedCluster(Generic[C]):
 
     def _refuse_after_failure(self) -> None:
         if self._why_not.exists():
-            raise ClusterError(f"another worker could not start the cluster: {self._why_not.read_text()}")
+            raise ClusterError(
+                f"another worker could not start the cluster: {regular_files.read(self._why_not).decode()}"
+            )
 
     def _started(self) -> C:
         try:
             cluster = self._start()
         except Exception as error:
-            self._why_not.write_text(with_notes(error))
+            private_files.write(self._why_not, with_notes(error))
             raise
-        self._place.write_text(str(self._home_of(cluster).directory))
+        private_files.write(self._place, str(self._home_of(cluster).directory))
         return cluster
 
     def _joined(self) -> C:
-        return self._join(ClusterHome(Path(self._place.read_text())))
+        return self._join(ClusterHome(Path(regular_files.read(self._place).decode())))
 
     def _open(self, name: str) -> IO[str]:
-        return (self._directory / name).open("w")
+        return os.fdopen(regular_files.open_lock(self._directory / name), "w")
 
     def _one_at_a_time(self, name: str) -> AbstractContextManager[None]:
         return one_at_a_time(self._directory / name, silent)

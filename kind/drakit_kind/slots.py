@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("drakit")
 
 
+# Is told why a component has ended, if nobody has asked it to.
+Ended = Callable[[str], None]
+
+
 class Slot(Protocol):
     """One component: ours, or a real one's process."""
 
@@ -59,15 +63,24 @@ class Access:
 
 
 class Loop:
-    """A component that is one coroutine, run until it is stopped; ``ready`` is set when it has its caches."""
+    """A component that is one coroutine, run until it is stopped.
+
+    ``ready`` is set when it has its caches; ``ended`` is called with the reason when it ends by itself after that.
+    """
 
     def __init__(
-        self, name: str, connection: Connection, run: Callable[[], Coroutine[None, None, None]], ready: asyncio.Event
+        self,
+        name: str,
+        connection: Connection,
+        run: Callable[[], Coroutine[None, None, None]],
+        ready: asyncio.Event,
+        ended: Ended,
     ) -> None:
         self._name = name
         self._connection = connection
         self._run = run
         self._ready = ready
+        self._tell = ended
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -80,8 +93,9 @@ class Loop:
         self._task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        log.error("%s ended by itself", self._name, exc_info=None if task.cancelled() else task.exception())
-        end_cluster(f"{self._name} ended by itself")
+        error = None if task.cancelled() else task.exception()
+        log.error("%s ended by itself", self._name, exc_info=error)
+        self._tell(f"{self._name} ended by itself: {readable_cause(error)}")
 
     async def stop(self) -> None:
         """Cancel it and close its connection."""
@@ -92,22 +106,15 @@ class Loop:
         await self._connection.close()
 
 
-class Closing:
-    """A connection that outlives the component that uses it."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    async def start(self) -> None:
-        """Nothing: it is opened by the first request."""
-
-    async def stop(self) -> None:
-        """Close it."""
-        await self._connection.close()
+def readable_cause(error: BaseException | None) -> str:
+    """Why a task has ended, in one line: of the errors of a group of tasks the first one, which ended the others."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}" if error is not None else "nobody told it to"
 
 
 def end_cluster(problem: str) -> None:
-    """End this process in order, because a component did.
+    """End this process in order, because a component did, again and again.
 
     Half a cluster would let tests fail for reasons that nobody finds: better none, and this in the log.
     """

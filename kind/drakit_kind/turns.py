@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from drakit_client import regular_files
 from drakit_kind.cluster import Report
 
 
@@ -16,7 +18,7 @@ from drakit_kind.cluster import Report
 def one_at_a_time(lock: Path, report: Report) -> Iterator[None]:
     """Wait for the turn; the kernel gives it to the next however a process ends. ``report`` is told of a wait."""
     lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with lock.open("w") as file:
+    with os.fdopen(regular_files.open_lock(lock), "w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

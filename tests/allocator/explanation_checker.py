@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
@@ -400,6 +400,10 @@ class Judge:
                 for one in current:
                     one["spec"]["pool"]["resourceSliceCount"] = len(current)
                 assert objects.fits(self.name, slices=slices)
+            case "enableGates":
+                enabled = objects.features.with_gates(remedy["gates"])
+                assert enabled != objects.features
+                assert replace(objects, features=enabled).fits(self.name)
             case "repairPool":
                 others = [one for one in objects.slices if _pool_of(one) != remedy["pool"]]
                 assert objects.fits(self.name, slices=others)

@@ -186,7 +186,104 @@ def test_a_pod_goes_only_where_it_may(files: _Files) -> None:
 def test_nodes_are_assumed_from_slices(files: _Files) -> None:
     result = files.allocate(_slice("node-7"), _CLASS, _claim("one"))
     assert result.exit_code == 0
-    assert result.stderr == "there is no Node in the files; assumed without labels: node-7\n"
+    assert result.stderr == "there is no Node in the files; assumed from ResourceSlices: node-7\n"
+
+
+def _where(**place: Any) -> Json:
+    """A slice whose only device says for itself where it is."""
+    found = _slice("pool", perDeviceNodeSelection=True)
+    del found["spec"]["nodeName"]
+    found["spec"]["devices"] = [{"name": "d0", **place}]
+    return found
+
+
+def _selector(*requirements: Json, member: str = "matchExpressions") -> Json:
+    return {"nodeSelector": {"nodeSelectorTerms": [{member: list(requirements)}]}}
+
+
+_HOSTS = {"key": "kubernetes.io/hostname", "operator": "In", "values": ["node-3", "node-4"]}
+
+
+@pytest.mark.parametrize(
+    ("place", "assumed"),
+    [
+        pytest.param({"nodeName": "node-3"}, "node-3", id="by name"),
+        pytest.param(_selector(_HOSTS), "node-3, node-4", id="by host names"),
+        pytest.param(
+            _selector({"key": "metadata.name", "operator": "In", "values": ["node-5"]}, member="matchFields"),
+            "node-5",
+            id="by a field",
+        ),
+        pytest.param(
+            _selector({"key": "example.com/rack", "operator": "In", "values": ["r1", "r2"]}),
+            "node-for-1 (example.com/rack=r1)",
+            id="by a label",
+        ),
+        pytest.param(
+            _selector(
+                _HOSTS, {"key": "ready", "operator": "Exists"}, {"key": "cores", "operator": "Gt", "values": ["7"]}
+            ),
+            "node-3 (ready, cores=8), node-4 (ready, cores=8)",
+            id="by host names and labels",
+        ),
+        pytest.param(
+            _selector(
+                {"key": "rack", "operator": "In", "values": ["r1", "r2"]},
+                {"key": "rack", "operator": "NotIn", "values": ["r1"]},
+                {"key": "rack", "operator": "Exists"},
+                {"key": "cores", "operator": "Gt", "values": ["7"]},
+                {"key": "cores", "operator": "Lt", "values": ["9"]},
+            ),
+            "node-for-1 (rack=r2, cores=8)",
+            id="by labels of which several things are required",
+        ),
+        pytest.param({"allNodes": True}, "any-node", id="everywhere"),
+    ],
+)
+def test_nodes_are_assumed_from_devices_that_say_where_they_are(files: _Files, place: Json, assumed: str) -> None:
+    result = files.allocate(_where(**place), _CLASS, _claim("one"))
+    assert result.stderr == f"there is no Node in the files; assumed from ResourceSlices: {assumed}\n"
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize("bound", ["many", "1.5", ""])
+def test_a_node_whose_label_would_have_to_exceed_what_is_no_number_has_no_devices(files: _Files, bound: str) -> None:
+    """An API server stores such a selector, and it matches no node."""
+    place = _selector({"key": "cores", "operator": "Gt", "values": [bound]})
+    result = files.allocate(_where(**place), _CLASS, _claim("one"))
+    assert result.exit_code == 1, result.output
+    assert "default/one does not fit on node-for-1\n" in result.stdout
+    assert "Gt and Lt need one integer" in result.stdout
+
+
+def test_a_slice_that_selects_nodes_is_enough_as_well(files: _Files) -> None:
+    network = _slice("pool", **_selector({"key": "zone", "operator": "In", "values": ["a"]}))
+    del network["spec"]["nodeName"]
+    result = files.allocate(network, _slice("node-1"), _CLASS, _claim("three", 3))
+    assert "assumed from ResourceSlices: node-for-1 (zone=a), node-1\n" in result.stderr
+    assert result.exit_code == 1  # The node with label and the one with a name may be two.
+
+
+def test_gates_that_are_off_are_named_without_explain_as_well(files: _Files) -> None:
+    draws = {"counterSet": "gpu", "counters": {"memory": {"value": "1"}}, "compatibilityGroups": ["mig"]}
+    pool = {"name": "node-1", "generation": 1, "resourceSliceCount": 2}
+    counters = [{"name": "gpu", "counters": {"memory": {"value": "1"}}}]
+    slices = [_slice(pool=pool, sharedCounters=counters), _slice(pool=pool)]
+    slices[0]["metadata"]["name"] = "counters"
+    del slices[0]["spec"]["devices"]
+    slices[1]["spec"]["devices"] = [{"name": "d0", "consumesCounters": [draws]}]
+    result = files.allocate(_NODE, *slices, _CLASS, _claim("one"))
+    assert "1 of 2 slices of generation 1, 1 ignored: feature gate DRADeviceCompatibilityGroups is off" in result.stdout
+    assert (
+        files.allocate(
+            _NODE, *slices, _CLASS, _claim("one"), options=("--feature-gates", "DRADeviceCompatibilityGroups=true")
+        ).exit_code
+        == 0
+    )
+    off = "DRAPartitionableDevices=false"
+    result = files.allocate(_NODE, *slices, _CLASS, _claim("one"), options=("--feature-gates", off))
+    gates = "DRAPartitionableDevices and DRADeviceCompatibilityGroups"
+    assert f"pool gpu.example.com/node-1 is not seen: needs the feature gates {gates}, which are off" in result.stdout
 
 
 def test_other_kinds_are_ignored_and_told(files: _Files) -> None:

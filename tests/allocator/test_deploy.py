@@ -13,8 +13,7 @@ from click.testing import CliRunner
 
 from drakit_allocator.cli import run
 from drakit_allocator.scheduler import Scheduler
-from drakit_allocator.scheduler.binding import fence
-from drakit_allocator.scheduler.lease import NAME, NAMESPACE
+from drakit_allocator.scheduler.leadership.lease import NAME, NAMESPACE
 from drakit_client.connection import Connection
 from drakit_client.resources import DEVICE_CLASSES, NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, Resource
 from drakit_embedded.apiserver import Server, ServerConfig
@@ -95,7 +94,7 @@ async def test_its_rights_are_enough_to_schedule_to_wait_and_to_take_over() -> N
             await _until_condition(api, "first", "True")
             await _add_pod_with_a_claim(api, "second")
             await _until_condition(api, "second", "False")
-            await fence(own, "token", scheduler.lease)
+            await scheduler._fence.put_up()
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
     leases = {right for right in _Recorded.used if right[2] == "leases"}

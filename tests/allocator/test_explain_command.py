@@ -186,13 +186,117 @@ async def test_there_is_nothing_to_explain_of_what_is_allocated(cluster: _Cluste
     assert result.stderr.startswith("Error: pod team/pod is on node n1 already\n  one r: gpu.example.com/n1/d0\n")
 
 
+async def _extended(cluster: _Cluster, requests: Json, *claims: Json, classes: Any = ()) -> Result:
+    """The explanation of a pod that requests extended resources."""
+    for name, resource in classes:
+        spec = {"selectors": [{"cel": {"expression": "true"}}], "extendedResourceName": resource}
+        await cluster.api.create(DEVICE_CLASSES, {"metadata": {"name": name}, "spec": spec})
+    resources = {"requests": requests, "limits": requests}
+    container = {"name": "c", "image": "i", "resources": resources}
+    await cluster.pod("pod", *claims, containers=[container])
+    return await cluster.explain("pod", "pod")
+
+
+_GPU = [("big", "example.com/gpu")]
+
+
+async def test_extended_resources_are_explained_as_the_claim_that_would_be_made(cluster: _Cluster) -> None:
+    await cluster.allocate(await cluster.claim("first"), "d0")
+    result = await _extended(cluster, {"example.com/gpu": "2"}, classes=_GPU)
+    assert result.stderr == ""
+    assert result.stdout == (
+        "pod team/pod requests extended resources\n"
+        "  example.com/gpu: 2, devices of DeviceClass big, by its extendedResourceName (container-0-request-0)\n"
+        "  kube-scheduler makes the claim pod-extended-resources-... for example.com/gpu; drakit's scheduler makes no"
+        " such claim yet: schedule the pod with kube-scheduler (drakit cluster up --real scheduler), or name a claim in"
+        " spec.resourceClaims\n\n"
+        "team/pod-extended-resources: does not fit on n1\n\n"
+        "n1: does not fit\n"
+        "  request container-0-request-0: 2 wanted, 1 of 2 devices can be used: not enough\n"
+        "    1 are in use\n"
+        "        d0 by team/first\n"
+        "    1 can be used: d1\n"
+        "  would help: release team/first\n"
+    )
+    said = json.loads((await cluster.explain("pod", "pod", "-o", "json")).stdout)
+    assert said["extendedResources"] == [
+        {"resource": "example.com/gpu", "amount": 2, "deviceClass": "big", "requests": ["container-0-request-0"]}
+    ]
+
+
+async def test_a_class_is_an_extended_resource_by_its_name_as_well(cluster: _Cluster) -> None:
+    await cluster.claim("one")
+    resources = {"cpu": "1", "deviceclass.resource.kubernetes.io/gpu": "1"}
+    result = await _extended(cluster, resources, {"name": "a", "resourceClaimName": "one"})
+    line = "  deviceclass.resource.kubernetes.io/gpu: 1, devices of DeviceClass gpu (container-0-request-1)\n"
+    assert line in result.stdout
+    assert "\nteam/one and team/pod-extended-resources: fits on n1\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("requests", "options", "message"),
+    [
+        pytest.param(
+            {"example.com/fpga": "1"},
+            (),
+            "  example.com/fpga: 1, but no DeviceClass has it as extendedResourceName "
+            "(there is example.com/gpu of big): only a device plugin can offer it\n",
+            id="none",
+        ),
+        pytest.param(
+            {"deviceclass.resource.kubernetes.io/x": "1"},
+            (),
+            "  deviceclass.resource.kubernetes.io/x: 1, but there is no DeviceClass x; there are big, gpu\n",
+            id="none of that name",
+        ),
+        pytest.param(
+            {"example.com/gpu": "1"},
+            ("--emulated-version", "1.35"),
+            "  example.com/gpu: 1, but the feature gate DRAExtendedResource, with which DeviceClass big would be "
+            "behind it, is off: switch on the feature gate DRAExtendedResource (--feature-gates ",
+            id="gate",
+        ),
+    ],
+)
+async def test_extended_resources_that_are_no_devices_are_told(
+    cluster: _Cluster, requests: Json, options: tuple[str, ...], message: str
+) -> None:
+    await _extended(cluster, requests, classes=_GPU)
+    result = await cluster.explain("pod", "pod", *options)
+    assert result.exit_code == 1
+    said = "pod team/pod has no claims (spec.resourceClaims is empty), but requests extended resources\n"
+    assert result.stderr.startswith(f"Error: {said}{message}")
+
+
+async def test_what_a_device_plugin_offers_is_no_matter_of_claims(cluster: _Cluster) -> None:
+    status = {"allocatable": {"example.com/gpu": "8"}, "capacity": {"example.com/gpu": "8"}}
+    await cluster.api.patch(NODES, "n1", {"status": status}, subresource="status")
+    result = await _extended(cluster, {"example.com/gpu": "1"}, classes=_GPU)
+    assert "n1: not tried: a device plugin offers example.com/gpu there, for which no devices are allocated then\n" in (
+        result.stdout
+    )
+
+
+async def test_a_claim_for_extended_resources_that_is_there_counts(cluster: _Cluster) -> None:
+    await _extended(cluster, {"example.com/gpu": "1"}, classes=_GPU)
+    pod = await cluster.api.get(PODS, "pod", "team")
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "pod", "uid": pod["metadata"]["uid"], "controller": True}
+    annotations = {"resource.kubernetes.io/extended-resource-claim": "true"}
+    made = await cluster.claim("made", ownerReferences=[owner], annotations=annotations)
+    await cluster.allocate(made, "d0")
+    result = await cluster.explain("pod", "pod")
+    assert result.stderr.startswith("Error: claim team/made is allocated already\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         pytest.param(["claim", "x"], "there is no ResourceClaim x in namespace team; there are one", id="claim"),
         pytest.param(["claim", "x", "-n", "default"], "namespace default; there is none; -n names another", id="empty"),
         pytest.param(["pod", "x"], "there is no Pod x in namespace team; -n names another namespace", id="pod"),
-        pytest.param(["pod", "plain"], "pod team/plain has no claims: spec.resourceClaims is empty", id="no claims"),
+        pytest.param(
+            ["pod", "plain"], "pod team/plain has no claims (spec.resourceClaims is empty), nor", id="no claims"
+        ),
         pytest.param(["claim", "one", "--node", "n7"], "there is no Node n7; there are n1", id="node"),
         pytest.param(["claim", "one", "--feature-gates", "X=true"], "unrecognized feature gate: X", id="gate"),
     ],

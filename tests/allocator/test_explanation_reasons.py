@@ -279,6 +279,9 @@ def test_a_selector_names_the_values_that_make_it_false() -> None:
             3 selector 0 of request r is false: {_PROFILE}
                 profile is "a" (d0, d2)
                 profile is "b" (d1)
+          nothing would help: request r wants 1, and nothing matches on this node
+
+        What is left: ask for fewer or other devices, or add a node that has them.
         """)
 
 
@@ -430,6 +433,52 @@ def test_as_few_claims_as_possible_are_to_be_released() -> None:
     assert node["remedies"] == [{"kind": "release", "claims": ["team/a", "team/b"]}]
     node, _ = _explain([_slice(devices=devices)], _request(count=5), held=held)
     assert "remedies" not in node
+
+
+@pytest.mark.parametrize(
+    ("devices", "request_", "why"),
+    [
+        pytest.param(
+            [{"name": f"d{number}"} for number in range(8)],
+            _request(count=9),
+            "request r wants 9, and there are 8 that match on this node",
+            id="more than exist",
+        ),
+        pytest.param(
+            [{"name": "d"}, {"name": "e", "taints": [_TAINT]}],
+            {
+                "name": "r",
+                "firstAvailable": [
+                    {"name": "many", **_request(count=3)["exactly"]},
+                    {"name": "more", **_request(count=4)["exactly"]},
+                ],
+            },
+            "request r/many wants 3, and there are 2 that match on this node; "
+            "request r/more wants 4, and there are 2 that match on this node",
+            id="more than exist in all alternatives",
+        ),
+        pytest.param(
+            [{"name": "d", "taints": [_TAINT, {**_TAINT, "key": "old"}]}],
+            _request(),
+            "neither releasing claims nor removing a taint, "
+            "repairing a pool or switching on a feature gate does it alone",
+            id="no single change is enough",
+        ),
+    ],
+)
+def test_what_nothing_would_help_says_so_and_what_is_left(devices: list[Json], request_: Json, why: str) -> None:
+    held = [_held("a", "d0")]
+    node, text = _explain([_slice(devices=devices)], request_, held=held)
+    assert "remedies" not in node
+    assert f"  nothing would help: {why}\n" in text
+    assert text.endswith("\nWhat is left: ask for fewer or other devices, or add a node that has them.\n")
+
+
+def test_where_slices_are_missing_something_may_help() -> None:
+    _, text = _explain([_slice("a", 2, devices=[{"name": "d"}])], _request(count=2))
+    assert "pool gpu.example.com/pool is incomplete" in text
+    assert "nothing would help" not in text
+    assert "What is left" not in text
 
 
 def test_more_devices_than_a_claim_can_have() -> None:

@@ -87,7 +87,7 @@ async def test_waiting_ends_when_the_last_condition_becomes_true() -> None:
         assert not waiting.done()
         known.seen(known.get(KEYS[0]), claim(NEEDS, devices=conditions))
         devices.claim_changed()
-    await asyncio.wait_for(waiting, 5)
+    await asyncio.wait_for(waiting, 30)
 
 
 async def test_the_time_begins_with_the_allocation_and_not_with_the_pod() -> None:
@@ -106,4 +106,4 @@ async def test_a_claim_that_loses_its_allocation_is_not_waited_for() -> None:
     known.seen(known.get(KEYS[0]), gone)
     devices.claim_changed()
     with pytest.raises(DevicesNotReady, match="no longer allocated"):
-        await asyncio.wait_for(waiting, 5)
+        await asyncio.wait_for(waiting, 30)

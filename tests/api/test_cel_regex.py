@@ -17,7 +17,7 @@ def verdict(text: str, expression: str) -> bool:
     )
 
 
-@pytest.mark.timeout(10)  # with backtracking, 2^63 ways to split the text are tried
+@pytest.mark.timeout(60)  # with backtracking, 2^63 ways to split the text are tried
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "^(.*)*$x", "(a*)*(a*)*(a*)*c"])
 @pytest.mark.parametrize("use", ["text.matches('{}')", "text.find('{}') != ''", "text.findAll('{}') == ['a']"])
 def test_no_pattern_takes_exponential_time(use: str, pattern: str) -> None:

@@ -125,7 +125,7 @@ def test_nothing_but_its_own_errors_escapes(seed: int) -> None:
         assert verdict in (True, False)
 
 
-@pytest.mark.timeout(10)
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("verb", ["f", "e"])
 def test_no_number_of_places_takes_all_memory(verb: str) -> None:
     assert evaluated(f'"%.99999999999{verb}".format([1.0]).contains("1.000")') is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from google.protobuf.descriptor import FileDescriptor
@@ -17,6 +18,7 @@ from drakit_api.kubelet import (
     registration_v1_pb2,
     wire,
 )
+from drakit_client import claim_writes
 
 FOLDER = Path(kubelet.__path__[0])
 
@@ -71,13 +73,15 @@ def test_the_older_version_lacks_only_the_share_id() -> None:
     assert newer == older | {"share_id": 5}
 
 
-def test_the_generated_modules_are_current(tmp_path: Path) -> None:
-    root = FOLDER.parents[1]
-    protos = sorted(str(proto.relative_to(root)) for proto in FOLDER.glob("*.proto"))
+@pytest.mark.parametrize("package", [kubelet, claim_writes], ids=["kubelet", "claim_writes"])
+def test_the_generated_modules_are_current(package: ModuleType, tmp_path: Path) -> None:
+    folder = Path(package.__path__[0])
+    root = folder.parents[1]
+    protos = sorted(str(proto.relative_to(root)) for proto in folder.glob("*.proto"))
     arguments = ["protoc", f"-I{root}", f"--python_out={tmp_path}", f"--pyi_out={tmp_path}", *protos]
     assert protoc.main(arguments) == 0
-    generated = sorted((tmp_path / "drakit_api" / "kubelet").iterdir())
-    assert [path.name for path in generated] == sorted(path.name for path in FOLDER.glob("*_pb2.py*"))
+    generated = sorted((tmp_path / folder.relative_to(root)).iterdir())
+    assert [path.name for path in generated] == sorted(path.name for path in folder.glob("*_pb2.py*"))
     for path in generated:
         header = '# mypy: disable-error-code="type-arg"\n' if path.suffix == ".pyi" else ""
-        assert header + path.read_text() == (FOLDER / path.name).read_text()
+        assert header + path.read_text() == (folder / path.name).read_text()

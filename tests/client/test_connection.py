@@ -124,6 +124,36 @@ async def test_a_repeated_event_raises_its_count() -> None:
     assert requests[0][1]["involvedObject"]["uid"] == "1"
 
 
+@pytest.mark.parametrize(
+    ("combines", "expected"),
+    [
+        (True, [*(f"name-{n}" for n in range(9)), *(f"(combined from similar events): name-{n}" for n in (9, 10, 11))]),
+        (False, [f"name-{n}" for n in range(12)]),
+    ],
+    ids=["record", "events"],
+)
+async def test_events_that_differ_in_their_text_only_become_one(combines: bool, expected: list[str]) -> None:
+    stored: dict[str, Any] = {}
+    told: list[str] = []
+
+    async def store(request: web.Request) -> web.Response:
+        body = await request.json()
+        name = body["metadata"]["name"] if request.method == "POST" else request.path.rpartition("/")[2]
+        stored[name] = {**stored.get(name, {}), **body}
+        told.append(stored[name]["message"])
+        return web.json_response(stored[name])
+
+    server = await _serve(store)
+    async with Connection(str(server.make_url("/"))) as connection:
+        recorder = EventRecorder(connection, "tester", combines=combines)
+        for number in range(12):
+            recorder.event({"kind": "Pod", "name": "p", "namespace": "ns"}, "Warning", "Why", f"name-{number}")
+            await recorder.flush()
+    await server.close()
+    assert told == expected
+    assert sorted(event["count"] for event in stored.values()) == ([1] * 9 + [3] if combines else [1] * 12)
+
+
 @pytest.mark.parametrize("name", ["p", "a" * 253, "a" * 17 + "." + "b" * 235, "a" * 235 + "-." + "b" * 16])
 async def test_the_name_of_an_event_is_one_whatever_the_name_of_the_object_is(name: str) -> None:
     told: list[str] = []
@@ -202,3 +232,20 @@ async def test_requests_take_turns_so_that_sockets_do_not_run_out() -> None:
         connections = len(connection._open().connector._conns.popitem()[1])  # type: ignore[union-attr]
     await server.close()
     assert most <= connections <= 128
+
+
+@pytest.mark.parametrize(
+    ("header", "text"),
+    [('299 - "a \\"b\\" \\\\ c"', 'a "b" \\ c'), ('299 - "plain"', "plain"), ("odd", "odd")],
+)
+async def test_warnings_of_the_server_are_handed_on(header: str, text: str) -> None:
+    async def warn(_: web.Request) -> web.Response:
+        return web.json_response({}, headers={"Warning": header})
+
+    server, told = await _serve(warn), list[str]()
+    async with Connection(str(server.make_url("/"))) as connection:
+        await connection.get(PODS, "p", "ns")
+        connection.on_warning = told.append
+        await connection.get(PODS, "p", "ns")
+    await server.close()
+    assert told == [text]

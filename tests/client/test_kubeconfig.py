@@ -490,7 +490,8 @@ async def test_requests_and_watches_show_the_certificate_and_check_the_name(keys
         assert request.transport is not None
         certificate = request.transport.get_extra_info("peercert")
         seen.append((str(certificate["subject"]), request.headers["Authorization"]))
-        return web.json_response({"metadata": {"resourceVersion": "1"}, "items": [], "type": "BOOKMARK"})
+        metadata = {"metadata": {"resourceVersion": "1"}}
+        return web.json_response({**metadata, "items": [], "type": "BOOKMARK", "object": metadata})
 
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", answer)

@@ -188,3 +188,28 @@ async def test_a_server_that_ends_each_watch_at_once_is_not_asked_without_pause(
     assert state.watched_from == ["5"] * 5
     # Half of 0.05, 0.1, 0.2 and 0.4 seconds at least.
     assert asyncio.get_running_loop().time() - began > 0.37
+
+
+async def test_an_object_that_a_handler_cannot_take_is_named_once_and_the_others_are_handled(
+    collection: tuple[_Collection, Connection], caplog: pytest.LogCaptureFixture
+) -> None:
+    state, connection = collection
+    state.lists = [_listed(1, _object("odd", 1), _object("even", 1))]
+    state.watches = [[{"type": "MODIFIED", "object": _object(name, 2)} for name in ("odd", "even")]]
+    handled: list[str] = []
+
+    def handle(old: dict[str, Any] | None, new: dict[str, Any] | None) -> None:
+        name = (new or old or {})["metadata"]["name"]
+        if name == "odd":
+            raise KeyError("spec")
+        handled.append(name)
+
+    reflector = Reflector(connection, CONFIG_MAPS, on_change=[handle])
+    task = asyncio.create_task(reflector.run())
+    async with asyncio.timeout(20):
+        await state.idle.wait()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    assert handled == ["even", "even"]
+    errors = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert errors == ["configmaps ns/odd: ignored, this change cannot be handled: 'spec'"]

@@ -15,7 +15,7 @@ from drakit_client.connection import Connection
 from drakit_client.resources import PODS
 from drakit_embedded import certificates
 
-_BOUND = 10.0
+_BOUND = 30.0
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 

@@ -30,6 +30,8 @@ class TinyApi:
         self.url = ""
         self.versions = ["v1"]
         self.writes: list[tuple[str, str, Object]] = []
+        # Answers to the reading of an object of this name, as they are.
+        self.raw: dict[str, str] = {}
         self.verbs: set[tuple[str, str, str]] = set()
         # Called with each written slice; may change it (dropped fields) or raise web.HTTPException (refusals).
         self.admit: Callable[[Object], None] = lambda obj: None
@@ -137,6 +139,8 @@ class TinyApi:
         stored = self.objects.get(key)
         if stored is None:
             raise _failure(404, "NotFound", f'{key[0]} "{key[2]}" not found')
+        if request.method == "GET" and key[2] in self.raw:
+            return web.Response(text=self.raw[key[2]], content_type="application/json")
         if request.method == "GET":
             return web.json_response(stored)
         body = await request.json()

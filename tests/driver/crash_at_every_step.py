@@ -21,8 +21,9 @@ from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_driver.cdi import CdiSpecs
 from drakit_driver.checkpoint import Checkpoint, PreparedClaim
+from drakit_driver.claim_references import ClaimReference
 from drakit_driver.commitments import Inventory
-from drakit_driver.prepare import ClaimReference, Preparer
+from drakit_driver.prepare import Preparer
 
 DRIVER, NODE = "gpu.example.com", "node-1"
 REFERENCES = {name: ClaimReference("default", name, f"uid-{name}") for name in ("a", "b", "c")}

@@ -15,8 +15,8 @@ from drakit_api.features import FeatureGates
 from drakit_api.pools import Pool
 from drakit_client.connection import Connection
 from drakit_driver import profiles
+from drakit_driver.claim_references import ClaimReference
 from drakit_driver.driver import Driver, NodeDirectories
-from drakit_driver.prepare import ClaimReference
 
 Object = dict[str, Any]
 ROOT = Path(__file__).parents[2] / "driver"

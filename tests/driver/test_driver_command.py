@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -73,6 +75,30 @@ def test_slices_without_nodes_are_an_error_where_their_nodes_are_dropped(gates: 
     assert (result.stdout == "") is (code == 1)
 
 
+def test_a_layout_may_come_from_standard_input() -> None:
+    path = _LAYOUTS / "dgx-a100-mig.yaml"
+    piped = CliRunner().invoke(driver, ["slices", "layout", "-"], input=path.read_bytes())
+    assert (piped.exit_code, piped.stdout) == (0, _run("slices", "layout", str(path)).stdout)
+    broken = CliRunner().invoke(driver, ["slices", "layout", "-"], input="driver: [")
+    assert (broken.exit_code, broken.stdout) == (1, "")
+    assert broken.stderr.startswith("Error: standard input:")
+
+
+@pytest.mark.parametrize(("form", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
+def test_profiles_for_scripts(form: str, read: Callable[[str], Any]) -> None:
+    found = {each["name"]: each for each in read(_run("profiles", "-o", form).stdout)}
+    assert found["dgx-a100"] == {
+        "name": "dgx-a100",
+        "summary": "8 x a100-40gb, the GPUs of one DGX A100",
+        "kind": "mig",
+        "driver": "gpu.nvidia.com",
+        "nodes": 1,
+        "gpus": 8,
+    }
+    assert (found["tpu-v6e-4x4"]["nodes"], found["tpu-v6e-4x4"]["gpus"]) == (4, None)
+    assert found["layout"]["driver"] is None
+
+
 def test_sizes_before_and_after_flattening() -> None:
     result = _run("slices", "layout", str(_LAYOUTS / "dgx-a100-mig.yaml"), "--sizes")
     lines = result.stdout.splitlines()
@@ -91,14 +117,17 @@ def test_all_errors_of_a_layout_go_to_stderr(tmp_path: Path) -> None:
     result = _run("slices", "layout", str(path))
     assert (result.exit_code, result.stdout) == (1, "")
     assert [line.split(":")[:2] for line in result.stderr.splitlines()] == [
-        ["error", " device A"],
-        ["error", " device b"],
+        ["Error", " device A"],
+        ["Error", " device b"],
     ]
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "error"),
     [
+        (["slices", "dgxa100"], 1, 'Error: there is no profile "dgxa100"; did you mean dgx-a100? known are'),
+        (["run", "dgxa100", "--node", "a"], 1, 'Error: there is no profile "dgxa100"; did you mean dgx-a100? known'),
+        (["classes", "nothing"], 1, 'Error: there is no profile "nothing"; known are'),
         (["slices", "nothing"], 1, 'there is no profile "nothing"'),
         (["slices", "layout"], 1, "profile layout needs a file"),
         (["slices", "layout", "no-such-file.yaml"], 1, "no-such-file.yaml: No such file"),

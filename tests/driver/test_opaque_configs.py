@@ -55,6 +55,16 @@ def slicing(interval: str) -> Object:
             parameters(sharing={"strategy": "MPS", "mpsConfig": {"defaultActiveThreadPercentage": 0}}),
             "GpuConfig: sharing.mpsConfig.defaultActiveThreadPercentage must be 1 to 100, is 0",
         ),
+        (
+            parameters(sharing={"strategy": "MPS", "mpsConfig": {"defaultPinnedDeviceMemoryLimit": "1Gi\nX=y"}}),
+            "GpuConfig: sharing.mpsConfig.defaultPinnedDeviceMemoryLimit is '1Gi\\nX=y': quantities must match the "
+            "regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+        ),
+        (
+            parameters(sharing={"strategy": "MPS", "mpsConfig": {"defaultPerDevicePinnedMemoryLimit": {"0": "\0"}}}),
+            "GpuConfig: sharing.mpsConfig.defaultPerDevicePinnedMemoryLimit['0'] is '\\x00': quantities must match the "
+            "regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+        ),
     ],
 )
 def test_refused_configs(body: object, message: str) -> None:

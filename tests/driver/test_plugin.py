@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import grpc
+import msgspec
 import pytest
 
 from drakit_api.features import FeatureGates
@@ -31,6 +32,7 @@ from drakit_api.pools import Pool
 from drakit_client.connection import Connection
 from drakit_client.resources import NODES, Resource
 from drakit_driver import prepare
+from drakit_driver.checkpoint import Checkpoint, CheckpointError
 from drakit_driver.driver import Driver, NodeDirectories
 from drakit_driver.plugin.health import Health
 from drakit_driver.plugin.sockets import PluginError, PluginPaths
@@ -180,6 +182,22 @@ async def test_registration_says_what_a_kubelet_expects(plugin: Fixture) -> None
         "v1alpha1.DRAResourceHealth",
     ]
     assert plugin.lines[-1] == f"plugin {DRIVER} on {NODE}: registered with the kubelet"
+
+
+async def told(lines: list[str], text: str, times: int) -> None:
+    while sum(text in line for line in lines) < times:  # noqa: ASYNC110 a driver reports to a plain list
+        await asyncio.sleep(0.01)
+
+
+async def test_that_no_kubelet_asks_is_told_until_one_does(plugin: Fixture) -> None:
+    server = plugin.driver.plugins[NODE]
+    waiting = asyncio.create_task(server.tell_that_no_kubelet_asks(after=0.01, again=0.01))
+    async with asyncio.timeout(30):
+        await told(plugin.lines, "no kubelet has registered it", times=2)
+        assert str(plugin.paths.registration_socket.parent) in plugin.lines[-1]
+        assert "--kubelet-dir" in plugin.lines[-1]
+        await plugin.kubelet.register()
+        await waiting
 
 
 async def test_refused_registration_is_told_and_not_ready(plugin: Fixture) -> None:
@@ -358,6 +376,216 @@ async def test_allocation_that_was_made_anew_is_prepared_anew(plugin: Fixture, a
     assert list(plugin.cdi_devices()) == [f"{UID}-part-1"]
 
 
+def admin(item: Object) -> None:
+    del item["status"]["allocation"]["devices"]["results"][0]["adminAccess"]
+
+
+def more_capacity(item: Object) -> None:
+    item["status"]["allocation"]["devices"]["results"][0]["consumedCapacity"] = {"memory": "31Gi"}
+
+
+def negative_capacity(item: Object) -> None:
+    item["status"]["allocation"]["devices"]["results"][0]["consumedCapacity"] = {"memory": "-1"}
+
+
+@pytest.mark.parametrize(
+    ("first", "by_hand", "refusal"),
+    [
+        (
+            claim(UID, "mine", "part-0", adminAccess=True),
+            admin,
+            "device part-0 of pool node-1 is already prepared for claim default/holder",
+        ),
+        (
+            claim(UID, "mine", "shared", shareID="b", consumedCapacity={"memory": "10Gi"}),
+            more_capacity,
+            "device shared of pool node-1: capacity memory is over-committed: 44023414784 of 42949672960",
+        ),
+        (
+            claim(UID, "mine", "shared", shareID="b", consumedCapacity={"memory": "10Gi"}),
+            negative_capacity,
+            "request gpu: device shared of pool node-1: consumed capacity memory must not be negative, is -1",
+        ),
+        (
+            claim(UID, "mine", "part-1"),
+            other_node,
+            "the allocation is for other nodes than node-1: its nodeSelector does not match",
+        ),
+    ],
+    ids=["admin no more", "more capacity", "negative capacity", "other node"],
+)
+async def test_what_was_changed_by_hand_after_it_was_prepared_is_looked_at_again(
+    plugin: Fixture, api: Any, first: Object, by_hand: Any, refusal: str
+) -> None:
+    holder = claim("uid-holder", "holder", "part-0")
+    share = {**holder["status"]["allocation"]["devices"]["results"][0], "device": "shared"}
+    share |= {"shareID": "a", "consumedCapacity": {"memory": "10Gi"}}
+    holder["status"]["allocation"]["devices"]["results"].append(share)
+    await api.put("resourceclaims", holder)
+    await api.put("resourceclaims", copy.deepcopy(first))
+    answer = await plugin.kubelet.prepare(("uid-holder", "holder"), (UID, "mine"))
+    assert [answer["uid-holder"].error, answer[UID].error] == ["", ""]
+    changed = copy.deepcopy(first)
+    by_hand(changed)
+    await api.put("resourceclaims", changed)
+    assert (await plugin.kubelet.prepare((UID, "mine")))[UID].error == refusal
+
+
+async def test_other_configuration_is_prepared_anew(connection: Connection, short_dir: Path, api: Any) -> None:
+    pool = halves()
+    attributes = {"type": {"string": "gpu"}, "brand": {"string": "Nvidia"}}
+    pool = replace(pool, devices=[{"name": "gpu-0", "attributes": attributes}])
+
+    def configured(interval: str) -> Object:
+        sharing = {"strategy": "TimeSlicing", "timeSlicingConfig": {"interval": interval}}
+        parameters = {"apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig", "sharing": sharing}
+        item = claim(UID, "mine", "gpu-0")
+        entry = {"source": "FromClaim", "opaque": {"driver": DRIVER, "parameters": parameters}}
+        item["status"]["allocation"]["devices"]["config"] = [entry]
+        return item
+
+    async with running(connection, short_dir, [pool]) as plugin:
+        for interval in ("Short", "Long"):
+            await api.put("resourceclaims", configured(interval))
+            assert (await plugin.kubelet.prepare((UID, "mine")))[UID].error == ""
+            (variables,) = plugin.cdi_devices().values()
+            assert f"GPU_DEVICE_0_TIMESLICE_INTERVAL={interval}" in variables
+
+
+async def test_claim_that_an_older_driver_prepared_is_answered_the_same(
+    connection: Connection, short_dir: Path, api: Any
+) -> None:
+    """Its checkpoint has no digest of the allocation, and the device is not published any more."""
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    async with running(connection, short_dir, [halves()]) as plugin:
+        first = await plugin.kubelet.prepare((UID, "half"))
+        checkpoint = Checkpoint(plugin.paths.data_dir)
+    recorded = checkpoint.load()
+    checkpoint.save({uid: msgspec.structs.replace(each, allocation="") for uid, each in recorded.items()})
+    fewer = replace(halves(), devices=halves().devices[2:])
+    async with running(connection, short_dir, [fewer]) as plugin:
+        assert await plugin.kubelet.prepare((UID, "half")) == first
+
+
+async def test_labels_of_the_node_that_change_do_not_matter_to_a_claim_in_use(plugin: Fixture, api: Any) -> None:
+    item = claim(UID, "half", "part-0")
+    term = {"matchExpressions": [{"key": "zone", "operator": "In", "values": ["a"]}]}
+    item["status"]["allocation"]["nodeSelector"] = {"nodeSelectorTerms": [term]}
+    await api.put("resourceclaims", item)
+    await api.put("nodes", {"metadata": {"name": NODE, "labels": {"zone": "a"}}})
+    first = await plugin.kubelet.prepare((UID, "half"))
+    assert first[UID].error == ""
+    await api.put("nodes", {"metadata": {"name": NODE, "labels": {"zone": "b"}}})
+    assert await plugin.kubelet.prepare((UID, "half")) == first
+
+
+async def test_one_claim_alone_cannot_take_more_than_there_is(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim(UID, "all", "shared", shareID="a", consumedCapacity={"memory": "41Gi"}))
+    answer = await plugin.kubelet.prepare((UID, "all"))
+    assert (
+        answer[UID].error
+        == "device shared of pool node-1: capacity memory is over-committed: 44023414784 of 42949672960"
+    )
+
+
+async def test_device_that_somebody_has_whole_is_not_shared(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim("uid-0", "whole", "shared"))
+    await api.put("resourceclaims", claim("uid-1", "share", "shared", shareID="a"))
+    answer = await plugin.kubelet.prepare(("uid-0", "whole"), ("uid-1", "share"))
+    assert answer["uid-1"].error == "device shared of pool node-1 is already prepared for claim default/whole"
+
+
+NO_CLAIMS = {
+    "": "claim name '': ",
+    "..": "claim name '..': ",
+    "../../../v1/nodes": "claim name '../../../v1/nodes': ",
+    "a\nb": "claim name 'a\\nb': ",
+    "a\0": "claim name 'a\\x00': ",
+    "x" * 100_000: f"claim name '{'x' * 60}'...: ",
+}
+
+
+@pytest.mark.parametrize("name", NO_CLAIMS, ids=lambda name: repr(name[:20]))
+async def test_names_that_no_claim_can_have_never_reach_the_api_server(plugin: Fixture, api: Any, name: str) -> None:
+    await api.put("resourceclaims", claim("uid-0", "good", "part-0"))
+    before = set(api.verbs)
+    answer = await plugin.kubelet.prepare((UID, name))
+    assert answer[UID].error.startswith(NO_CLAIMS[name])
+    assert {verb for verb in api.verbs - before if verb[2] == "resourceclaims"} == set()
+    assert all(line.isprintable() and len(line) < 1000 for line in plugin.lines)
+    assert (await plugin.kubelet.prepare(("uid-0", "good")))["uid-0"].error == ""
+
+
+async def test_uid_that_means_two_claims_is_refused(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim(UID, "good", "part-0"))
+    answer = await plugin.kubelet.prepare((UID, "good"), (UID, "other"), (UID, "good"))
+    assert answer[UID].error == f"claim UID {UID} is that of several claims in this call"
+    assert plugin.cdi_files() == []
+
+
+async def test_claim_that_is_nested_too_deep_is_its_own_problem(plugin: Fixture, api: Any) -> None:
+    await api.put("resourceclaims", claim("uid-0", "good", "part-0"))
+    deep = claim("uid-1", "deep", "part-1")
+    await api.put("resourceclaims", deep)
+    api.raw["deep"] = json.dumps(deep)[:-1] + ', "spec": ' + '{"a": ' * 30_000 + "1" + "}" * 30_001
+    answer = await plugin.kubelet.prepare(("uid-0", "good"), ("uid-1", "deep"))
+    assert answer["uid-0"].error == ""
+    assert answer["uid-1"].error.startswith("retrieve claim default/deep: GET ")
+
+
+async def test_claim_that_became_too_deep_does_not_end_a_driver_that_starts(
+    connection: Connection, short_dir: Path, api: Any
+) -> None:
+    await api.put("resourceclaims", deep := claim(UID, "deep", "part-1"))
+    async with running(connection, short_dir, [halves()]) as plugin:
+        await plugin.kubelet.prepare((UID, "deep"))
+    api.raw["deep"] = json.dumps(deep)[:-1] + ', "spec": ' + '{"a": ' * 30_000 + "1" + "}" * 30_001
+    async with running(connection, short_dir, [halves()]) as plugin:
+        async with asyncio.timeout(10):
+            await told(plugin.lines, "claim default/deep stays prepared: GET ", times=1)
+        assert plugin.cdi_files() == [f"k8s.{DRIVER}-claim_{UID}.json"]
+
+
+def without_request(item: Object) -> None:
+    del item["status"]["allocation"]["devices"]["results"][0]["request"]
+
+
+def results_of_text(item: Object) -> None:
+    item["status"]["allocation"]["devices"]["results"] = ["part-0"]
+
+
+def amount_that_is_none(item: Object) -> None:
+    item["status"]["allocation"]["devices"]["results"][0]["consumedCapacity"] = {"memory": "much"}
+
+
+@pytest.mark.parametrize("fault", [without_request, results_of_text, amount_that_is_none])
+async def test_allocation_that_no_api_server_should_have_let_through_is_its_own_problem(
+    plugin: Fixture, api: Any, fault: Any
+) -> None:
+    item = claim(UID, "bad", "part-0")
+    fault(item)
+    await api.put("resourceclaims", item)
+    await api.put("resourceclaims", claim("uid-1", "good", "part-1"))
+    answer = await plugin.kubelet.prepare((UID, "bad"), ("uid-1", "good"))
+    assert answer[UID].error != ""
+    assert answer["uid-1"].error == ""
+
+
+async def test_control_characters_of_a_device_never_reach_a_container(
+    connection: Connection, short_dir: Path, api: Any
+) -> None:
+    attributes = {"type": {"string": "gpu"}, "brand": {"string": "Nvidia"}, "uuid": {"string": "GPU-1\nLD_PRELOAD=/x"}}
+    pool = replace(halves(), devices=[{"name": "gpu-0", "attributes": attributes}])
+    await api.put("resourceclaims", claim(UID, "mine", "gpu-0"))
+    async with running(connection, short_dir, [pool]) as plugin:
+        answer = await plugin.kubelet.prepare((UID, "mine"))
+        assert answer[UID].error == (
+            "request gpu: device gpu-0 of pool node-1: variable GPU_DEVICE_0_UUID must not have control characters in "
+            "its value 'GPU-1\\nLD_PRELOAD=/x'"
+        )
+        assert plugin.cdi_files() == []
+
+
 async def test_claim_is_read_in_the_version_that_the_server_has(plugin: Fixture, api: Any) -> None:
     api.versions = ["v1beta1"]
     await api.put("resourceclaims", claim(UID, "half", "part-0"))
@@ -384,7 +612,7 @@ async def test_node_that_cannot_be_read_keeps_no_kubelet_waiting(
 
     monkeypatch.setattr(prepare, "_READ_SECONDS", 0.2)
     monkeypatch.setattr(connection, "get", hang_on_nodes)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         assert (await plugin.kubelet.prepare((UID, "half")))[UID].error == ""
 
 
@@ -425,12 +653,12 @@ async def test_health_is_streamed_at_once_and_at_each_change(
     plugin: Fixture, messages: ModuleType, version: str
 ) -> None:
     stream = plugin.kubelet.health(messages, version)
-    first = await asyncio.wait_for(stream.read(), 5)
+    first = await asyncio.wait_for(stream.read(), 30)
     assert {(each.device.device_name, each.health) for each in first.devices} == {
         (name, messages.HEALTHY) for name in ("whole", "part-0", "part-1", "shared")
     }
     plugin.driver.set_health(NODE, "part-0", Health.UNHEALTHY, "ECC errors")
-    second = await asyncio.wait_for(stream.read(), 5)
+    second = await asyncio.wait_for(stream.read(), 30)
     (sick,) = (each for each in second.devices if each.health == messages.UNHEALTHY)
     assert (sick.device.pool_name, sick.device.device_name, sick.message) == (NODE, "part-0", "ECC errors")
     with pytest.raises(KeyError, match="no device part-9 in pool node-1"):
@@ -489,6 +717,36 @@ async def test_what_cannot_be_written_at_the_start_is_one_error(
         assert fixture.cdi_files() == [f"k8s.{DRIVER}-claim_{UID}.json"]
 
 
+TRAPS: dict[str, tuple[str, Any, str]] = {
+    "checkpoint is a FIFO": ("checkpoint.json", os.mkfifo, r"checkpoint\.json cannot be used \(.* is a FIFO"),
+    "checkpoint is a directory": ("checkpoint.json", os.mkdir, "checkpoint.json is a directory, not a regular file"),
+    "lock is a directory": ("instance.lock", os.mkdir, "cannot lock: .*instance.lock is a directory"),
+    "lock is a FIFO": ("instance.lock", os.mkfifo, "cannot lock: .*instance.lock is a FIFO"),
+}
+
+
+@pytest.mark.parametrize("trap", TRAPS)
+async def test_what_lies_in_the_place_of_a_file_is_one_error(
+    connection: Connection, short_dir: Path, trap: str
+) -> None:
+    name, put, refusal = TRAPS[trap]
+    (paths := PluginPaths(short_dir / "k", DRIVER)).make_directories()
+    put(paths.data_dir / name)
+    with pytest.raises((PluginError, CheckpointError), match=refusal):
+        async with asyncio.timeout(10), running(connection, short_dir, [halves()]):
+            pass
+
+
+@pytest.mark.parametrize("ending", [".json", ".json.tmp"])
+async def test_pipe_in_the_place_of_a_cdi_spec_is_replaced(plugin: Fixture, api: Any, ending: str) -> None:
+    await api.put("resourceclaims", claim(UID, "half", "part-0"))
+    plugin.cdi.mkdir()
+    dot = "." if ending.endswith(".tmp") else ""
+    os.mkfifo(plugin.cdi / f"{dot}k8s.{DRIVER}-claim_{UID}{ending}")
+    assert (await plugin.kubelet.prepare((UID, "half")))[UID].error == ""
+    assert list(plugin.cdi_devices()) == [f"{UID}-part-0"]
+
+
 def test_socket_path_that_is_too_long_is_refused() -> None:
     with pytest.raises(PluginError, match=r"has 1[0-9][0-9] bytes, unix sockets allow 107: use a shorter"):
         PluginPaths(Path("/tmp") / ("d" * 90), DRIVER)
@@ -521,7 +779,7 @@ async def test_preparation_is_finished_though_the_kubelet_hangs_up(
     monkeypatch.setattr(preparer, "_save", slow_save)
     monkeypatch.setattr(preparer, "_finish", tell_when_finished)
     call = asyncio.ensure_future(plugin.kubelet.prepare((UID, "half")))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         await saving.wait()
         call.cancel()
         # The next call on the same connection is seen after the cancellation of this one.

@@ -15,6 +15,7 @@ from drakit_api.features import FeatureGates
 from drakit_api.pools import Pool
 from drakit_client.connection import Connection
 from drakit_driver.publisher import Publisher
+from drakit_driver.reports import Problem
 
 Object = dict[str, Any]
 DRIVER = "gpu.example.com"
@@ -83,6 +84,17 @@ async def test_new_pool_is_created_for_its_node(api: Any, connection: Connection
         {"apiVersion": "v1", "kind": "Node", "name": NODE, "uid": node["metadata"]["uid"], "controller": True}
     ]
     assert lines == ["pool node-1: published with generation 1, 2 slices (2 created)"]
+
+
+async def test_a_node_that_does_not_exist_is_told_again_and_again(api: Any, connection: Connection) -> None:
+    async with publishing(connection, [partitions(1)], remind_seconds=0.2) as (publisher, lines):
+        async with asyncio.timeout(10):
+            while len(lines) < 3:  # noqa: ASYNC110 a publisher reports to a plain list
+                await asyncio.sleep(0.01)
+        assert all(isinstance(line, Problem) and f"there is no node {NODE}, or not yet" in line for line in lines)
+        await api.put("nodes", {"metadata": {"name": NODE}})
+        await publisher.published(5)
+    assert not isinstance(lines[-1], Problem)
 
 
 async def test_network_pool_has_no_owner(api: Any, connection: Connection) -> None:

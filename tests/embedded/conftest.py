@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 
-BOUND = 10.0
+BOUND = 30.0
 TOKEN = "of-the-tests"
 DRA = {wire.DRA_V1: dra_v1_pb2, wire.DRA_V1BETA1: dra_v1beta1_pb2}
 HEALTH = {wire.HEALTH_V1: health_v1_pb2, wire.HEALTH_V1ALPHA1: health_v1alpha1_pb2}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 import stat
 import sys
 from pathlib import Path
 
+import aiohttp
 import pytest
 import yaml
+from cryptography import x509
 
 from drakit_embedded.apiserver import Server, ServerConfig, ServerError
 
@@ -27,6 +30,20 @@ async def test_servers_of_one_directory_share_one_that_only_the_user_can_read(tm
     assert await certificate() != first
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (directory, *directory.iterdir())}
     assert modes == {"certificates": 0o700, "apiserver.pem": 0o600}
+
+
+async def test_a_client_that_verifies_strictly_trusts_it() -> None:
+    """Python does from 3.13 on: RFC 5280 to the letter, key usage and key identifiers among it."""
+    async with Server(ServerConfig(tls=True)) as server:
+        trust = ssl.create_default_context(cadata=(server.ca_certificate or b"").decode())
+        trust.verify_flags |= ssl.VERIFY_X509_STRICT
+        async with aiohttp.ClientSession() as session, session.get(f"{server.url}/livez", ssl=trust) as answer:
+            assert answer.status == 200
+        made = x509.load_pem_x509_certificate(server.ca_certificate or b"")
+    usage = made.extensions.get_extension_for_class(x509.KeyUsage)
+    assert usage.critical
+    assert usage.value.digital_signature
+    assert usage.value.key_cert_sign
 
 
 async def test_new_data_get_a_copy_which_outlives_the_directory(tmp_path: Path) -> None:

@@ -71,6 +71,37 @@ async def test_consumers_are_merged_by_uid(connection: Connection) -> None:
     assert "reservedFor" not in changed["status"]
 
 
+async def test_each_driver_applies_the_status_of_its_own_devices(connection: Connection) -> None:
+    """What ``testResourceClaimDeviceStatus`` of Kubernetes' test/integration/dra does with server-side apply."""
+    made = await connection.create(CLAIMS, claim(), "default")
+    results = [{"request": "r", "driver": driver, "pool": "n", "device": "d"} for driver in ("one", "two", "three")]
+    first = {"driver": "one", "pool": "n", "device": "d", "conditions": None}
+    status = {"allocation": {"devices": {"results": results}}, "devices": [first]}
+    await connection.replace_status(CLAIMS, {**made, "status": status}, "default")
+
+    def device(driver: str, name: str) -> Object:
+        return {"driver": driver, "pool": "n", "device": "d", "networkData": {"interfaceName": name}}
+
+    async def applied(manager: str, status: Object | None) -> list[Object]:
+        body = {"apiVersion": CLAIMS.api_version, "kind": "ResourceClaim", "metadata": {"name": "c"}}
+        body |= {"status": status} if status else {}
+        answer = await connection.json(
+            "PATCH",
+            CLAIMS.path("default", "c", "status"),
+            body,
+            params={"fieldManager": manager, "force": "true"},
+            content_type="application/apply-patch+yaml",
+        )
+        return [{**item} for item in answer["status"]["devices"]]
+
+    two, three = ({**device("two", "net-2"), "conditions": None}, {**device("three", "net-3"), "conditions": None})
+    assert await applied("of two", {"devices": [device("two", "net-2")]}) == [first, two]
+    assert await applied("of three", {"devices": [device("three", "net-3")]}) == [first, two, three]
+    two["networkData"] = {"interfaceName": "another"}
+    assert await applied("of two", {"devices": [device("two", "another")]}) == [first, two, three]
+    assert await applied("of three", None) == [first, two]
+
+
 async def test_an_unknown_field_is_refused_dropped_or_warned_about(
     connection: Connection, session: aiohttp.ClientSession
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -122,6 +124,19 @@ async def test_a_pod_on_a_node_is_left_to_its_kubelet(connection: Connection) ->
         await connection.delete(resources.PODS, "p", "default", uid="another", grace_period_seconds=0)
     await connection.delete(resources.PODS, "p", "default", uid=pod["metadata"]["uid"], grace_period_seconds=0)
     assert not await exists(connection, resources.PODS, "p")
+
+
+@pytest.mark.parametrize(("seconds", "later"), [(2**63 - 1, -1), (10**11, 7766279631)], ids=["largest", "3000 years"])
+async def test_a_time_that_go_cannot_count_is_what_go_makes_of_it(
+    connection: Connection, seconds: int, later: int
+) -> None:
+    """``time.Second * time.Duration(seconds)`` has 64 bits of nanoseconds (BeforeDelete in registry/rest/delete.go)."""
+    await bound_pod(connection)
+    before = int(time.time())
+    metadata = (await connection.delete(resources.PODS, "p", "default", grace_period_seconds=seconds))["metadata"]
+    assert metadata["deletionGracePeriodSeconds"] == seconds
+    at = datetime.fromisoformat(metadata["deletionTimestamp"].replace("Z", "+00:00")).timestamp()
+    assert before + later <= at <= int(time.time()) + later
 
 
 async def test_a_pod_without_node_is_deleted_at_once(connection: Connection) -> None:

@@ -16,6 +16,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.about.discovery import AGGREGATED
+from drakit_embedded.certificates import self_signed
 from tests.embedded import not_served
 from tests.vectors.exchanges import recorded
 from tests.vectors.replay import RUNTIME_CONFIG
@@ -171,8 +172,9 @@ async def test_a_trust_bundle_is_named_after_its_signer() -> None:
     """As kube-controller-manager publishes that of the API server's serving certificates."""
     signer = "kubernetes.io/kube-apiserver-serving"
     name = f"{signer.replace('/', ':')}:86a009932a7e0acd"
-    bundle = {"metadata": {"name": name}, "spec": {"signerName": signer, "trustBundle": "PEM"}}
+    bundle = {"metadata": {"name": name}, "spec": {"signerName": signer, "trustBundle": ""}}
     async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
+        bundle["spec"]["trustBundle"] = self_signed("127.0.0.1", None)[1].decode()
         path = "/apis/certificates.k8s.io/v1/clustertrustbundles"
         await connection.json("POST", path, bundle)
         listed = await connection.json("GET", path, params={"fieldSelector": f"spec.signerName={signer}"})

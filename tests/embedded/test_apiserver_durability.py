@@ -12,7 +12,8 @@ import ssl
 import stat
 import sys
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import aclosing, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,8 @@ async def test_a_restart_keeps_objects_versions_and_history(tmp_path: Path) -> N
         await connection.delete(resources.CONFIG_MAPS, "b", "default")
         before = await everything(connection)
         version = (await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"]
+        # Elsewhere, it would tell of its new address (the endpoints of its service).
+        config = replace(config, port=int(server.url.rpartition(":")[2]))
     async with Server(config) as server, Connection(server.url, token=TOKEN) as connection:
         assert await everything(connection) == before
         assert (await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"] == version
@@ -272,6 +275,8 @@ def test_a_file_of_the_version_before_loads_without_what_it_lacks(tmp_path: Path
     store.close()
     with sqlite3.connect(file) as db:
         db.execute("DELETE FROM changes WHERE version = ?", (created,))
+        db.execute("ALTER TABLE changes DROP COLUMN checksum")
+        db.execute("UPDATE meta SET value = 1 WHERE key = 'format'")
     db.close()
     before = rows(file)
     again, collection = things(file, events=KEPT)
@@ -401,6 +406,61 @@ async def test_a_file_of_something_else_is_not_touched(tmp_path: Path) -> None:
     with pytest.raises(JournalError, match="cannot be used"):
         await Server(ServerConfig(data_file=file)).start()
     assert file.read_bytes() == content
+
+
+def a_foreign_database(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE cookies (value TEXT)")
+
+
+def a_data_file_of_the_future(path: Path) -> None:
+    Store(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE meta SET value = 99 WHERE key = 'format'")
+        db.commit()
+    path.with_name(f"{path.name}.mark").unlink()
+
+
+@pytest.mark.parametrize(
+    ("put", "refusal"),
+    [
+        (lambda path: path.write_text("my diary"), "cannot be used"),
+        (a_foreign_database, "is a database of another program"),
+        (a_data_file_of_the_future, "has format 99, this version reads 2"),
+    ],
+    ids=["text", "another program's", "newer"],
+)
+def test_what_is_no_data_file_keeps_its_mode_and_content(
+    tmp_path: Path, put: Callable[[Path], object], refusal: str
+) -> None:
+    put(file := tmp_path / "store.db")
+    file.chmod(0o644)
+    content = file.read_bytes()
+    with pytest.raises(JournalError, match=refusal):
+        Store(file)
+    assert file.read_bytes() == content
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+    assert [path.name for path in tmp_path.iterdir()] == ["store.db"]
+
+
+def test_a_link_is_no_data_file(tmp_path: Path) -> None:
+    target = tmp_path / "target"
+    Store(target).close()
+    target.chmod(0o644)
+    (tmp_path / "store.db").symlink_to(target)
+    with pytest.raises(JournalError, match=r"store\.db is a symbolic link, not a regular file"):
+        Store(tmp_path / "store.db")
+    assert stat.S_IMODE(target.stat().st_mode) == 0o644
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-journal"])
+def test_a_pipe_in_the_place_of_the_data_is_not_waited_for(tmp_path: Path, ending: str) -> None:
+    file = tmp_path / "store.db"
+    Store(file).close()
+    (trap := file.with_name(file.name + ending)).unlink(missing_ok=True)
+    os.mkfifo(trap)
+    with pytest.raises(JournalError, match="is a FIFO, not a regular file"):
+        Store(file)
 
 
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 64, b"\x0d" * 4096], ids=["cut off", "a page's head", "a page"])

@@ -21,8 +21,7 @@ from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.reading import list_options, lists
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Store
-from drakit_embedded.apiserver.wire import bodies, forms
-from drakit_embedded.apiserver.wire.columns import DEFAULT, PRINTERS
+from drakit_embedded.apiserver.wire import bodies, forms, tables
 from drakit_embedded.apiserver.writing import deletes, patches, podverbs, scales, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
@@ -100,8 +99,7 @@ def create(api: Api, kind: Served, obj: Object, name: str = "a") -> None:
     body["metadata"].setdefault("name", name)
     record = writes.create(api, kind, namespace, body, Intent(writer=Writer("me", kind.kind))).record
     forms.Plain(kind).one(record)
-    _, cells = PRINTERS.get((kind.kind.group, kind.kind.plural), DEFAULT)
-    cells(record.object())
+    tables.printer(kind.kind.group, kind.kind.plural).cells(record.object())
 
 
 def change(api: Api, kind: Served, patch: patches.Patch, subresource: str | None) -> None:
@@ -199,7 +197,7 @@ def test_parameters_of_any_text(text: str, parameter: str) -> None:
     target = served(api, "", "pods")
     query = requests.Query(f"{parameter}={quote(text)}&resourceVersion=1")
     form = forms.Plain(target)
-    code = code_of(lambda: lists.listed(api.store, target, None, list_options.decode(target, query), form))
+    code = code_of(lambda: form.many(*lists.found(api.store, target, None, list_options.decode(target, query)).page()))
     assert code in (200, 400, 410, 422, 504)
 
 
@@ -218,7 +216,7 @@ def test_yaml_of_any_text(text: str) -> None:
 
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 FIELDS: dict[str, dict[str, list[str]]] = json.loads(
-    resources.files("drakit_embedded.apiserver.wire").joinpath("protobuf_fields.json").read_bytes()
+    resources.files("drakit_api.etcd").joinpath("messages.json").read_bytes()
 )
 # Messages of every sort of field, and how their kinds are called in an envelope.
 MESSAGES = {

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
 from cryptography.x509.oid import NameOID
 
+from drakit_api.features import FeatureGates
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
@@ -403,6 +404,28 @@ async def test_every_cluster_starts_with_the_roles_of_kubernetes(server: Server)
         wanted = dict(bare(vector["object"]) for vector in recorded("policy") if vector["resource"] == plural)
         assert found.keys() == wanted.keys()
         assert [name for name in wanted if found[name] != wanted[name]] == []
+
+
+@pytest.mark.parametrize(("gates", "code"), [({}, 404), ({"DRAResourcePoolStatus": True}, 200)])
+async def test_a_controller_of_a_feature_has_its_role_where_the_gate_is_on(gates: dict[str, bool], code: int) -> None:
+    """kube-controller-manager's answers to ResourcePoolStatusRequests would be forbidden otherwise."""
+    name = "system:controller:resourcepoolstatusrequest-controller"
+    async with Server(ServerConfig(token=ADMIN, gates=FeatureGates(overrides=gates))) as server:
+        for plural in ("clusterroles", "clusterrolebindings"):
+            path = f"/apis/rbac.authorization.k8s.io/v1/{plural}/{name}"
+            assert (await ask(server, ADMIN, "GET", path))[0] == code
+        review = {
+            "user": "system:serviceaccount:kube-system:resourcepoolstatusrequest-controller",
+            "resourceAttributes": {
+                "group": "resource.k8s.io",
+                "resource": "resourcepoolstatusrequests",
+                "subresource": "status",
+                "verb": "update",
+            },
+        }
+        path = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+        _, answer = await ask(server, ADMIN, "POST", path, {"spec": review})
+        assert answer["status"]["allowed"] == (code == 200)
 
 
 def bare(obj: Object) -> tuple[tuple[str, str], Object]:

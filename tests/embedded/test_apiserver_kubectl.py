@@ -209,10 +209,26 @@ TABLES = {
         "pd 1 N/A 0",
     ),
     "services": (
-        ("create", "service", "clusterip", "s", "--tcp=80"),
-        ("get", "svc"),
-        "s ClusterIP <none> <none> 80/TCP",
+        ("create", "service", "clusterip", "s", "--tcp=80", "--clusterip=10.96.0.9"),
+        ("get", "svc", "s"),
+        "s ClusterIP 10.96.0.9 <none> 80/TCP",
     ),
+    "node ports": (
+        ("create", "service", "nodeport", "s", "--tcp=80", "--node-port=30001"),
+        ("get", "svc", "s", "-o", "custom-columns=NAME:.metadata.name,PORT:.spec.ports[0].nodePort,AGE:.kind"),
+        "s 30001 Service",
+    ),
+    "the service of the API server": (
+        ("create", "namespace", "other"),
+        ("get", "svc"),
+        "kubernetes ClusterIP 10.96.0.1 <none> 443/TCP",
+    ),
+    "its address": (
+        ("create", "namespace", "other"),
+        ("get", "ipaddresses"),
+        "10.96.0.1 services/default/kubernetes",
+    ),
+    "its range": (("create", "namespace", "other"), ("get", "servicecidrs"), "kubernetes 10.96.0.0/16"),
     "scales": (
         ("create", "deployment", "d", "--image=x", "--replicas=3"),
         ("get", "deploy", "d", "--subresource=scale"),
@@ -227,7 +243,7 @@ async def test_kinds_have_the_columns_of_their_printers(
 ) -> None:
     await kubectl(*create)
     header, shown = (await kubectl(*get)).splitlines()
-    assert "AGE" in header.split()
+    assert ("AGE" in header.split()) is ("ipaddresses" not in get)
     ageless = [word for word in shown.split() if not re.fullmatch(r"\d+s", word)]
     assert " ".join(ageless) == row
 

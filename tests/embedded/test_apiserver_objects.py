@@ -253,8 +253,7 @@ async def test_reviews_are_answered_and_not_stored(connection: Connection) -> No
 async def test_services_are_selected_as_a_kubelet_does(connection: Connection) -> None:
     """Without this list it starts no container: pkg/kubelet/kubelet.go of Kubernetes, NewMainKubelet."""
     for name, address in (("headless", "None"), ("other", "10.96.0.7")):
-        await connection.json(
-            "POST", "/api/v1/namespaces/default/services", {"metadata": {"name": name}, "spec": {"clusterIP": address}}
-        )
+        body = {"metadata": {"name": name}, "spec": {"clusterIP": address, "ports": [{"port": 80}]}}
+        await connection.json("POST", "/api/v1/namespaces/default/services", body)
     listed = await connection.json("GET", "/api/v1/services", params={"fieldSelector": "spec.clusterIP!=None"})
-    assert [item["metadata"]["name"] for item in listed["items"]] == ["other"]
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["kubernetes", "other"]

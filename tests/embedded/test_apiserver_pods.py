@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -14,7 +15,7 @@ from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid, NotFound
 from drakit_embedded import certificates
-from drakit_embedded.apiserver import Server, ServerConfig
+from drakit_embedded.apiserver import KubeletAccess, Server, ServerConfig
 from drakit_embedded.apiserver.registry.pods import STRATEGIES
 
 Object = dict[str, Any]
@@ -365,7 +366,7 @@ async def test_a_status_write_keeps_what_the_kubelet_must_not_lose(connection: C
 
 
 @pytest.fixture
-async def kubelet() -> AsyncIterator[int]:
+async def kubelet(tmp_path: Path) -> AsyncIterator[int]:
     """The https port of a kubelet that says what it was asked for."""
 
     async def logs(request: web.Request) -> web.Response:
@@ -380,14 +381,16 @@ async def kubelet() -> AsyncIterator[int]:
     app.router.add_get("/containerLogs/{tail:.*}", logs)
     runner = web.AppRunner(app)
     await runner.setup()
-    context, _ = certificates.self_signed("127.0.0.1", None)
+    context, certificate = certificates.self_signed("127.0.0.1", None)
+    (tmp_path / "kubelet.crt").write_bytes(certificate)
     await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
     yield runner.addresses[0][1]
     await runner.cleanup()
 
 
-async def test_logs_come_from_the_kubelet_of_the_pods_node(kubelet: int) -> None:
-    config = ServerConfig(token="t", kubelet_token="kubelet-token")
+async def test_logs_come_from_the_kubelet_of_the_pods_node(kubelet: int, tmp_path: Path) -> None:
+    access = KubeletAccess(authority=tmp_path / "kubelet.crt", token="kubelet-token")
+    config = ServerConfig(token="t", kubelets=access)
     async with Server(config) as server, Connection(server.url, token="t") as connection:
         await create(connection, pod())
         path = "/api/v1/namespaces/default/pods/p/log"

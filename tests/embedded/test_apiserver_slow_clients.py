@@ -97,3 +97,19 @@ def _names(client: socket.socket) -> list[str]:
             assert answer.readline() == b"\r\n"
             names += [msgspec.json.decode(line)["object"]["metadata"]["name"] for line in lines.splitlines()]
     return names
+
+
+@pytest.mark.parametrize("body", [b"", b"{"], ids=["nothing", "a part"])
+async def test_a_body_that_does_not_come_is_not_waited_for(body: bytes) -> None:
+    """kube-apiserver 1.37.1 ends such a request, but over HTTP/1.1 its answer never comes."""
+    async with Server(ServerConfig(token=TOKEN, request_timeout=0.05)) as server:
+        address = urlsplit(server.url)
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        head = f"POST {LIST} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {TOKEN}\r\nContent-Length: 9\r\n\r\n"
+        writer.write(head.encode() + body)
+        async with asyncio.timeout(BOUND):
+            assert await reader.readline() == b"HTTP/1.1 504 Gateway Timeout\r\n"
+            await reader.readuntil(b"\r\n\r\n")
+            status = msgspec.json.decode(await reader.readline())
+        assert status["message"] == "Timeout: request did not complete within the allotted timeout"
+        writer.close()

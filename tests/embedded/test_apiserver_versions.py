@@ -24,7 +24,7 @@ from tests.vectors.replay import RUNTIME_CONFIG
 
 Object = dict[str, Any]
 
-BOUND = 10.0
+BOUND = 30.0
 TOKEN = "of-the-tests"
 OLDER = ("v1beta2", "v1beta1", "v1alpha3")
 SLICES = {version: resources.RESOURCE_SLICES.in_version(version) for version in ("v1", "v1beta2", "v1beta1")}

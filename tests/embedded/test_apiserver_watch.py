@@ -31,7 +31,7 @@ from drakit_embedded.apiserver.wire.forms import Form, Plain, negotiate
 
 Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
-BOUND = 10.0
+BOUND = 30.0
 TOKEN = "of-the-tests"
 
 
@@ -608,11 +608,14 @@ EMPTY_CELLS: dict[tuple[str, str], list[Any]] = {
     ("", "limitranges"): ["", "0001-01-01T00:00:00Z"],
     ("apps", "daemonsets"): ["", 0, 0, 0, 0, 0, "<none>", "<unknown>", "", "", "<none>"],
     ("scheduling.k8s.io", "priorityclasses"): ["", 0, False, "<unknown>", ""],
+    ("networking.k8s.io", "ipaddresses"): ["", "<none>", "<unknown>"],
     ("resource.k8s.io", "deviceclasses"): ["", "<unknown>"],
     ("resource.k8s.io", "devicetaintrules"): ["", "", "", "", "", "<unknown>"],
     ("resource.k8s.io", "resourceclaims"): ["", "pending", "<unknown>"],
     ("resource.k8s.io", "resourceslices"): ["", "", "", "", "<unknown>"],
 }
+# printIPAddress of Kubernetes adds an age, for which the kind has no column.
+CELLS_WITHOUT_COLUMN = {("networking.k8s.io", "ipaddresses"): 1}
 
 
 def test_every_kind_has_bookmarks_in_tables() -> None:
@@ -621,8 +624,10 @@ def test_every_kind_has_bookmarks_in_tables() -> None:
         for served in catalog.in_version(group, version):
             form = negotiate(TABLE, served, "", listing=False, watching=True)
             (row,) = form.bookmark({"resourceVersion": "7"})["rows"]
-            assert len(row["cells"]) == len(form.bookmark({"resourceVersion": "7"})["columnDefinitions"])
-            known = EMPTY_CELLS.pop((group, served.kind.plural), None)
+            kind = (group, served.kind.plural)
+            columns = len(form.bookmark({"resourceVersion": "7"})["columnDefinitions"])
+            assert len(row["cells"]) == columns + CELLS_WITHOUT_COLUMN.get(kind, 0)
+            known = EMPTY_CELLS.pop(kind, None)
             assert known in (None, row["cells"])
     assert not EMPTY_CELLS
 

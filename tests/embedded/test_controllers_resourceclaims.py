@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
-from drakit_client.resources import EVENTS, PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
+from drakit_client.resources import EVENTS, PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS, RESOURCE_QUOTAS
 from drakit_embedded import controllers as package
 from drakit_embedded.controllers.claim_templates import claim_from_template
 
@@ -81,6 +84,10 @@ class Story:
     async def finish(self, name: str, phase: str = "Succeeded") -> None:
         await self.connection.patch(PODS, name, {"status": {"phase": phase}}, NS, subresource="status")
 
+    async def is_counted(self, quota: str) -> bool:
+        """Whether the controller has taken a quota in."""
+        return bool((await self.connection.get(RESOURCE_QUOTAS, quota, NS)).get("status", {}).get("hard"))
+
     async def events(self, reason: str) -> list[str]:
         listed = await self.connection.list(EVENTS, NS)
         return [event["message"] for event in listed["items"] if event["reason"] == reason]
@@ -112,6 +119,38 @@ async def test_a_pod_waits_for_its_template_and_says_so(story: Story, controller
     await story.connection.create(RESOURCE_CLAIM_TEMPLATES, template(), NS)
     await until(lambda: story.generated("p"))
     assert len((await story.connection.list(RESOURCE_CLAIMS, NS))["items"]) == 1
+
+
+async def test_a_claim_that_the_server_refuses_is_told_at_the_pod(
+    story: Story, controllers: None, until: Until
+) -> None:
+    quota = {"metadata": {"name": "none"}, "spec": {"hard": {"count/resourceclaims.resource.k8s.io": "0"}}}
+    await story.connection.create(RESOURCE_QUOTAS, quota, NS)
+    await until(lambda: story.is_counted("none"))
+    await story.connection.create(RESOURCE_CLAIM_TEMPLATES, template(), NS)
+    await story.create_pod("p", resourceClaimTemplateName="t")
+    messages = await until(lambda: story.events("FailedResourceClaimCreation"))
+    assert re.fullmatch(
+        r'PodResourceClaim gpu: create ResourceClaim : resourceclaims.resource.k8s.io "p-gpu-[a-z0-9]{5}" is forbidden'
+        r": exceeded quota: none, requested: count/resourceclaims.resource.k8s.io=1, "
+        r"used: count/resourceclaims.resource.k8s.io=0, limited: count/resourceclaims.resource.k8s.io=0",
+        messages[0],
+    )
+    await story.connection.delete(RESOURCE_QUOTAS, "none", NS)
+    await until(lambda: story.generated("p"))
+
+
+async def test_a_claim_is_given_back_however_its_parameters_are_spelled(
+    story: Story, controllers: None, until: Until
+) -> None:
+    metadata = f'{{"name":"c","finalizers":["{FINALIZER}"]}}'
+    config = '[{"opaque":{"driver":"gpu.example.com","parameters":{"k": 1}}}]'
+    spec = f'{{"devices":{{"requests":{json.dumps(SPEC["devices"]["requests"])},"config":{config}}}}}'
+    body = f'{{"metadata":{metadata},"spec":{spec}}}'.encode()
+    claim = json.loads(await story.connection.request("POST", RESOURCE_CLAIMS.path(NS), body))
+    await story.allocate(claim, await story.create_pod("p", resourceClaimName="c"))
+    await story.connection.delete(PODS, "p", NS)
+    await until(lambda: story.is_free("c"))
 
 
 async def test_a_generated_claim_that_was_deleted_is_made_again(story: Story, controllers: None, until: Until) -> None:
@@ -243,6 +282,36 @@ async def test_a_prioritized_list_is_refused_while_its_gate_is_off(story: Story,
     ]
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_a_template_of_a_feature_that_the_server_no_longer_has_is_told_at_the_pod(
+    tmp_path: Path, until: Until
+) -> None:
+    """The controllers know the feature, and the API server has dropped it when it was restarted."""
+    from drakit_api.features import FeatureGates
+    from drakit_embedded.apiserver import Server, ServerConfig
+
+    def config(*, enabled: bool) -> ServerConfig:
+        gates = FeatureGates("1.36", {"DRAPrioritizedList": enabled})
+        return ServerConfig(token="t", data_file=tmp_path / "store.sqlite", gates=gates)
+
+    first = {"name": "gpu", "firstAvailable": [{"name": "big", "deviceClassName": "gpu"}]}
+    body = {"metadata": {"name": "t"}, "spec": {"spec": {"devices": {"requests": [first]}}}}
+    async with Server(config(enabled=True)) as server, Connection(server.url, token="t") as connection:
+        await connection.create(RESOURCE_CLAIM_TEMPLATES, body, NS)
+    async with Server(config(enabled=False)) as server, Connection(server.url, token="t") as connection:
+        task = asyncio.create_task(package.run(connection, gates=FeatureGates("1.36")))
+        story = Story(connection)
+        await story.create_pod("p", resourceClaimTemplateName="t")
+        # Each try is told, as the name of its claim is another one.
+        message, *_ = await until(lambda: story.events("FailedResourceClaimCreation"))
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert re.fullmatch(
+        r'PodResourceClaim gpu: create ResourceClaim : ResourceClaim.resource.k8s.io "p-gpu-[a-z0-9]{5}" is invalid: '
+        r"spec.devices.requests\[0\]: Required value: exactly one of `exactly` or `firstAvailable` is required",
+        message,
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from drakit_embedded.controllers import rollout
@@ -70,6 +70,7 @@ def test_old_pods_go_only_as_far_as_availability_allows(
     assert sizes == expected
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     desired=st.integers(0, 50),
     surge=st.integers(0, 10),
@@ -87,6 +88,7 @@ def test_a_step_never_exceeds_the_surge(desired: int, surge: int, unavailable: i
         assert size == new or sum(old) + size <= desired + rollout.fenceposts(wanted)[0]
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     desired=st.integers(1, 50),
     unavailable=st.integers(0, 10),

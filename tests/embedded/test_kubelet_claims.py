@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +77,13 @@ def test_a_damaged_checkpoint_stops_the_kubelet(tmp_path: Path, content: str) ->
     with pytest.raises(CheckpointError, match="drain the node and remove the file"):
         ClaimCache(path)
     assert path.read_text() == content
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, Path.mkdir, lambda path: path.write_text("[" * 100_000)])
+def test_no_checkpoint_keeps_the_kubelet_waiting(tmp_path: Path, put: Callable[[Path], object]) -> None:
+    put(path := tmp_path / "dra_manager_state")
+    with pytest.raises(CheckpointError, match="drain the node and remove"):
+        ClaimCache(path)
 
 
 def test_a_claim_without_allocation_is_refused() -> None:

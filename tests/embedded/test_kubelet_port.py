@@ -13,6 +13,7 @@ from pathlib import Path
 
 import aiohttp
 import pytest
+from aiohttp import web
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,9 +22,11 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID, ObjectIdentifier
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import NODES, PODS
-from drakit_embedded.apiserver import Server, ServerConfig
-from drakit_embedded.apiserver.logs import is_local
+from drakit_embedded import certificates
+from drakit_embedded.apiserver import KubeletAccess, Server, ServerConfig, ServerError
+from drakit_embedded.apiserver.kubelets.logs import is_local
 from drakit_embedded.kubelet.logs import LogServer
+from drakit_embedded.serving.http_server import HttpServer
 
 TOKEN = "of-the-logs"
 PATHS = ["/containerLogs/default/p/c", "/healthz", "/", "/pods"]
@@ -136,7 +139,12 @@ async def test_the_api_server_gets_in_with_its_certificate(
 ) -> None:
     """As kube-apiserver does with --kubelet-client-certificate; 404, as there is no such container."""
     file = authority.client() if shown else None
-    config = ServerConfig(token="t", kubelet_client_certificate=file, kubelet_client_key=file)
+    assert (await refusal(KubeletAccess(certificate=file, key=file), port)).code == code
+
+
+async def refusal(kubelets: KubeletAccess, port: int) -> ApiError:
+    """What is said of the log of a pod on a node that names a port."""
+    config = ServerConfig(token="t", kubelets=kubelets)
     async with Server(config) as server, Connection(server.url, token="t") as connection:
         endpoint = {"kubeletEndpoint": {"Port": port}}
         status = {"addresses": [{"type": "InternalIP", "address": "127.0.0.1"}], "daemonEndpoints": endpoint}
@@ -145,7 +153,62 @@ async def test_the_api_server_gets_in_with_its_certificate(
         await connection.create(PODS, pod, "default")
         with pytest.raises(ApiError) as refused:
             await connection.request("GET", "/api/v1/namespaces/default/pods/p/log")
-        assert refused.value.code == code
+        return refused.value
+
+
+async def test_a_token_is_sent_to_nobody_but_the_kubelet(tmp_path: Path) -> None:
+    """A node may name any port of this machine; whoever listens there does not see a byte of the request."""
+    LogServer(lambda _namespace, _pod: None, TOKEN, keep=tmp_path / ".kubelet.pem")._tls()
+    access = KubeletAccess(authority=tmp_path / ".kubelet.crt", token=TOKEN)
+    seen = []
+
+    async def listen(request: web.BaseRequest) -> web.Response:
+        seen.append(dict(request.headers))
+        return web.Response(text="a log")
+
+    context, _ = certificates.self_signed("127.0.0.1", None)
+    thief = HttpServer(listen, body_bytes=0)
+    bound = socket.create_server(("127.0.0.1", 0))
+    thief.listen(bound, context)
+    try:
+        refused = await refusal(access, bound.getsockname()[1])
+    finally:
+        await thief.close(1.0)
+    assert refused.code == 500
+    assert "tls: failed to verify certificate: x509" in refused.message
+    assert seen == []
+
+
+async def test_the_kubelet_is_known_by_its_certificate(tmp_path: Path) -> None:
+    server = LogServer(lambda _namespace, _pod: None, TOKEN, keep=tmp_path / ".kubelet.pem")
+    port = await server.start()
+    try:
+        refused = await refusal(KubeletAccess(authority=tmp_path / ".kubelet.crt", token=TOKEN), port)
+    finally:
+        await server.stop()
+    assert refused.code == 404  # let in; there is no such pod
+
+
+async def test_before_there_is_a_kubelet_nobody_is_one(tmp_path: Path) -> None:
+    refused = await refusal(KubeletAccess(authority=tmp_path / ".kubelet.crt", token=TOKEN), 1)
+    assert refused.code == 500
+    assert "No such file or directory" in refused.message
+
+
+async def test_a_token_without_an_authority_is_refused_at_start() -> None:
+    with pytest.raises(ServerError, match="give their authority, too"):
+        await Server(ServerConfig(kubelets=KubeletAccess(token=TOKEN))).start()
+
+
+@pytest.mark.parametrize("token", [b"\xff\xfe", "ключ".encode(), b"", b"a b"], ids=repr)
+async def test_a_bearer_that_is_no_text_is_a_stranger(port: int, token: bytes) -> None:
+    """401, as of a real kubelet."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    writer.write(b"GET /healthz HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + token + b"\r\n\r\n")
+    assert (await reader.readline()).startswith(b"HTTP/1.1 401 ")
+    writer.close()
 
 
 def test_a_machine_knows_its_own_addresses() -> None:
@@ -176,4 +239,5 @@ async def test_the_serving_certificate_is_kept_private_and_used_again(tmp_path: 
         await server.stop()
     assert shown[0] == shown[1]
     assert keep.stat().st_mode & 0o777 == 0o600
-    assert [path.name for path in tmp_path.iterdir()] == [".kubelet.pem"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".kubelet.crt", ".kubelet.pem"]
+    assert "PRIVATE" not in (tmp_path / ".kubelet.crt").read_text()

@@ -297,7 +297,7 @@ async def test_a_call_under_way_fails_when_its_plugin_is_deregistered(
     await until(lambda: "NodePrepareResources" in plugin.names)
     node.plugins.deregister("gpu.example.com", str(plugin.socket))
     with pytest.raises(CallError, match="code = Canceled"):
-        await asyncio.wait_for(call, 5)
+        await asyncio.wait_for(call, 30)
     plugin.prepare_gate.set()
 
 

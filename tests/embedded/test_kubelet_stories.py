@@ -661,7 +661,41 @@ async def test_logs_need_the_token_and_can_be_cut_and_followed(story: Story, unt
         assert (await story.log(tailLines="1"))[0] == 200
         assert not end.done()
         await story.delete()
-        assert await asyncio.wait_for(end, 5) == b""
+        assert await asyncio.wait_for(end, 30) == b""
+
+
+def has_containers(story: Story) -> Callable[[], Awaitable[bool]]:
+    async def check() -> bool:
+        return (await story.get())["status"].get("phase") in ("Running", "Succeeded")
+
+    return check
+
+
+async def test_a_log_that_is_followed_has_what_is_printed_later(story: Story, until: Until) -> None:
+    await story.start()
+    command = ["sh", "-c", "echo $GREETING; sleep 0.5; echo done"]
+    env = [{"name": "GREETING", "value": "hello"}]
+    await story.pod(
+        "p", restartPolicy="Never", containers=[{"name": "c", "image": "i", "command": command, "env": env}]
+    )
+    await until(has_containers(story))
+    async with story.logs(follow="true") as followed:
+        assert await asyncio.wait_for(followed.read(), 10) == b"hello\ndone\n"
+    await until(story.reaches("Succeeded"))
+    assert await story.log(tailLines="1") == (200, "done\n")
+
+
+async def test_a_process_that_cannot_be_started_is_told(story: Story, until: Until) -> None:
+    await story.start()
+    doubled = [{"name": f"V{n}", "value": f"$(V{n - 1})$(V{n - 1})"} for n in range(1, 40)]
+    env = [{"name": "V0", "value": "x"}, *doubled]
+    await story.pod("p", containers=[{"name": "c", "image": "i", "env": env}])
+
+    async def told() -> list[str]:
+        return await story.events("Failed")
+
+    why = "Error: failed to start containerd task: OCI runtime create failed: argument list too long"
+    assert await until(told) == [why]
 
 
 async def test_many_nodes_share_one_process(story: Story, until: Until) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from drakit_kind.settings.options import OPTIONS
 from tests.kind.drakit_command import Drakit, run
 
 
@@ -25,6 +26,8 @@ def few_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pytest that the test starts loads what our suites need: all that is installed takes as long again."""
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     monkeypatch.setenv("PYTEST_PLUGINS", "drakit_kind.pytest_plugin,pytest_timeout,xdist.plugin")
+    for option in OPTIONS:
+        monkeypatch.delenv(option.variable, raising=False)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -104,13 +105,13 @@ def test_waits_go_on_while_the_api_server_is_away(
 ) -> None:
     answers = iter([away, {"metadata": {"resourceVersion": "1"}, "items": [EVENT]}])
 
-    async def listed(*_: Any, **__: Any) -> Any:
+    async def listed(*_: Any, **__: Any) -> bytes:
         answer = next(answers)
         if isinstance(answer, Exception):
             raise answer
-        return answer
+        return json.dumps(answer).encode()
 
-    monkeypatch.setattr(Connection, "list", listed)
+    monkeypatch.setattr(Connection, "request", listed)
     assert wait(api) in (EVENT, [{"kind": "Event", "apiVersion": "v1", **EVENT}], "said")
 
 
@@ -126,10 +127,10 @@ def test_waits_go_on_while_the_api_server_is_away(
 def test_what_the_api_server_refuses_is_told_at_once(
     monkeypatch: pytest.MonkeyPatch, api: Api, refusal: ApiError, wait: Waits
 ) -> None:
-    async def listed(*_: Any, **__: Any) -> Any:
+    async def listed(*_: Any, **__: Any) -> bytes:
         raise refusal
 
-    monkeypatch.setattr(Connection, "list", listed)
+    monkeypatch.setattr(Connection, "request", listed)
     with pytest.raises(ApiError) as told:
         wait(api)
     assert told.value is refusal
@@ -152,13 +153,13 @@ def test_what_the_api_server_refuses_is_told_at_once(
 def test_what_did_not_happen_is_told_also_if_events_cannot_be_read(
     monkeypatch: pytest.MonkeyPatch, api: Api, problem: Exception, wait: Waits, says: str
 ) -> None:
-    async def listed(*_: Any, **__: Any) -> Any:
-        return {"metadata": {"resourceVersion": "1"}, "items": []}
+    async def listed(*_: Any, **__: Any) -> bytes:
+        return b'{"metadata": {"resourceVersion": "1"}, "items": []}'
 
     def events(*_: Any, **__: Any) -> Any:
         raise problem
 
-    monkeypatch.setattr(Connection, "list", listed)
+    monkeypatch.setattr(Connection, "request", listed)
     monkeypatch.setattr(Api, "events", events)
     with pytest.raises(WaitTimeout) as told:
         wait(api)
@@ -167,10 +168,10 @@ def test_what_did_not_happen_is_told_also_if_events_cannot_be_read(
 
 
 def test_an_event_that_does_not_come_is_told_with_those_that_did(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:
-    async def listed(*_: Any, **__: Any) -> Any:
-        return {"metadata": {"resourceVersion": "1"}, "items": [EVENT]}
+    async def listed(*_: Any, **__: Any) -> bytes:
+        return json.dumps({"metadata": {"resourceVersion": "1"}, "items": [EVENT]}).encode()
 
-    monkeypatch.setattr(Connection, "list", listed)
+    monkeypatch.setattr(Connection, "request", listed)
     with pytest.raises(WaitTimeout, match=r"no event R containing 'else' about pod after 0 s; events:\nR: said"):
         api.wait_event("pod", "R", containing="else", timeout=0.05)
 

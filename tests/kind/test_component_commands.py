@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from drakit_kind import spawn
+from drakit_kind.cli import main
 
 _DRAKIT = [sys.executable, "-m", "drakit_kind"]
 _BOUND = 30
@@ -51,3 +53,11 @@ def test_an_api_server_ends_with_its_starter(tmp_path: Path) -> None:
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait(_BOUND) == 0
+
+
+@pytest.mark.parametrize("component", ["apiserver", "scheduler", "kubelet", "driver"])
+def test_every_component_logs_as_it_is_told(component: str) -> None:
+    """One place decides how: ``drakit_client.process_logging``."""
+    shown = CliRunner().invoke(main, [component, "run", "--help"]).output
+    assert "-v, --verbose" in shown
+    assert "--log-format [text|json]" in shown

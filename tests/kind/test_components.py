@@ -12,13 +12,16 @@ from typing import Any
 
 import pytest
 
+from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
 from drakit_kind import components, control, host
 from drakit_kind.cluster import ClusterError, ClusterSpec
 from drakit_kind.components import Components
 from drakit_kind.home import ClusterHome
 from drakit_kind.local import LocalCluster
+from drakit_kind.ours import OurComponents
 from drakit_kind.slots import Loop
+from drakit_kind.supervision import Patience, endings
 
 _BOUND = 20.0
 
@@ -37,10 +40,16 @@ class Instances:
         self.made = 0
         self.live: set[int] = set()
         self.faults: list[Exception] = []
+        self.changed = asyncio.Condition()
 
     def __call__(self) -> _Instance:
         self.made += 1
         return _Instance(self, self.made)
+
+    async def until_live(self, numbers: set[int]) -> None:
+        """Wait until these instances run, and no other."""
+        async with self.changed:
+            await self.changed.wait_for(lambda: self.live == numbers)
 
 
 class _Instance:
@@ -52,7 +61,9 @@ class _Instance:
         await asyncio.sleep(0)
         if self._all.faults:
             raise self._all.faults.pop(0)
-        self._all.live.add(self._number)
+        async with self._all.changed:
+            self._all.live.add(self._number)
+            self._all.changed.notify_all()
 
     async def stop(self) -> None:
         await asyncio.sleep(0)
@@ -142,7 +153,7 @@ async def test_a_loop_that_ends_before_it_is_ready_does_not_start(fault: Excepti
         if fault is not None:
             raise fault
 
-    loop = Loop("controllers", Connection("http://localhost"), ends, asyncio.Event())
+    loop = Loop("controllers", Connection("http://localhost"), ends, asyncio.Event(), lambda reason: None)
     async with asyncio.timeout(_BOUND):
         with pytest.raises(
             ClusterError, match=f"controllers ended before it was ready: {fault or 'nobody told it to'}"
@@ -151,28 +162,78 @@ async def test_a_loop_that_ends_before_it_is_ready_does_not_start(fault: Excepti
         await loop.stop()
 
 
-async def test_a_loop_that_fails_later_ends_the_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_loop_that_fails_later_tells_why() -> None:
     ready, fails = asyncio.Event(), asyncio.Event()
-    ended = asyncio.Event()
-    monkeypatch.setattr("drakit_kind.slots.end_cluster", lambda problem: ended.set())
+    ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def serves() -> None:
-        ready.set()
-        await fails.wait()
-        raise OSError("disk full")
+        async with asyncio.TaskGroup():
+            ready.set()
+            await fails.wait()
+            raise OSError("disk full")
 
-    loop = Loop("controllers", Connection("http://localhost"), serves, ready)
+    loop = Loop("controllers", Connection("http://localhost"), serves, ready, ended.set_result)
     async with asyncio.timeout(_BOUND):
         await loop.start()
         fails.set()
-        await ended.wait()
+        assert await ended == "controllers ended by itself: OSError: disk full"
         await loop.stop()
+
+
+async def test_a_component_that_ends_by_itself_is_started_again(cluster: tuple[Components, Instances]) -> None:
+    running, schedulers = cluster
+    running._told("scheduler", "panic: nil map")
+    async with asyncio.timeout(_BOUND):
+        await schedulers.until_live({2})
+    await running.stop()
+    assert schedulers.live == set()
+
+
+async def test_a_component_that_somebody_restarts_meanwhile_is_not_started_again(
+    cluster: tuple[Components, Instances],
+) -> None:
+    running, schedulers = cluster
+    running._told("scheduler", "panic: nil map")
+    await running.restart(_restart())
+    async with asyncio.timeout(_BOUND):
+        await running._supervisor.idle()
+    assert (schedulers.made, schedulers.live) == (2, {2})
+
+
+async def test_a_component_that_ends_again_and_again_ends_the_cluster(
+    cluster: tuple[Components, Instances], home: ClusterHome
+) -> None:
+    running, schedulers = cluster
+    ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    running._supervisor.give_up = ended.set_result
+    running._supervisor.patience = Patience(ends=3, first_pause=0)
+    schedulers.faults = [ClusterError("no port")]
+    running._told("scheduler", "panic: nil map")
+    async with asyncio.timeout(_BOUND):
+        await schedulers.until_live({3})
+        await running._supervisor.idle()
+        running._told("scheduler", "panic: the same")
+        assert await ended == "scheduler has ended 3 times in a row, the last time: panic: the same"
+        await running.stop()
+    assert [ending.reason for ending in endings(home.endings)] == ["panic: nil map", "no port", "panic: the same"]
+    assert schedulers.made == 3
+
+
+async def test_a_cluster_that_is_told_to_stop_does_not_wait_for_a_pause(
+    cluster: tuple[Components, Instances],
+) -> None:
+    running, schedulers = cluster
+    running._supervisor.patience = Patience(first_pause=2 * _BOUND)
+    running._told("scheduler", "panic: nil map")
+    async with asyncio.timeout(_BOUND):
+        await running.stop()
+    assert (schedulers.made, schedulers.live) == (1, set())
 
 
 class _Slow:
     """Components of which one waits for ever, after another one failed or somebody sent a signal."""
 
-    restart: Callable[[dict[str, Any]], Any] = None  # type: ignore[assignment]
+    handle: Callable[[dict[str, Any]], Any] = None  # type: ignore[assignment]
 
     def __init__(self, spec: ClusterSpec, home: ClusterHome) -> None:
         self._marks = home.directory
@@ -198,3 +259,19 @@ async def test_a_cluster_that_is_told_to_stop_while_it_starts_does(
             await host._serve(home)
     assert {"cancelled", "stopped"} <= {path.name for path in home.directory.iterdir()}
     assert not home.control.exists()
+
+
+@pytest.mark.parametrize(
+    ("spec", "beside"),
+    [
+        (ClusterSpec(nodes=("n",)), {"controllers", "scheduler", "kubelet"}),
+        (ClusterSpec(nodes=("n",), real=frozenset({"controllers"})), {"scheduler", "kubelet"}),
+        (ClusterSpec(scheduler=False, nodes=()), {"controllers"}),
+    ],
+    ids=["all ours", "real controllers", "controllers only"],
+)
+def test_the_api_server_knows_which_components_are_not_ours(
+    spec: ClusterSpec, beside: set[str], home: ClusterHome
+) -> None:
+    server = OurComponents(spec, home).apiserver(FeatureGates(), kubelet_client=None, clients=None)
+    assert server.config.beside == beside

@@ -33,7 +33,7 @@ def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: p
             assert False, "on purpose"
         """
     )
-    result = pytester.runpytest_subprocess("--cluster-nodes", "1", "--keep-logs", "kept", timeout=100)
+    result = pytester.runpytest_subprocess("--drakit-cluster-nodes", "1", "--drakit-keep-logs", "kept", timeout=100)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
@@ -180,8 +180,8 @@ def test_logs_of_a_cluster_that_does_not_start_are_kept(pytester: pytest.Pyteste
         (programs / name).write_text("#!/bin/sh\nseq 40; exit 3\n")
         (programs / name).chmod(0o700)
     pytester.makepyfile("def test_one(cluster): pass\ndef test_two(cluster): pass\n")
-    real = ["--real", "apiserver,controllers", "--kubernetes-dir", "programs", "--keep-logs", "kept"]
-    result = pytester.runpytest_subprocess(*real, *options, timeout=100)
+    real = ["--drakit-real", "apiserver,controllers", "--drakit-kubernetes-dir", "programs"]
+    result = pytester.runpytest_subprocess(*real, "--drakit-keep-logs", "kept", *options, timeout=100)
     result.assert_outcomes(errors=2)
     (kept,) = pytester.path.glob("kept/*")
     assert result.stdout.str().count(f"its logs are kept in {kept}") >= 2  # with each test

@@ -8,13 +8,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 from unittest.mock import Mock
 
 import pytest
 
+from drakit_client.regular_files import UnusableFileError
+from drakit_kind import cluster_logs, supervision
 from drakit_kind.cluster import ClusterError, ClusterSpec
 from drakit_kind.home import ClusterHome
 
@@ -108,6 +110,35 @@ def test_a_directory_of_another_user_is_refused(place: Path, monkeypatch: pytest
     monkeypatch.setattr(os, "geteuid", lambda: other)
     with pytest.raises(ClusterError, match=rf"{place}: it belongs to another user \(uid {other - 1}\), .*; name one"):
         ClusterHome(place).make()
+
+
+USES: dict[str, tuple[str, Callable[[ClusterHome], object]]] = {
+    "spec": ("cluster.json", ClusterHome.read_spec),
+    "exports": ("exported-to", ClusterHome.exported_to),
+    "process": ("lock", ClusterHome.running_pid),
+    "lock": ("lock", ClusterHome.lock),
+    "start": ("starting", lambda home: home.starting().__enter__()),
+    "endings": ("endings.jsonl", lambda home: list(supervision.endings(home.endings))),
+    "log": ("drakit.log", lambda home: list(cluster_logs.lines(home, "scheduler"))),
+}
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("/dev/zero")])
+@pytest.mark.parametrize("use", USES)
+def test_what_lies_in_the_place_of_a_file_is_refused_by_name(
+    place: Path, use: str, put: Callable[[Path], object]
+) -> None:
+    """With --data-dir, `status` and `down` look into a directory that may be anybody's."""
+    name, read = USES[use]
+    put(place / name)
+    with pytest.raises(UnusableFileError, match=rf"{place / name} is a .*, not a regular file"):
+        read(ClusterHome(place))
+
+
+def test_a_deep_spec_is_damaged(place: Path) -> None:
+    (place / "cluster.json").write_text('{"nodes": ' + "[" * 100_000)
+    with pytest.raises(ClusterError, match=r"cluster\.json is damaged .*; remove"):
+        ClusterHome(place).read_spec()
 
 
 _HOLDER = """

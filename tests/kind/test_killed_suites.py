@@ -33,7 +33,7 @@ _SECONDS = 60.0
 )
 def test_a_killed_test_run_leaves_nothing(tmp_path: Path, number: signal.Signals, cluster_too: bool) -> None:
     (tmp_path / "test_it.py").write_text(_SUITE)
-    command = [sys.executable, "-m", "pytest", "-s", "-q", "-p", "no:cacheprovider", "--cluster-nodes", "1"]
+    command = [sys.executable, "-m", "pytest", "-s", "-q", "-p", "no:cacheprovider", "--drakit-cluster-nodes", "1"]
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
         assert run.stdout is not None
         assert any("now" in line for line in run.stdout)

@@ -43,7 +43,66 @@ def test_entries_of_other_clusters_survive_add_and_remove(tmp_path: Path) -> Non
     path.write_text(yaml.safe_dump(other))
     kubeconfig.add(path, _entry())
     kubeconfig.remove(path, "drakit-a", SERVER)
-    assert _load(path) == {**other, "current-context": ""}
+    assert _load(path) == other  # with its context selected again
+
+
+def _start(path: Path, name: str) -> None:
+    kubeconfig.add(path, _entry(f"drakit-{name}"), Path(f"/clusters/{name}"))
+
+
+def _stop(path: Path, name: str, *running: str) -> str:
+    return kubeconfig.remove(path, f"drakit-{name}", SERVER, lambda directory: directory.name in running)
+
+
+def test_without_the_second_cluster_kubectl_uses_the_first_again(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    _start(path, "first")
+    _start(path, "second")
+    assert _stop(path, "second", "first") == "drakit-first"
+    assert _load(path)["current-context"] == "drakit-first"
+
+
+@pytest.mark.parametrize(
+    ("started", "stopped", "running", "selected"),
+    [
+        pytest.param("ab", "ba", "", "prod", id="what was current before all of ours"),
+        pytest.param("ab", "ab", "", "prod", id="also if the one between is stopped first"),
+        pytest.param("aba", "ab", "b", "prod", id="a cluster that is started again comes after the others"),
+        pytest.param("abc", "c", "ab", "drakit-b", id="the one before it"),
+        pytest.param("abc", "c", "a", "drakit-a", id="the one before a cluster that was killed"),
+        pytest.param("abcc", "c", "ab", "drakit-b", id="one that is continued while it is current"),
+    ],
+)
+def test_the_context_after_down(tmp_path: Path, started: str, stopped: str, running: str, selected: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(yaml.safe_dump(kubeconfig.entry("prod", "https://prod.example.com", "t", None)))
+    for name in started:
+        _start(path, name)
+    for name in stopped:
+        _stop(path, name, *running)
+    assert _load(path)["current-context"] == selected
+
+
+def test_a_context_that_the_user_selected_stays_selected(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    _start(path, "a")
+    _start(path, "b")
+    path.write_text(path.read_text().replace("current-context: drakit-b", "current-context: drakit-a"))
+    assert _stop(path, "b", "a") == ""
+    assert _load(path)["current-context"] == "drakit-a"
+
+
+def test_another_running_cluster_of_ours_is_used_where_the_one_before_is_gone(tmp_path: Path) -> None:
+    """Never one that is not ours: it may be a production cluster that nobody had selected."""
+    path = tmp_path / "config"
+    path.write_text(yaml.safe_dump(kubeconfig.entry("prod", "https://prod.example.com", "t", None)))
+    path.write_text(path.read_text().replace("current-context: prod", "current-context: ''"))
+    _start(path, "a")
+    path.write_text(path.read_text().replace("current-context: drakit-a", "current-context: ''"))
+    _start(path, "b")
+    assert _stop(path, "b", "a") == "drakit-a"
+    assert _stop(path, "a") == ""
+    assert _load(path)["current-context"] == ""
 
 
 def test_adding_twice_replaces_the_entry(tmp_path: Path) -> None:

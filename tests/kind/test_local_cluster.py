@@ -114,18 +114,35 @@ def test_another_system_than_linux_is_told_so(tmp_path: Path, monkeypatch: pytes
     assert not home.directory.exists()
 
 
-def test_a_directory_too_deep_for_sockets_is_refused_before_anything_is_made(tmp_path: Path) -> None:
-    deep = tmp_path / ("x" * 60)
-    cluster = LocalCluster(ClusterSpec(nodes=["node-1"]), ClusterHome(deep))
-    with pytest.raises(ClusterError, match=r"bytes too long for the unix sockets below it; set DRAKIT_HOME"):
+def test_a_directory_may_be_deep_and_a_drivers_name_long(tmp_path: Path) -> None:
+    home = ClusterHome(tmp_path / ("x" * 100) / "home")
+    name = "gpu.dra-example-driver.sigs.k8s.io"
+    cluster = LocalCluster(ClusterSpec(nodes=["node-1"]), home, temporary=True)
+    try:
         cluster.start()
+        assert home.nodes.resolve() == home.directory / "n"
+        driver = cluster.driver(DriverSpec(profile="a100-40gb", nodes=["node-1"], gpus=1, name=name))
+        driver.start()
+        try:
+            assert len(str(home.directory / "n/node-1/plugins_registry" / f"{name}-reg.sock")) > 107
+        finally:
+            driver.stop()
+    finally:
+        cluster.stop()
+    assert home.nodes == home.directory / "n", "the short name is gone"
+
+
+def test_a_directory_too_deep_for_mounts_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 60)
+    with pytest.raises(ClusterError, match=r"bytes too long for the unix sockets below it; set DRAKIT_HOME"):
+        ClusterHome(deep).make(["node-1"], mounts=True)
     assert not deep.exists()
 
 
 def test_a_node_name_too_long_for_sockets_is_refused_before_anything_is_made(tmp_path: Path) -> None:
     home = ClusterHome(Path("/tmp") / tmp_path.name)
     spec = ClusterSpec(nodes=["n" * 60])
-    with pytest.raises(ClusterError, match=r"bytes too long for the unix sockets .* or give nodes shorter names"):
+    with pytest.raises(ClusterError, match=r"bytes too long for the unix sockets .*; give nodes shorter names"):
         LocalCluster(spec, home).start()
     assert not home.directory.exists()
 

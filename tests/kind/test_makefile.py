@@ -38,6 +38,7 @@ def _make(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]
     ("arguments", "says"),
     [
         (["e2e", "CLUSTER=foo"], "CLUSTER=foo: for make e2e there are embedded binaries kind"),
+        (["e2e-upstream", "CLUSTER=foo"], "CLUSTER=foo: for make e2e-upstream there are embedded binaries kind"),
         (["e2e-leftovers", "CLUSTER=foo"], "CLUSTER=foo: for make e2e-leftovers there are binaries kind"),
         (["e2e-leftovers", "CLUSTER=embedded"], "CLUSTER=embedded: for make e2e-leftovers there are binaries kind"),
         (
@@ -57,10 +58,13 @@ def test_what_no_cluster_of_the_target_reads_is_refused(arguments: list[str], sa
 @pytest.mark.parametrize(
     ("arguments", "runs"),
     [
-        (["e2e"], "e2e --cluster embedded --kubernetes-version 1.37.1 "),
-        (["e2e", "CLUSTER=kind", "KIND_IMAGE=x:v1.36.3"], "e2e --cluster kind  --feature-gates"),
-        (["e2e-leftovers"], "e2e/machine --cluster binaries "),
-        (["e2e-leftovers", "CLUSTER=kind"], "e2e/machine --cluster kind "),
+        (["e2e"], "e2e --drakit-cluster embedded --drakit-kubernetes-version 1.37.1 "),
+        (["e2e", "CLUSTER=kind", "KIND_IMAGE=x:v1.36.3"], "e2e --drakit-cluster kind  --drakit-feature-gates"),
+        (["e2e-upstream"], "e2e.upstream --cluster embedded"),
+        (["e2e-upstream", "CLUSTER=binaries"], "e2e.upstream --cluster binaries"),
+        (["e2e-upstream", "CLUSTER=kind", "KIND_IMAGE=x"], "--kind-image x "),
+        (["e2e-leftovers"], "e2e/machine --drakit-cluster binaries "),
+        (["e2e-leftovers", "CLUSTER=kind"], "e2e/machine --drakit-cluster kind "),
         (["test", "CLUSTER=foo", "KIND_IMAGE=x"], "pytest tests "),
     ],
 )
@@ -72,7 +76,10 @@ def test_a_target_runs_what_its_variables_say(arguments: list[str], runs: str) -
 
 @pytest.mark.parametrize(
     ("target", "backend"),
-    [*((f"ready-{each}", each) for each in _REAL), *product(("e2e", "e2e-leftovers"), _REAL)],
+    [
+        *((f"ready-{each}", each) for each in _REAL),
+        *product(("e2e", "e2e-leftovers", "e2e-upstream"), _REAL),
+    ],
 )
 def test_what_a_directory_of_the_users_lacks_is_built(target: str, backend: str) -> None:
     cluster = [] if target.startswith("ready-") else [f"CLUSTER={backend}"]
@@ -88,18 +95,19 @@ def test_what_a_directory_of_the_users_lacks_is_built(target: str, backend: str)
     ("said", "runs"),
     [
         ([], ["e2e"]),
-        (["CLUSTER=binaries"], ["e2e", "--cluster", "binaries"]),
-        (["VERSION=1.36.3"], ["e2e", "--kubernetes-version", "1.36.3"]),
-        (["GATES=A=true,B=false"], ["e2e", "--feature-gates", "A=true,B=false"]),
+        (["CLUSTER=binaries"], ["e2e", "--drakit-cluster", "binaries"]),
+        (["VERSION=1.36.3"], ["e2e", "--drakit-kubernetes-version", "1.36.3"]),
+        (["GATES=A=true,B=false"], ["e2e", "--drakit-feature-gates", "A=true,B=false"]),
     ],
 )
-def test_a_cluster_that_is_there_gets_only_what_is_said_of_it(said: list[str], runs: list[str]) -> None:
+@pytest.mark.parametrize("option", ["--drakit-cluster-kubeconfig", "--cluster-kubeconfig"])
+def test_a_cluster_that_is_there_gets_only_what_is_said_of_it(said: list[str], runs: list[str], option: str) -> None:
     """pytest refuses that beside it; defaults are for a cluster that is started."""
-    would = _make("e2e", *said, "ARGS=--cluster-kubeconfig config -k pool")
+    would = _make("e2e", *said, f"ARGS={option} config -k pool")
     assert would.returncode == 0, would.stderr
     words = shlex.split(would.stdout[would.stdout.index("pytest e2e ") :].replace("\\\n", ""))
     assert words[1 : words.index("-n")] == runs
-    assert words[-4:] == ["--cluster-kubeconfig", "config", "-k", "pool"]
+    assert words[-4:] == [option, "config", "-k", "pool"]
     assert "drakit kubernetes build" not in would.stdout
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import network
-from drakit_kind.process import ServerProcess, State
+from drakit_kind.process import ServerProcess, State, Unhealthy
 
 _BOUND = 20.0
 
@@ -22,8 +22,9 @@ _BOUND = 20.0
 def server(tmp_path: Path, program: str, **options: object) -> ServerProcess:
     """A Python program as a component; healthy as soon as it has made the file ``up``."""
 
-    async def healthy() -> bool:
-        return (tmp_path / "up").exists()
+    async def probe() -> None:
+        if not (tmp_path / "up").exists():
+            raise Unhealthy("it has not made its file")
 
     command = [
         sys.executable,
@@ -31,7 +32,7 @@ def server(tmp_path: Path, program: str, **options: object) -> ServerProcess:
         f"import os, pathlib, signal, sys, time\nup = pathlib.Path('{tmp_path}/up')\n"
         f"pathlib.Path('{tmp_path}/pid').write_text(str(os.getpid()))\n{program}",
     ]
-    return ServerProcess("thing", command, log=tmp_path / "logs" / "thing.log", healthy=healthy, **options)  # type: ignore[arg-type]
+    return ServerProcess("thing", command, log=tmp_path / "logs" / "thing.log", probe=probe, **options)  # type: ignore[arg-type]
 
 
 def pid(tmp_path: Path) -> int:
@@ -61,7 +62,7 @@ async def test_a_component_is_running_once_it_is_healthy_and_gone_once_it_is_sto
         ),
         (
             "print('waiting for etcd', flush=True); signal.pause()",
-            r"(?s)thing is not healthy after 5 s; .*waiting for etcd",
+            r"(?s)thing is not healthy after 5 s: it has not made its file; .*waiting for etcd",
         ),
     ],
 )
@@ -75,10 +76,10 @@ async def test_a_component_that_does_not_come_up_tells_the_end_of_its_log(
 
 
 async def test_a_program_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    async def never() -> bool:
-        return False
+    async def never() -> None:
+        raise Unhealthy("never")
 
-    thing = ServerProcess("etcd", [str(tmp_path / "etcd"), "--x"], log=tmp_path / "etcd.log", healthy=never)
+    thing = ServerProcess("etcd", [str(tmp_path / "etcd"), "--x"], log=tmp_path / "etcd.log", probe=never)
     with pytest.raises(ClusterError, match=r"(?s)etcd ended with status 1; .*/etcd: No such file or directory"):
         await thing.start()
 
@@ -162,9 +163,9 @@ from drakit_kind.nodes import network
 from drakit_kind.process import ServerProcess
 
 async def main():
-    async def healthy(): return True
+    async def probe(): pass
     program = ["/bin/sh", "-c", "echo $$; exec sleep 1000"]
-    await ServerProcess("thing", program, log=Path(sys.argv[1]), healthy=healthy).start()
+    await ServerProcess("thing", program, log=Path(sys.argv[1]), probe=probe).start()
     print("started", flush=True)
     await asyncio.Event().wait()
 

@@ -29,7 +29,7 @@ def test_the_example_of_the_readme_passes(pytester: pytest.Pytester) -> None:
 def test_the_options_say_what_they_are_for(pytester: pytest.Pytester) -> None:
     shown = pytester.runpytest_subprocess("--help", timeout=60).stdout.str()
     assert "test clusters with DRA devices (drakit)" in shown
-    assert "--emulated-version" in shown
+    assert "--drakit-emulated-version" in shown
 
 
 def test_a_suite_that_uses_no_fixture_pays_nothing(pytester: pytest.Pytester) -> None:
@@ -237,7 +237,7 @@ def test_with_a_cluster_of_its_own(cluster_spec):
             ["--kubernetes-version", "1.35.4"],
             [
                 "DRAPartitionableDevices, which is off in Kubernetes 1.35 as it is configured here; "
-                "--feature-gates needed turns it on\n",
+                "--drakit-feature-gates needed turns it on\n",
                 "DRAListTypeAttributes, which Kubernetes 1.35 does not have\n",
             ],
         ),
@@ -307,25 +307,29 @@ def test_the_options_of_kind_are_there_whatever_is_loaded(
 ) -> None:
     """pytest-kind brings them too, where it is installed and loaded."""
     request.getfixturevalue(plugins)
-    pytester.makepyfile("def test_it(request): assert request.config.getoption('--kind-image') == 'mine'")
-    options = [*options, "--cluster", "kind", "--kind-image", "mine"]
+    pytester.makepyfile("def test_it(request): assert request.config.getoption('drakit_kind_image') == 'mine'")
+    options = [*options, "--drakit-cluster", "kind", "--drakit-kind-image", "mine"]
     pytester.runpytest_subprocess(*options, timeout=60).assert_outcomes(passed=1)
 
 
-_THERE = "the cluster of --cluster-kubeconfig is there already and stays as it is; leave that out, or "
+_THERE = "the cluster of --drakit-cluster-kubeconfig is there already and stays as it is; leave that out, or "
+_OF_KIND = "is of kind clusters; add --drakit-cluster kind, or leave it out"
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--kind-image", "x"], "--kind-image is of kind clusters; add --cluster kind, or leave it out"),
-        (["--kind-bin=x", "--cluster=binaries"], "--kind-bin is of kind clusters; add --cluster kind, or leave it out"),
-        (["--cluster-kubeconfig", "x", "--cluster", "binaries"], f"{_THERE}--cluster"),
-        (["--cluster-kubeconfig", "x", "--kubernetes-version", "1.36.3"], f"{_THERE}--kubernetes-version"),
-        (["--cluster-kubeconfig", "x", "--feature-gates", "needed"], f"{_THERE}--feature-gates"),
-        (["--cluster-kubeconfig", "x", "--cluster-nodes=2", "--real=scheduler"], f"{_THERE}--real, --cluster-nodes"),
-        (["--cluster-kubeconfig", "x", "--emulated-version", "1.36"], f"{_THERE}--emulated-version"),
-        (["--cluster-kubeconfig", "x", "--kubernetes-dir", "x"], f"{_THERE}--kubernetes-dir"),
+        (["--kind-image", "x"], f"--drakit-kind-image {_OF_KIND}"),
+        (["--kind-bin=x", "--cluster=binaries"], f"--drakit-kind-bin {_OF_KIND}"),
+        (["--cluster-kubeconfig", "x", "--cluster", "binaries"], f"{_THERE}--drakit-cluster"),
+        (["--cluster-kubeconfig", "x", "--kubernetes-version", "1.36.3"], f"{_THERE}--drakit-kubernetes-version"),
+        (["--cluster-kubeconfig", "x", "--feature-gates", "needed"], f"{_THERE}--drakit-feature-gates"),
+        (
+            ["--cluster-kubeconfig", "x", "--cluster-nodes=2", "--real=scheduler"],
+            f"{_THERE}--drakit-real, --drakit-cluster-nodes",
+        ),
+        (["--cluster-kubeconfig", "x", "--emulated-version", "1.36"], f"{_THERE}--drakit-emulated-version"),
+        (["--cluster-kubeconfig", "x", "--kubernetes-dir", "x"], f"{_THERE}--drakit-kubernetes-dir"),
     ],
 )
 def test_an_option_that_the_cluster_of_a_run_cannot_have_is_refused(
@@ -392,5 +396,5 @@ def test_a_place_of_programs_is_refused_by_a_cluster_that_has_none(
     pytester.makepyfile("def test_it(cluster): pass\ndef test_other(cluster_spec): assert cluster_spec.kubernetes_dir")
     result = pytester.runpytest_subprocess("--kubernetes-dir", "x", *options, timeout=60)
     result.assert_outcomes(passed=2 - errors, errors=errors)
-    says = "--kubernetes-dir: all components are drakit's own; say with --cluster binaries or --real which are not"
+    says = "all components are drakit's own; say with --drakit-cluster binaries or --drakit-real which are not"
     assert (says in result.stdout.str()) == bool(errors)

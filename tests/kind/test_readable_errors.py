@@ -58,5 +58,5 @@ def test_judging_a_driver_of_a_cluster_that_no_kubeconfig_names_is_one_line(drak
 
 
 def test_a_command_that_succeeds_does_not_pay_for_the_errors_of_others() -> None:
-    code = "import sys, drakit_kind.commands; sys.exit('aiohttp' in sys.modules)"
+    code = "import sys, drakit_kind.cluster_commands.commands; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

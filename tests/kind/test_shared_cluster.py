@@ -383,7 +383,7 @@ def test_a_test_without_a_namespace_takes_its_turn_too(
     foreign = "from drakit_kind import foreign\nforeign.ForeignCluster = Fake\n" if theirs else ""
     pytester.path.joinpath("conftest.py").write_text(_SUITE["conftest.py"] + foreign)
     pytester.path.joinpath("test_it.py").write_text(_WITHOUT_NAMESPACE)
-    options = ["--cluster-kubeconfig", "config"] if theirs else []
+    options = ["--drakit-cluster-kubeconfig", "config"] if theirs else []
     pytester.runpytest_subprocess("-n", "2", "--dist", "load", *options, timeout=60).assert_outcomes(passed=6)
     told = pytester.path.joinpath("told").read_text().splitlines()
     for number in range(2):
@@ -411,7 +411,7 @@ from waiting import HERE, wait_until
 def test_that_starts_the_cluster(cluster):
     wait_until("used")
 
-@pytest.mark.timeout(1)
+@pytest.mark.timeout(3)
 def test_that_is_short(cluster):
     (HERE / "ended").touch()
 """,
@@ -427,7 +427,7 @@ def later():
 def test_that_takes_long(later, cluster):
     (HERE / "used").touch()
     wait_until("ended")
-    time.sleep(2)
+    time.sleep(4)
 """,
 }
 

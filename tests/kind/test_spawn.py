@@ -24,7 +24,7 @@ def _python(code: str) -> list[str]:
 def test_a_ready_process_is_returned_running_and_can_be_ended(tmp_path: Path) -> None:
     process = spawn.spawn(_python(_READY + "import signal; signal.pause()"), log=tmp_path / "log", timeout=20)
     assert process.poll() is None
-    spawn.end(process, timeout=5)
+    spawn.end(process, timeout=20)
     assert process.returncode is not None
 
 
@@ -78,13 +78,13 @@ def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
 
 def test_another_process_can_be_ended_by_its_id(tmp_path: Path) -> None:
     process = subprocess.Popen(_python("import signal; signal.pause()"))
-    spawn.end_pid(process.pid, timeout=5)
-    assert process.wait(5) < 0
+    spawn.end_pid(process.pid, timeout=20)
+    assert process.wait(20) < 0
 
 
 def test_the_log_is_private(tmp_path: Path) -> None:
     process = spawn.spawn(_python(_READY), log=tmp_path / "log", timeout=20)
-    process.wait(5)
+    process.wait(20)
     assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from drakit_client.errors import NotFound
-from drakit_kind.api import WaitTimeout
+from drakit_embedded.apiserver.registry.kinds import all_kinds
+from drakit_kind.api import IdleObjectWarning, WaitTimeout
 from drakit_kind.cluster import COMPONENTS, Component
 from e2e.matrix.row import Change, NotYet, Phase, Row, StillLacking, play
 from e2e.matrix.rows import ROWS
@@ -89,7 +90,14 @@ def _fails(phase: str, error: BaseException) -> Row:
     return _row(story, not_yet=_NOT_YET)
 
 
-@pytest.mark.parametrize("error", [AssertionError("it does not exist"), WaitTimeout("it does not exist after 30 s")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        AssertionError("it does not exist"),
+        WaitTimeout("it does not exist after 30 s"),
+        IdleObjectWarning("drakit: who answers it does not exist"),
+    ],
+)
 def test_a_row_that_has_to_fail_fails_where_and_as_it_says(error: BaseException) -> None:
     with pytest.raises(StillLacking, match="nobody does it") as lacking:
         _play(_fails("off", error))
@@ -109,6 +117,14 @@ def test_any_other_failure_counts(phase: str, error: BaseException) -> None:
     with pytest.raises(type(error)) as failed:
         _play(_fails(phase, error))
     assert failed.value is error
+
+
+def test_what_is_said_not_to_be_served_is_not_served() -> None:
+    served = {kind.kind for kind in all_kinds()}
+    reasons = [row.not_yet.reason for row in ROWS if row.not_yet]
+    unserved = [found[1] for reason in reasons if (found := re.fullmatch(r"(\w+)s are not served", reason))]
+    assert unserved
+    assert served.isdisjoint(unserved)
 
 
 def test_the_phase_in_which_a_row_has_to_fail_is_one_of_its_own() -> None:

@@ -4,9 +4,11 @@
 ``identities`` (who am I, may I, what may nobody), ``nodes`` (kubelets, service accounts' tokens, roles, statuses of
 claims), ``quotas``, ``limits`` (of LimitRanges), ``certificates`` (of pods), ``volumes`` (their
 secrets and tokens), ``storage`` (quotas of it), ``impersonations`` (names of accounts, extra fields),
-``admission`` (roles, classes of pods and what accounts may mount).
+``admission`` (roles, classes of pods and what accounts may mount), ``signing`` (certificates that are asked for,
+approved and signed, and whose word counts).
 A step has ``name``, ``op``, ``method``, ``path``, and where they are needed ``body``, ``headers`` (of impersonation),
-``authorization`` (instead of the administrator's) and ``token``, a TokenRequest whose token is used.
+``authorization`` (instead of the administrator's) and ``token``, a TokenRequest whose token is used; ``whole`` says
+that the object in the answer is compared, too.
 ``op`` is ``ask`` (the answer is compared), ``prepare`` (it is not) or ``until`` (asked again until it is as recorded).
 Texts may have ``$admin`` (the administrator's token), ``$token`` and ``$uid(PATH)`` in them.
 """
@@ -24,13 +26,17 @@ from tests.vectors import exchanges
 
 Step = dict[str, Any]
 
-FILES = ("identities", "nodes", "quotas", "limits", "certificates", "volumes", "storage", "impersonations", "admission")
+FILES = (
+    *("identities", "nodes", "quotas", "limits", "certificates", "volumes", "storage", "impersonations", "admission"),
+    "signing",
+)
 _UID_OF = re.compile(r"\$uid\(([^)]*)\)")
 _GENERATED = re.compile(r"\b(g)-[b-z2-9]{5}\b")
 _SET_BY_SERVER = {"creationTimestamp", "managedFields", "resourceVersion", "uid"}
 # Of the status of a TokenRequest, and of who came with such a token.
 _OF_TOKENS = {"expirationTimestamp", "token"}
 _BY_CHANCE = {"authentication.kubernetes.io/credential-id"}
+_TIMES = ("lastUpdateTime", "lastTransitionTime")
 _BOUND = 10.0
 
 
@@ -83,7 +89,7 @@ class Conversation:
         code, body = await self._send(
             step["method"], step["path"], await self._filled(step.get("body"), token), headers
         )
-        return self._named(reduced(code, body), token)
+        return self._named({**reduced(code, body), **(_whole(body) if step.get("whole") else {})}, token)
 
     async def _filled(self, value: Any, token: str) -> Any:
         if isinstance(value, dict):
@@ -142,6 +148,20 @@ def _told_of_limits(pod: Any) -> Step:
     containers = [*pod["spec"]["containers"], *(pod["spec"].get("initContainers") or ())]
     note = (pod["metadata"].get("annotations") or {}).get("kubernetes.io/limit-ranger")
     return {"resources": [container.get("resources") for container in containers], "note": note}
+
+
+def _whole(body: Any) -> Step:
+    """All of an object but what differs each time; of a condition, that it has times."""
+    if not isinstance(body, dict) or body.get("kind") == "Status":
+        return {}
+    if "items" in body:
+        return {"items": [_whole(item) for item in body["items"]]}
+    found: Step = {"labels": body.get("metadata", {}).get("labels")}
+    found |= {key: body[key] for key in ("spec", "status") if key in body}
+    for condition in (found.get("status") or {}).get("conditions") or []:
+        condition |= {key: "then" for key in _TIMES if condition.get(key)}
+    stable: Step = _stable(found)
+    return stable
 
 
 def _stable(value: Any) -> Any:

@@ -2,9 +2,9 @@
 
 The files of ``FILES`` hold one JSON object a line: ``name``, ``server`` (a key of ``GATES``), ``op``, ``resource``,
 ``object`` and ``response``. Tests of the rules and of the server replay the same lines. ``workloads`` are pods with
-affinity, deployments and replica sets, most of them wrong; ``node-features`` are slices with resources of nodes.
-``pods`` has the same form, and is what people write into pods: there ``shows`` names the parts of the answer that are
-recorded.
+affinity, deployments, replica sets and daemon sets, most of them wrong; ``node-features`` are slices with resources of
+nodes. ``pods`` has the same form, and is what people write into pods: there ``shows`` names the parts of the answer
+that are recorded.
 """
 
 from __future__ import annotations

@@ -3,12 +3,14 @@
 ``api/writes.jsonl.gz`` holds one story a line: ``name``, ``steps``, and where it was watched ``watch`` (the path of a
 collection) and ``events``. A step has ``method``, ``path``, and where they are needed ``type`` (the Content-Type),
 ``body`` (JSON, or the text itself), ``shows`` (paths of what is compared of an object besides its metadata) and
-``answer``. In paths and bodies ``$uid(PATH)`` and ``$version(PATH)`` stand for those of the object that is there.
+``answer``. In paths and bodies ``$uid(PATH)`` and ``$version(PATH)`` stand for those of the object that is there, and
+``$text(N)`` for a text of so many bytes.
 Every story has a namespace of its own, ``$namespace``, in which there are accounts for pods.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterable
@@ -23,6 +25,7 @@ FILE = "writes"
 
 _GOOD = 300
 _REFERENCE = re.compile(r"\$(uid|version)\(([^)]*)\)")
+_TEXT = re.compile(r"\$text\((\d+)\)")
 _GENERATED = re.compile(r"\b(g-|g\.)[b-z2-9]{5}\b")
 _VERSION = re.compile(
     r'(?<="resourceVersion": ")[1-9]\d{0,15}(?=")|(?<=ResourceVersion in record \()\d+|'
@@ -74,7 +77,7 @@ class Stage:
         return {**answer, "warnings": warnings} if warnings else answer
 
     async def _filled(self, text: str, namespace: str) -> str:
-        text = text.replace("$namespace", namespace)
+        text = _TEXT.sub(lambda match: "x" * int(match[1]), text.replace("$namespace", namespace))
         for what, path in dict.fromkeys(_REFERENCE.findall(text)):
             found = (await self._send("GET", path))[1]["metadata"]
             text = text.replace(f"${what}({path})", str(found.get("uid" if what == "uid" else "resourceVersion")))
@@ -89,7 +92,8 @@ class Stage:
     async def _sent(self, method: str, path: str, body: Any, kind: str) -> tuple[int, str, list[str]]:
         headers = {"Authorization": f"Bearer {self._token}", "User-Agent": "tests", "Content-Type": kind}
         data = body if isinstance(body, str | None) else json.dumps(body)
-        async with self._session.request(method, path, data=data or None, headers=headers) as response:
+        content = io.BytesIO(data.encode()) if data else None
+        async with self._session.request(method, path, data=content, headers=headers) as response:
             return response.status, await response.text(), response.headers.getall("Warning", [])
 
     async def _events(self, path: str) -> list[Object]:

@@ -20,7 +20,7 @@ import click
 
 from drakit_kind.backends import BACKENDS, Backend, real_components
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError
-from drakit_kind.conformance.pytest_options import last_of, refuse_ignored, refuse_settled
+from drakit_kind.conformance.pytest_options import last_of, refuse_ignored, refuse_settled, with_prefix
 from drakit_kind.conformance.records import RECORDS
 from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
 from drakit_kind.readable_errors import readable_errors
@@ -109,7 +109,8 @@ def conformance(
     driver, which has to publish it again. Their pods tolerate the taints NoSchedule that nodes were given (GPU pools
     often have one), not NoExecute. Nothing else in the cluster is changed.
 
-    Exit status: 0 all passed, 1 something failed, 2 it could not be run or every story was left out, 130 interrupted.
+    Exit status: 0 all passed, 1 something failed, 2 it could not be run, every story was left out or the judged driver
+    stopped answering, 130 interrupted.
     After Ctrl-C the suite has a minute to take away what it made, and what was seen until then is written.
 
     \b
@@ -119,12 +120,13 @@ def conformance(
     drakit conformance --feature-gates '' --feature-gates DRAConsumableCapacity=false
     drakit conformance --driver gpu.example.com                  # somebody else's, in the current context
     drakit conformance -- -k tpu                                 # options of pytest after --
-    drakit conformance --cluster kind -- --kind-image kindest/node:v1.36.3
+    drakit conformance --cluster kind -- --drakit-kind-image kindest/node:v1.36.3
     """
     end_in_order_on_signals()
     with _interruptible(), _not_run(), readable_errors():
         _remove_results(output)
         _require_pytest()
+        pytest_options = with_prefix(pytest_options)
         refuse_settled(pytest_options)
         refuse_ignored(pytest_options, None if drivers or kubeconfig else backend or "embedded")
         if drivers or kubeconfig:
@@ -213,9 +215,9 @@ def _own(
     for text in gates:
         if text != NEEDED:
             parse_gates(text)
-    real = last_of(options, "--real")
-    real_components(backend, real)
-    emulated = last_of(options, "--emulated-version")
+    real = last_of(options, "--drakit-real")
+    real_components(backend, real, option="--drakit-real")
+    emulated = last_of(options, "--drakit-emulated-version")
     configurations = [
         Configuration(backend=backend, version=version, gates=text, real=real, emulated=emulated)
         for version, text in product(versions or (KUBERNETES_VERSION,), gates or ("",))
@@ -227,7 +229,7 @@ def _of_image(options: Sequence[str], versions: tuple[str, ...]) -> tuple[str, .
     """The versions to run: of a node image that the user names, as its tag says."""
     from drakit_kind.features_off import tagged_version
 
-    image = last_of(options, "--kind-image") or ""
+    image = last_of(options, "--drakit-kind-image") or ""
     tagged = tagged_version(image)
     if tagged is None:
         return versions

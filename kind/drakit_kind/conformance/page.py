@@ -10,12 +10,16 @@ from datetime import datetime
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from drakit_kind.conformance.records import NAMES, Record
 from drakit_kind.conformance.runs import Run
+from drakit_kind.conformance.verdict import Verdict, duration, groups, one_line
 
 _PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[.=/_-])(?=[A-Za-z])")
+_KEP = re.compile(r"KEP-(\d+)")
+_KEP_LINK = Markup('<a href="https://kep.k8s.io/{0}">KEP-{0}</a>')
+_SEEDS = re.compile(r" \(seeds? [^)]*\)")
 _TEMPLATE = Path(__file__).parent / "page.html.jinja"
 
 
@@ -26,13 +30,14 @@ class Cell:
     passed: int
     failed: int
     skipped: int
+    unrun: int = 0
 
     @property
     def verdict(self) -> str:
-        """The class of the cell: ``failed``, ``passed``, ``skipped`` (nothing was run) or ``absent``."""
+        """The class of the cell: ``failed``, ``passed``, ``skipped`` or ``unrun`` (nothing was run), or ``absent``."""
         if self.failed:
             return "failed"
-        return "passed" if self.passed else "skipped" if self.skipped else "absent"
+        return "passed" if self.passed else "unrun" if self.unrun else "skipped" if self.skipped else "absent"
 
     @property
     def text(self) -> str:
@@ -40,7 +45,8 @@ class Cell:
         done = self.passed + self.failed
         shown = f"{self.passed} of {done}" if done else ""
         left = f"{self.skipped} left out" if self.skipped else ""
-        return ", ".join(part for part in (shown, left) if part)
+        unrun = f"{self.unrun} not run" if self.unrun else ""
+        return ", ".join(part for part in (shown, left, unrun) if part)
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """One capability with the seed or KEP that it comes from and the feature gates that it is about."""
+    """One capability with the KEP that it comes from and the feature gates that it is about."""
 
     capability: str
     sources: list[str]
@@ -64,17 +70,24 @@ class Row:
 def write(file: Path, runs: Sequence[Run], *, title: str, command: str, when: datetime) -> None:
     """One self-contained page."""
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.filters["breakable"] = _breakable
+    environment.filters |= {"breakable": _breakable, "linked": _linked, "one_line": one_line, "duration": duration}
     template = environment.from_string(_TEMPLATE.read_text())
     heads = [[column.versions for column in columns(run)] for run in runs]
     table = {"heads": heads, "deep": any(map(any, heads)), "rows": rows(runs), "names": NAMES}
     made = {"title": title, "command": command, "when": when, "version": importlib.metadata.version("drakit")}
-    file.write_text(template.render(table, **made, runs=runs))
+    file.write_text(template.render(table, **made, runs=runs, verdict=Verdict(runs), groups=groups))
 
 
 def _breakable(text: str) -> Markup:
     """A text whose long words may be broken where their parts begin: ``DRADevice|Taints``, ``gpu.|example.|com``."""
     return Markup("<wbr>").join(_PARTS.split(text))
+
+
+def _linked(source: str) -> Markup:
+    """Where a capability comes from, each KEP with a link, and without the numbers of drakit's own seeds."""
+    parts = _KEP.split(_SEEDS.sub("", source))  # text, number, text, number, ...
+    texts = (escape(part) if number % 2 == 0 else _KEP_LINK.format(part) for number, part in enumerate(parts))
+    return Markup("").join(texts)
 
 
 def columns(run: Run) -> list[Column]:
@@ -108,4 +121,4 @@ def _row(capability: str, runs: Sequence[Run]) -> Row:
 
 def _cell(records: Sequence[Record]) -> Cell:
     outcomes = [record.outcome for record in records]
-    return Cell(outcomes.count("passed"), outcomes.count("failed"), outcomes.count("skipped"))
+    return Cell(*(outcomes.count(each) for each in NAMES))

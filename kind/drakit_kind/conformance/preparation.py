@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
-import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from drakit_kind import local
 from drakit_kind.backends import real_components, refuse_unused_programs
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Report
 from drakit_kind.conformance.pytest_options import last_of
 from drakit_kind.conformance.runs import Configuration, suite, told
 from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.prerequisites import require_here, require_kind
 
 
 def prepare(configuration: Configuration, options: Sequence[str], report: Report) -> None:
@@ -25,16 +25,16 @@ def prepare(configuration: Configuration, options: Sequence[str], report: Report
     if configuration.kubeconfig is not None:
         return
     spec = _cluster_of(configuration, options)
-    refuse_unused_programs(spec)
+    refuse_unused_programs(spec, prefix="--drakit-")
     if configuration.backend == "kind":
-        _require_kind(spec, last_of(options, "--kind-bin"))
-        _make_images(spec, last_of(options, "--kind-image"), report)
+        require_kind(spec, last_of(options, "--drakit-kind-bin"))
+        _make_images(spec, last_of(options, "--drakit-kind-image"), report)
         return
+    local.check_spec(spec)
     if configuration.matrix:
         _prepare_rows(configuration, spec, options, report)
-        return
-    _require_programs(spec, ((component, spec.version) for component in sorted(spec.real)))
-    _require_start(spec, report)
+    else:
+        require_here(spec, report)
 
 
 def _cluster_of(configuration: Configuration, options: Sequence[str]) -> ClusterSpec:
@@ -47,7 +47,7 @@ def _cluster_of(configuration: Configuration, options: Sequence[str]) -> Cluster
     return ClusterSpec(
         version=configuration.version,
         real=real_components(configuration.backend, configuration.real),
-        kubernetes_dir=last_of(options, "--kubernetes-dir"),
+        kubernetes_dir=last_of(options, "--drakit-kubernetes-dir"),
         nodes=["node-1"],
         emulated_version=configuration.emulated,
         gates=to_turn_on((), minor) if is_needed else parse_gates(configuration.gates),
@@ -60,18 +60,6 @@ def _require_programs(spec: ClusterSpec, of: Iterable[tuple[Component, str]]) ->
     for component, version in of:
         for program in PROGRAMS[component]:
             assets_of(spec, version).path(program)
-
-
-def _require_start(spec: ClusterSpec, report: Report) -> None:
-    """What a start on this machine asks for, in a directory like that of a cluster of tests."""
-    from drakit_kind import local
-    from drakit_kind.home import ClusterHome
-
-    home = ClusterHome.temporary()
-    try:
-        local.check(spec, home, report)
-    finally:
-        shutil.rmtree(home.directory, ignore_errors=True)
 
 
 def _prepare_rows(configuration: Configuration, spec: ClusterSpec, options: Sequence[str], report: Report) -> None:
@@ -90,7 +78,7 @@ def _prepare_rows(configuration: Configuration, spec: ClusterSpec, options: Sequ
         except ClusterError as error:
             raise ClusterError(f"row {row.name}: {error}") from None
     for row in rows[:1]:
-        _require_start(replace(spec, version=row.version, versions=row.versions), report)
+        require_here(replace(spec, version=row.version, versions=row.versions), report)
 
 
 def _rows(spec: ClusterSpec) -> list[Any]:
@@ -103,22 +91,9 @@ def _rows(spec: ClusterSpec) -> list[Any]:
     return [row for row in rows if not row.left_out(spec.real)]
 
 
-def _require_kind(spec: ClusterSpec, named: str | None) -> None:
-    """Before images are made, which takes minutes."""
-    from drakit_kind.kind.config import check_components
-    from drakit_kind.kind.program import kind_program
-
-    check_components(spec)
-    if importlib.util.find_spec("pytest_kind") is None:
-        raise ClusterError("pytest-kind is not installed: pip install '.[kind]' in drakit's directory")
-    kind_program(spec, named)
-
-
 def _make_images(spec: ClusterSpec, image: str | None, report: Report) -> None:
     from drakit_kind.kind import images
-    from drakit_kind.kind.docker import check_daemon
 
-    check_daemon()
     images.node_images(spec, image, report)
     for name, _ in images.pod_images(report):
         report(f"{name} is there")

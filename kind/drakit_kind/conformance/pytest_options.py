@@ -10,15 +10,22 @@ from drakit_kind.cluster import ClusterError
 
 # What a run is about, which page and JUnit XML say too: pytest's option, and that of this command.
 _SETTLED = {
-    "--cluster": "--cluster",
-    "--kubernetes-version": "--kubernetes-version",
-    "--feature-gates": "--feature-gates",
-    "--cluster-kubeconfig": "--kubeconfig",
-    "--subject-driver": "--driver",
+    "--drakit-cluster": "--cluster",
+    "--drakit-kubernetes-version": "--kubernetes-version",
+    "--drakit-feature-gates": "--feature-gates",
+    "--drakit-cluster-kubeconfig": "--kubeconfig",
+    "--drakit-subject-driver": "--driver",
     "--record": "--output",
     "--junit-xml": "--output",
     "--junitxml": "--output",
 }
+
+
+def with_prefix(options: Sequence[str]) -> tuple[str, ...]:
+    """Options of pytest with those of drakit in their long form: the suite is ours, so short names are, too."""
+    from drakit_kind.settings.short_names import written_out
+
+    return tuple(written_out(options))
 
 
 def refuse_settled(options: Sequence[str]) -> None:
@@ -30,15 +37,16 @@ def refuse_settled(options: Sequence[str]) -> None:
 
 def refuse_ignored(options: Sequence[str], backend: Backend | None) -> None:
     """Raise ``ClusterError`` for options of a cluster that is started; None is one that is there; or of kind's."""
-    from drakit_kind.cluster_options import OF_KIND, STARTED_WITH
+    from drakit_kind.settings.options import OF_KIND, STARTED_WITH
 
-    given = [name for name in (*STARTED_WITH, *OF_KIND) if last_of(options, name) is not None]
+    given = [option.long for option in (*STARTED_WITH, *OF_KIND) if last_of(options, option.long) is not None]
+    kinds = {option.long for option in OF_KIND}
     if backend is None and given:
         raise ClusterError(
             f"{given[0]} after --: it is for clusters that are started here; --driver and --kubeconfig judge one that "
             "runs"
         )
-    if backend != "kind" and (of_kind := [name for name in given if name in OF_KIND]):
+    if backend != "kind" and (of_kind := [name for name in given if name in kinds]):
         raise ClusterError(
             f"{of_kind[0]} after --: it is of kind clusters; add --cluster kind before --, or leave it out"
         )

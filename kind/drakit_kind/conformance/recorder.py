@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from drakit_kind.conformance.records import STORY, Outcome, Record
+from drakit_kind.conformance.records import CHOSEN, STOPPED, STORY, Outcome, Record
+from drakit_kind.pod_endings import NO_ANSWER
 
 _UNSORTED = "other"
 _NO_CLUSTER = "no_cluster"
@@ -28,6 +29,21 @@ def pytest_configure(config: pytest.Config) -> None:
     file = config.getoption("--record")
     if file is not None and not hasattr(config, "workerinput"):
         config.pluginmanager.register(Recorder(file), "drakit-recorder")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Note which stories were chosen, in the one process that runs them or the first of several."""
+    file, worker = session.config.getoption("--record"), getattr(session.config, "workerinput", {"workerid": "gw0"})
+    if file is not None and session.items and worker["workerid"] == "gw0":
+        lines = [msgspec.json.encode(_chosen(item)) + b"\n" for item in session.items]
+        (file.parent / CHOSEN).write_bytes(b"".join(lines))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Note why a judgement ended early."""
+    file = session.config.getoption("--record")
+    if file is not None and (why := session.config.stash.get(NO_ANSWER, "")):
+        (file.parent / STOPPED).write_text(why)
 
 
 @pytest.hookimpl(trylast=True)
@@ -77,6 +93,19 @@ class Recorder:
                 file.write(line + b"\n")
 
 
+def _chosen(item: pytest.Item) -> Record:
+    """The record of a story that has not begun."""
+    said: dict[str, Any] = dict(item.user_properties)
+    return Record(
+        test=item.nodeid,
+        capability=said.get("capability", _UNSORTED),
+        source=said.get("source", ""),
+        gates=[gate for gate in said.get("gates", "").split(",") if gate],
+        outcome="unrun",
+        seconds=0.0,
+    )
+
+
 def _record(report: pytest.TestReport) -> Record:
     said: dict[str, Any] = dict(report.user_properties)
     outcome: Outcome = report.outcome
@@ -90,10 +119,16 @@ def _record(report: pytest.TestReport) -> Record:
         versions=said.get("versions", ""),
         phases=said.get("phases", ""),
         no_cluster=said.get(_NO_CLUSTER, ""),
-        reason=_reason(report) if outcome == "skipped" else "",
+        reason=_reason(report) if outcome == "skipped" else _crash(report) if outcome == "failed" else "",
         details=report.longreprtext if outcome == "failed" else "",
         evidence=[(title, text) for title, text in report.sections if text.strip()] if outcome == "failed" else [],
     )
+
+
+def _crash(report: pytest.TestReport) -> str:
+    """The message of the exception that ended a story; empty where pytest has none."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return "" if crash is None else str(crash.message)
 
 
 def _reason(report: pytest.TestReport) -> str:

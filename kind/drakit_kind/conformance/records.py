@@ -7,18 +7,24 @@ from typing import Literal
 
 import msgspec
 
-Outcome = Literal["passed", "failed", "skipped"]
+Outcome = Literal["passed", "failed", "skipped", "unrun"]
 # What users read: where a story is left out, pytest says that it is skipped.
-NAMES: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped": "left out"}
+NAMES: dict[Outcome, str] = {"passed": "passed", "failed": "failed", "skipped": "left out", "unrun": "not run"}
 # The file of a run that has them.
 RECORDS = "records.jsonl"
+# Beside it: a record for each story that was chosen, before any was run.
+CHOSEN = "chosen.jsonl"
+# Beside it: why a judgement ended early, as the driver did not answer any more.
+STOPPED = "stopped.txt"
 # The property of a story's JUnit entry that says which record is the story's.
 STORY = "story"
-_BADNESS: dict[Outcome, int] = {"skipped": 0, "passed": 1, "failed": 2}
+_BADNESS: dict[Outcome, int] = {"unrun": 0, "skipped": 1, "passed": 2, "failed": 3}
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One story. ``reason`` is why it was skipped; ``details`` and ``evidence`` (titled texts) are of a failure.
+    """One story. ``reason`` is why it was skipped or not run, or the message of a failure.
+
+    ``details`` and ``evidence`` (titled texts) are of a failure.
 
     ``versions`` and ``phases`` are of a story that says itself what it runs on, as rows of the matrix do: e.g. "1.36.3
     with 1.37.1", and what is changed while it runs. ``no_cluster`` is why the cluster did not start that it asked for.
@@ -45,15 +51,21 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read(file: Path) -> list[Record]:
-    """The records of one run, one for each story; none if it ended before its first story."""
-    if not file.exists():
-        return []
+    """The records of one run, one for each story, then those that it did not come to; none if it ran none."""
     stories: dict[str, Record] = {}
-    for line in file.read_bytes().splitlines():
-        record = msgspec.json.decode(line, type=Record)
+    for record in _lines(file):
         before = stories.get(record.test)
         stories[record.test] = record if before is None else _both(before, record)
-    return list(stories.values())
+    if not stories:
+        return []
+    unrun = (record for record in _lines(file.parent / CHOSEN) if record.test not in stories)
+    return [*stories.values(), *unrun]
+
+
+def _lines(file: Path) -> list[Record]:
+    if not file.exists():
+        return []
+    return [msgspec.json.decode(line, type=Record) for line in file.read_bytes().splitlines()]
 
 
 def _both(first: Record, second: Record) -> Record:

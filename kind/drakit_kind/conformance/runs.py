@@ -10,14 +10,17 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from drakit_kind.backends import Backend, real_components
 from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION
 from drakit_kind.conformance.pytest_options import any_driver_only
-from drakit_kind.conformance.records import NAMES, RECORDS, Record, read
+from drakit_kind.conformance.records import CHOSEN, NAMES, RECORDS, STOPPED, Record, read
 from drakit_kind.features_off import NEEDED
 from drakit_kind.interrupts import held_back
 
@@ -41,9 +44,10 @@ INTERRUPTED = "interrupted"
 class Configuration:
     """What the suite is run on: a cluster to start, or that of a ``kubeconfig`` with a ``driver`` to judge.
 
-    ``version`` is of the cluster to start, or what the other one behaves like; ``gates`` are as of ``--feature-gates``.
+    ``version`` is of the cluster to start, or what the other one behaves like; ``gates`` are as of pytest's
+    ``--drakit-feature-gates``.
     ``matrix``: instead of the suite, the rows of its matrix, each of which says its own versions and gates.
-    ``real`` and ``emulated`` are what pytest's ``--real`` and ``--emulated-version`` say.
+    ``real`` and ``emulated`` are what pytest's ``--drakit-real`` and ``--drakit-emulated-version`` say.
     """
 
     backend: Backend = "embedded"
@@ -67,6 +71,29 @@ class Configuration:
         return f"{self.backend} {version} {gates}".strip()
 
     @property
+    def place(self) -> str:
+        """The cluster, or the driver that is judged in one."""
+        return self.backend if self.driver is None else f"driver {self.driver}"
+
+    @property
+    def described_version(self) -> str:
+        """Of Kubernetes."""
+        if self.matrix:
+            return "changed while pods run"
+        return self.version + (f", emulating {self.emulated}" if self.emulated else "")
+
+    @property
+    def described_gates(self) -> str:
+        """As far as they are known: of somebody else's cluster they are not."""
+        if self.kubeconfig is not None:
+            return "as the cluster has them"
+        if self.matrix:
+            return "changed while pods run"
+        if self.gates == NEEDED:
+            return "those that stories need, else the version's own"
+        return self.gates.replace(",", ", ") or "the version's own"
+
+    @property
     def at_once(self) -> int:
         """How many stories are told at a time where nobody says it."""
         if self.kubeconfig is not None:
@@ -80,7 +107,7 @@ class Configuration:
 
     @property
     def components(self) -> str:
-        """Whose they are, where we start them: the same backend has other ones for root, or with ``--real``."""
+        """Whose they are, where we start them: the same backend has other ones for root, or with ``--drakit-real``."""
         if self.kubeconfig is not None:
             return ""
         real = real_components(self.backend, self.real)
@@ -93,15 +120,15 @@ class Configuration:
     def options(self) -> list[str]:
         """Options of pytest."""
         if self.kubeconfig is not None:
-            judged = ["--subject-driver", self.driver] if self.driver else []
-            return ["--cluster-kubeconfig", str(self.kubeconfig), *judged]
-        options = ["--cluster", self.backend]
+            judged = ["--drakit-subject-driver", self.driver] if self.driver else []
+            return ["--drakit-cluster-kubeconfig", str(self.kubeconfig), *judged]
+        options = ["--drakit-cluster", self.backend]
         if self.backend == "kind":
             options += ["-o", f"timeout={_KIND_STORY_SECONDS}"]
         if self.real is not None:
-            options += ["--real", self.real]
+            options += ["--drakit-real", self.real]
         if not self.matrix:
-            options += ["--kubernetes-version", self.version, "--feature-gates", self.gates]
+            options += ["--drakit-kubernetes-version", self.version, "--drakit-feature-gates", self.gates]
         return options
 
 
@@ -109,13 +136,15 @@ class Configuration:
 class Run:
     """What one configuration showed.
 
-    ``problem`` is why there is no judgement; ``junit`` is where pytest has written, if it came to that.
+    ``problem`` is why there is no judgement; ``junit`` is where pytest has written, if it came to that; ``seconds`` are
+    by the clock.
     """
 
     configuration: Configuration
     records: list[Record]
     problem: str = ""
     junit: Path | None = None
+    seconds: float = 0.0
 
     @property
     def passed(self) -> bool:
@@ -144,22 +173,27 @@ def run(configuration: Configuration, directory: Path, *, jobs: int | None = Non
     directory = directory.absolute()  # pytest takes some paths as relative to the suite
     directory.mkdir(parents=True, exist_ok=True)
     record, junit = directory / RECORDS, directory / "junit.xml"
-    for old in (record, junit):
+    stopped = directory / STOPPED
+    for old in (record, junit, stopped, directory / CHOSEN):
         old.unlink(missing_ok=True)
     shutil.rmtree(directory / "logs", ignore_errors=True)
     plugins = (*_PLUGINS, "drakit_kind.conformance.recorder", "drakit_kind.conformance.workers")
     command = [*_pytest(configuration, directory, plugins), "--record", str(record)]
-    command += ["--keep-logs", str(directory / "logs")]
+    command += ["--drakit-keep-logs", str(directory / "logs")]
     command += ["--junit-xml", str(junit), "-o", "junit_suite_name=" + configuration.label]
     command += [*_at_once(configuration, jobs), *configuration.options(), *extra]
     if configuration.kubeconfig is not None:
         command += any_driver_only(extra)
+    began = time.monotonic()
     try:
         status = _ended(command)
     except KeyboardInterrupt:
-        return Run(configuration, read(record), INTERRUPTED, junit)
-    records = read(record)
-    return Run(configuration, records, _problem(status, records), junit)
+        problem = INTERRUPTED
+    else:
+        problem = stopped.read_text() if stopped.exists() else _problem(status, read(record))
+    why = problem or "the run ended before it"
+    records = [replace(one, reason=why) if one.outcome == "unrun" else one for one in read(record)]
+    return Run(configuration, records, problem, junit, time.monotonic() - began)
 
 
 def told(configuration: Configuration, extra: Sequence[str]) -> list[str]:
@@ -198,7 +232,7 @@ def _problem(status: int, records: Sequence[Record]) -> str:
         return f"pytest ended with status {status}; what it says stands above"
     if not records:
         return NO_STORY
-    if all(record.outcome == "skipped" for record in records):
+    if all(record.outcome in ("skipped", "unrun") for record in records):
         return f"every story was left out, the first because: {records[0].reason}"
     if failed and all(record.no_cluster for record in failed):
         return f"the cluster did not start: {failed[0].no_cluster}"
@@ -222,7 +256,10 @@ def _ended(command: Sequence[str]) -> int:
 
 def _environment() -> dict[str, str]:
     """Ours, without what the user's own tests are run with, nor modules of the directory that the user is in."""
-    theirs = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_TIMEOUT"}
+    from drakit_kind.settings.options import BY_NAME
+
+    settings = {option.variable for name, option in BY_NAME.items() if name != "kubernetes-dir"}
+    theirs = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_TIMEOUT", *settings}
     kept = {name: value for name, value in os.environ.items() if name not in theirs}
     return {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONSAFEPATH": "1"}
 

@@ -3,6 +3,9 @@
 One authority signs everything: kube-apiserver's and the kubelets' serving certificates, and the client certificates
 that they show each other. It is kept in the cluster's directory, so that a restarted cluster is the same one to its
 clients.
+
+Certificates have the extensions of kubeadm's (``cmd/kubeadm/app/util/pkiutil``): clients may hold them to RFC 5280, as
+Python does from 3.13 on.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from drakit_client import private_files
+from drakit_client import private_files, regular_files
+from drakit_embedded.certificates import key_usage
 
 _DAYS = 3650
 _Key = ec.EllipticCurvePrivateKey
@@ -55,7 +59,7 @@ class Authority:
         ``name`` is what its files are called; ``hosts`` are DNS names and IP addresses. Made anew at each call: it
         takes a millisecond, and a cluster that was moved to other addresses has the right ones.
         """
-        authority = x509.load_pem_x509_certificate(self.certificate.read_bytes())
+        authority = x509.load_pem_x509_certificate(regular_files.read(self.certificate))
         signer = _load(self._pair("ca").key)
         key = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(_name(user, groups), authority.subject, key, ca=False)
@@ -107,6 +111,7 @@ def _builder(subject: x509.Name, issuer: x509.Name, key: _Key, *, ca: bool) -> x
         .not_valid_before(now - timedelta(minutes=5))
         .not_valid_after(now + timedelta(days=_DAYS))
         .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+        .add_extension(key_usage(ca=ca), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
     if ca:
@@ -128,6 +133,6 @@ def _host(host: str) -> x509.GeneralName:
 
 
 def _load(path: Path) -> _Key:
-    key = serialization.load_pem_private_key(path.read_bytes(), None)
+    key = serialization.load_pem_private_key(regular_files.read(path), None)
     assert isinstance(key, ec.EllipticCurvePrivateKey)
     return key

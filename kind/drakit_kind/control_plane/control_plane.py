@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,11 +33,26 @@ class Clients:
     account_key: Path
 
 
-class ControlPlane:
-    """Makes the processes; ``binaries`` gives the programs of a version."""
+def end_with_it(component: str, reason: str) -> None:
+    """End this process, where nobody starts a component again."""
+    end_cluster(f"{component}: {reason}")
 
-    def __init__(self, spec: ClusterSpec, home: ClusterHome, binaries: Callable[[str], Binaries]) -> None:
+
+class ControlPlane:
+    """Makes the processes; ``binaries`` gives the programs of a version.
+
+    ``ended`` is called with the name of a component that has ended by itself, and why.
+    """
+
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        home: ClusterHome,
+        binaries: Callable[[str], Binaries],
+        ended: Callable[[str, str], None] = end_with_it,
+    ) -> None:
         self._spec = spec
+        self._ended = ended
         self._home = home
         self._binaries = binaries
         self.authority = Authority(home.pki)
@@ -51,20 +67,23 @@ class ControlPlane:
 
     def etcd(self) -> ServerProcess:
         """The store of the real API server."""
-        return programs.etcd(self.site(self.access), self._binaries(self._spec.version_of("apiserver")))
+        return programs.etcd(self.site("etcd", self.access), self._binaries(self._spec.version_of("apiserver")))
 
     def apiserver(self, behaviour: Behaviour) -> ServerProcess:
         """kube-apiserver on that store."""
         binaries = self._binaries(behaviour.version)
-        return programs.kube_apiserver(self.site(self.access), binaries, behaviour, self._spec.runtime_config)
+        return programs.kube_apiserver(
+            self.site("apiserver", self.access), binaries, behaviour, self._spec.runtime_config
+        )
 
     def controllers(self, access: Access, behaviour: Behaviour) -> ServerProcess:
         """kube-controller-manager, also on our API server."""
-        return programs.kube_controller_manager(self.site(access), self._binaries(behaviour.version), behaviour)
+        site = self.site("controllers", access)
+        return programs.kube_controller_manager(site, self._binaries(behaviour.version), behaviour)
 
     def scheduler(self, access: Access, behaviour: Behaviour) -> ServerProcess:
         """kube-scheduler, also on our API server."""
-        return programs.kube_scheduler(self.site(access), self._binaries(behaviour.version), behaviour)
+        return programs.kube_scheduler(self.site("scheduler", access), self._binaries(behaviour.version), behaviour)
 
     def clients(self) -> Clients:
         """Whom an API server of ours must know, as kube-apiserver does by its flags."""
@@ -90,16 +109,17 @@ class ControlPlane:
             binaries=self._binaries,
             credentials=NodeCredentials(access, self.authority),
             connect=lambda: access.connect("nodes"),
-            ended=end_cluster,
+            ended=partial(self._ended, "kubelet"),
+            lost=end_cluster,
         )
 
-    def site(self, access: Access) -> Site:
-        """What the programs share that use this API server."""
+    def site(self, component: str, access: Access) -> Site:
+        """What the programs share that use this API server; ``component`` is in whose slot they are."""
         return Site(
             name=f"drakit-{self._spec.name}",
             home=self._home,
             authority=self.authority,
             access=access,
             tokens=self._tokens,
-            ended=end_cluster,
+            ended=partial(self._ended, component),
         )

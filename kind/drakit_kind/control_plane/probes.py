@@ -3,38 +3,61 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import aiohttp
 
-Probe = Callable[[], Awaitable[bool]]
+from drakit_kind.process import Probe, Unhealthy
+
+_SHOWN = 200  # characters of an answer
 
 
 def https(port: int, path: str, authority: Path, *, token: str | None = None, saying: str = "") -> Probe:
-    """Whether ``https://127.0.0.1:PORT/PATH`` answers 200, with a text that has ``saying`` in it."""
+    """Ask ``https://127.0.0.1:PORT/PATH`` for a 200 with a text that has ``saying`` in it."""
     context = ssl.create_default_context(cafile=str(authority))
     headers = {"Authorization": f"Bearer {token}"} if token else {}
 
-    async def probe() -> bool:
+    async def probe() -> None:
         connector = aiohttp.TCPConnector(ssl=context)
-        return await _answers(connector, f"https://127.0.0.1:{port}{path}", headers, saying)
+        await _ask(connector, f"https://127.0.0.1:{port}{path}", headers, saying)
+
+    return probe
+
+
+def http(url: str) -> Probe:
+    """Ask an http server of this machine for a 200."""
+
+    async def probe() -> None:
+        await _ask(aiohttp.TCPConnector(), url)
 
     return probe
 
 
 def unix(path: Path, url_path: str) -> Probe:
-    """Whether an http server on a unix socket answers 200."""
+    """Ask an http server on a unix socket for a 200."""
 
-    async def probe() -> bool:
-        return await _answers(aiohttp.UnixConnector(str(path)), f"http://localhost{url_path}", {})
+    async def probe() -> None:
+        await _ask(aiohttp.UnixConnector(str(path)), f"http://localhost{url_path}")
 
     return probe
 
 
-async def _answers(connector: aiohttp.BaseConnector, url: str, headers: dict[str, str], saying: str = "") -> bool:
+async def _ask(
+    connector: aiohttp.BaseConnector, url: str, headers: dict[str, str] | None = None, saying: str = ""
+) -> None:
+    """Raise ``Unhealthy`` that says what came instead: an error of the connection, of TLS, or another answer."""
     try:
         async with aiohttp.ClientSession(connector=connector) as session, session.get(url, headers=headers) as answer:
-            return answer.status == 200 and saying in await answer.text()
-    except aiohttp.ClientError:
-        return False
+            text = await answer.text()
+    except aiohttp.ClientError as error:
+        raise Unhealthy(f"{url}: {error}") from error
+    if answer.status != 200:
+        raise Unhealthy(f"{url} answers {answer.status}: {_failing(text)}")
+    if saying not in text:
+        raise Unhealthy(f"{url} answers 200, without {saying}")
+
+
+def _failing(text: str) -> str:
+    """The checks of a /healthz or /readyz that failed, in one line; else the beginning of the text."""
+    lines = text.split("\n")
+    return "; ".join([line for line in lines if line.startswith("[-]")] or lines)[:_SHOWN]

@@ -23,7 +23,7 @@ from drakit_kind.control_plane.authority import Authority, KeyPair
 from drakit_kind.control_plane.flags import Behaviour, arguments
 from drakit_kind.home import ClusterHome
 from drakit_kind.ports import free_port
-from drakit_kind.process import ServerProcess
+from drakit_kind.process import Probe, ServerProcess
 from drakit_kind.slots import Access
 
 ADMIN = "drakit-admin"
@@ -63,13 +63,13 @@ class Site:
         assert port is not None
         return port
 
-    def process(self, name: str, command: list[str], healthy: probes.Probe) -> ServerProcess:
+    def process(self, name: str, command: list[str], probe: Probe) -> ServerProcess:
         """A program of this control plane, with its log where ``drakit cluster logs`` finds it."""
         return ServerProcess(
             name,
             command,
             log=self.home.component_log(name),
-            healthy=healthy,
+            probe=probe,
             ended=self.ended,
         )
 

@@ -145,11 +145,15 @@ class KindCluster:
             self._create(chosen)
             self._report("images into the nodes")
             for _, archive in pod_images:
-                self._nodes.load(archive, self._nodes.for_pods)
+                self.load_images(archive)
             self._set_up()
         except (ClusterError, WaitTimeout, *REQUEST_FAILURES) as error:
             ends = "".join(f"\n{line}" for line in told(self._keep_logs))
             raise ClusterError(f"cluster {self._spec.name} did not start: {error}{ends}") from None
+
+    def load_images(self, archive: Path) -> None:
+        """Give the images of an archive, as ``docker save`` writes it, to all nodes in which pods run."""
+        self._nodes.load(archive, self._nodes.for_pods)
 
     def join(self) -> None:
         """Use a cluster that another process has started in this ``home``, and that goes with that one."""
@@ -198,7 +202,7 @@ class KindCluster:
         if seen != (expected := at_creation(self._spec, "apiserver").minor):
             raise ClusterError(
                 f"node image {image}: its API server is Kubernetes {seen}, and {expected} was asked for; say "
-                "--kubernetes-version, or name another image with --kind-image"
+                "--drakit-kubernetes-version, or name another image with --drakit-kind-image"
             )
 
     def _all_ready(self, nodes: Sequence[Object]) -> bool:

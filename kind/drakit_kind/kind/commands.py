@@ -32,8 +32,8 @@ def kind() -> None:
     drakit kind node-image 1.37.1      a node image from local binaries and Debian packages
     drakit kind driver-image           the image with driver and scheduler
 
-    The first needs a Docker daemon, the second only for a registry's base image. Tests with `--cluster kind` make what
-    they miss by themselves.
+    The first needs a Docker daemon, the second only for a registry's base image. Tests with `--drakit-cluster kind`
+    make what they miss by themselves.
     """
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -21,7 +20,7 @@ from drakit_client.resources import (
 from drakit_driver import profiles
 from drakit_kind.api import Api, WaitTimeout
 from drakit_kind.cluster import ClusterError, DriverSpec
-from drakit_kind.drivers import driver_name, pools_of, prepare_calls
+from drakit_kind.drivers import driver_name, pools_of, prepare_calls, says_ready
 from drakit_kind.kind import workloads
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kind.workloads import NAME_LABEL, NAMESPACE
@@ -32,7 +31,6 @@ _WORKLOADS = (DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS)
 _WAIT_SECONDS = 20.0  # for each step; the cluster's patience multiplies it
 _READY_SECONDS = 90.0
 _PAUSE = 0.2
-_READY = re.compile(r"^ready$", re.MULTILINE)
 _KUBELET_DIR = "/var/lib/kubelet"
 _CDI_DIR = "/var/run/cdi"
 
@@ -79,7 +77,7 @@ class PodDriver:
     def _is_ready(self, pod: str) -> bool:
         # From the API server: a command in the node, for each look, would take longer than the driver does.
         try:
-            return bool(_READY.search(self._api.log(pod, namespace=NAMESPACE)))
+            return says_ready(self._api.log(pod, namespace=NAMESPACE))
         except ApiError:
             return False  # its container has ended, and is not started again yet
 

@@ -35,8 +35,9 @@ def check_tag(spec: ClusterSpec, image: str | None) -> None:
     tagged = tagged_version(image or "")
     if tagged is not None and tagged != spec.version:
         raise ClusterError(
-            f"--kind-image {image} is Kubernetes {tagged}, and the cluster shall be {spec.version}: name an image of "
-            f"that version, or none; or ask for {tagged} (--kubernetes-version, ClusterSpec.version)"
+            f"--drakit-kind-image {image} is Kubernetes {tagged}, and the cluster shall be {spec.version}: "
+            f"name an image of that version, or none; or ask for {tagged} "
+            "(--drakit-kubernetes-version, ClusterSpec.version)"
         )
 
 
@@ -51,11 +52,11 @@ def node_images(spec: ClusterSpec, image: str | None, report: Report) -> NodeIma
     if image is None:
         lacks = [lack for version in sorted(versions) if (lack := _lack(spec, version))]
         make, chosen = not lacks, {}
-        way_out = f"name another with --kind-image, or have all made here: {', '.join(lacks)}"
+        way_out = f"name another with --drakit-kind-image, or have all made here: {', '.join(lacks)}"
     else:
-        _pull_missing(image, "name another with --kind-image", report)
+        _pull_missing(image, "name another with --drakit-kind-image", report)
         make, chosen = node_image.is_ours(image), {spec.version: image}
-        way_out = f"it was asked for as {image} was not made by drakit; without --kind-image all are made here"
+        way_out = f"it was asked for as {image} was not made by drakit; without --drakit-kind-image all are made here"
     for version in sorted(versions - chosen.keys()):
         if not make:
             chosen[version] = f"{_STOCK}:v{version}"

@@ -1,7 +1,7 @@
 """kind's own Go module: the entrypoint, units and configuration of its nodes are read from there, never kept here.
 
 The version is that of drakit's own kind, which builds the node image, so that the two always fit. Another kind that
-starts the nodes (``--kind-bin``) gets them as they are, like any node image.
+starts the nodes (``--drakit-kind-bin``) gets them as they are, like any node image.
 """
 
 from __future__ import annotations

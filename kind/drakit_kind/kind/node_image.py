@@ -95,7 +95,8 @@ def _or_a_registrys(version: str) -> Iterator[None]:
         yield
     except ClusterError as error:
         raise ClusterError(
-            f"{error}; where a registry can be reached, tests take its image: `--kind-image kindest/node:v{version}`"
+            f"{error}; where a registry can be reached, tests take its image: "
+            f"`--drakit-kind-image kindest/node:v{version}`"
         ) from None
 
 

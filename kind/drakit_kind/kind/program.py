@@ -18,8 +18,8 @@ def kind_program(spec: ClusterSpec, named: str | Path | None) -> Path:
     if named is not None:
         if (program := shutil.which(str(named))) is None:
             raise ClusterError(
-                f"--kind-bin {named}: there is no program of this name; name another, or leave the option out: then it "
-                "is drakit's build or the kind in PATH"
+                f"--drakit-kind-bin {named}: there is no program of this name; name another, or leave the option out: "
+                "then it is drakit's build or the kind in PATH"
             )
         return Path(program).absolute()
     assets = assets_of(spec, spec.version)
@@ -27,6 +27,6 @@ def kind_program(spec: ClusterSpec, named: str | Path | None) -> Path:
         return built
     if (program := shutil.which("kind")) is None:
         raise ClusterError(
-            f"there is no kind in PATH; install it, or name one with --kind-bin; or {assets.remedy('kind')}"
+            f"there is no kind in PATH; install it, or name one with --drakit-kind-bin; or {assets.remedy('kind')}"
         )
     return Path(program).absolute()

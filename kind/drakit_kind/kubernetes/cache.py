@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from drakit_client import regular_files
 from drakit_client.user_cache import cache_directory
 from drakit_kind.kubernetes.releases import Release
 
@@ -74,8 +75,7 @@ class CacheEntry:
 
         The kernel gives the lock back when a process ends, however it ends.
         """
-        descriptor = os.open(self.directory / "lock", os.O_RDWR | os.O_CREAT, 0o600)
-        with os.fdopen(descriptor, "r+") as file:
+        with os.fdopen(regular_files.open_lock(self.directory / "lock"), "r+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from drakit_client.output_option import Format, output_option
 from drakit_client.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError
 from drakit_kind.interrupts import continued_by_the_same_command
@@ -26,6 +27,16 @@ from drakit_kind.readable_errors import readable_errors
 
 if TYPE_CHECKING:
     from drakit_kind.backends import Backend
+
+
+def _complete_version(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    return [release.version for release in pinned_releases() if release.version.startswith(incomplete)]
+
+
+def _complete_name(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
+    names = {name for release in pinned_releases() for name in release.names}
+    return sorted(name for name in names if name.startswith(incomplete))
+
 
 _Wanted = tuple[Release, Sequence[str]]
 _cache = click.option(
@@ -68,7 +79,7 @@ def kubernetes() -> None:
 
 
 @kubernetes.command()
-@click.argument("version")
+@click.argument("version", shell_complete=_complete_version)
 @click.option("--only", multiple=True, metavar="NAME", help="Build this binary only; may be repeated.  [default: all]")
 @click.option(
     "--lacking",
@@ -82,6 +93,10 @@ def kubernetes() -> None:
 @_cache
 def build(version: str, only: tuple[str, ...], lacking: Backend | None, cache: Path | None) -> None:
     """Build the binaries of a Kubernetes VERSION with the `go` in PATH, as far as they are not built yet.
+
+    \b
+    drakit kubernetes build 1.37.1
+    drakit kubernetes build 1.36.3 --only kubelet --only kube-scheduler
 
     Modules come from where your Go takes them (GOPROXY). Ctrl-C at any time: what is built by then is kept, and the
     same command continues from it. Expect 1 GB of modules, 4 GB of Go's build cache and 0.5 to 0.8 GB of binaries a
@@ -146,11 +161,20 @@ def _summary(release: Release, entry: CacheEntry, built: list[str]) -> str:
 
 @kubernetes.command(name="list")
 @_cache
-def list_versions(cache: Path | None) -> None:
-    """Show the versions that can be built, and what is built of each."""
+@output_option
+def list_versions(cache: Path | None, output: Format | None) -> None:
+    """Show the versions that can be built, and what is built of each.
+
+    \b
+    drakit kubernetes list
+    drakit kubernetes list -o json | jq -r '.[] | select(.missing == []).version'
+    """
     with readable_errors():
         releases = pinned_releases()
         entries = [CacheEntry.of(release, cache) for release in releases]
+        if output:
+            _print([_described(*pair) for pair in zip(releases, entries, strict=True)], output)
+            return
         for release, entry in zip(releases, entries, strict=True):
             here = sum(entry.has(name) for name in release.names)
             where = f"{mib(entry.size()):>11}  {entry.binaries}" if here else "     -       not built"
@@ -162,6 +186,23 @@ def list_versions(cache: Path | None) -> None:
                 click.echo(f"  {entry.directory}")
 
 
+def _described(release: Release, entry: CacheEntry) -> dict[str, Any]:
+    built = [name for name in release.names if entry.has(name)]
+    return {
+        "version": release.version,
+        "built": built,
+        "missing": [name for name in release.names if name not in built],
+        "bytes": entry.size() if built else 0,
+        "directory": str(entry.binaries) if built else None,
+    }
+
+
+def _print(data: Any, output: Format) -> None:
+    from drakit_driver.manifests import dump
+
+    click.echo(dump(data, output), nl=False)
+
+
 def _others(cache: Path, entries: list[CacheEntry]) -> list[CacheEntry]:
     """What lies in the cache and no pinned module asks for."""
     known = {entry.directory for entry in entries}
@@ -169,13 +210,22 @@ def _others(cache: Path, entries: list[CacheEntry]) -> list[CacheEntry]:
 
 
 @kubernetes.command()
-@click.argument("version")
-@click.argument("name", required=False)
+@click.argument("version", shell_complete=_complete_version)
+@click.argument("name", required=False, shell_complete=_complete_name)
 @_directory
-def where(version: str, name: str | None, directory: Path | None) -> None:
-    """Print the path of the binary NAME that clusters of VERSION use, or of all of them."""
+@output_option
+def where(version: str, name: str | None, directory: Path | None, output: Format | None) -> None:
+    """Print the path of the binary NAME that clusters of VERSION use, or of all of them.
+
+    \b
+    $(drakit kubernetes where 1.37.1 kubectl) version
+    drakit kubernetes where 1.37.1 -o json | jq -r '."kube-apiserver"'
+    """
     with readable_errors():
         assets = find_assets(version, directory)
+        if name is not None and output:
+            _print({name: str(assets.path(name))}, output)
+            return
         if name is not None:
             click.echo(assets.path(name))
             return
@@ -183,6 +233,9 @@ def where(version: str, name: str | None, directory: Path | None) -> None:
         if not any(map(is_of_kubernetes, found)):
             pinned_release(assets.version)  # which says what to do about a version that cannot be built
             raise ClusterError(f"there are no binaries of Kubernetes {assets.version}; {_advice(assets.version)}")
+        if output:
+            _print({known: str(path) for known, path in found.items()}, output)
+            return
         for known, path in found.items():
             click.echo(f"{known:<24} {path}")
 

@@ -60,6 +60,9 @@ def containerd_config(settings: ContainerdSettings) -> str:
             "disabled_plugins": ["io.containerd.nri.v1.nri", "io.containerd.internal.v1.opt"],
         },
         "grpc": {"address": settings.socket},
+        # For a container to say that it runs, before a command is executed in it; by default 2 s, which a machine that
+        # has much else to do exceeds.
+        "timeouts": {"io.containerd.timeout.task.state": "30s"},
         _plugin(runtime): {
             "cdi_spec_dirs": [settings.cdi],
             "netns_mounts_under_state_dir": True,
@@ -91,7 +94,7 @@ def _plugin(name: str, *below: str) -> str:
 
 def _table(name: str, values: dict[str, Any]) -> str:
     heading = f"[{name}]\n" if name else ""
-    return heading + "".join(f"{key} = {_toml(value)}\n" for key, value in values.items())
+    return heading + "".join(f"{json.dumps(key)} = {_toml(value)}\n" for key, value in values.items())
 
 
 def _toml(value: Any) -> str:

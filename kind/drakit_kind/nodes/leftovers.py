@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import msgspec
 
+from drakit_client import regular_files
 from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import cgroups, network
@@ -34,6 +35,7 @@ _NEW = "new"  # a journal that is being created; what a killed process has left 
 # In a directory of the machine that was made for a cluster: what it is and who may remove it.
 MARK = ".made-by-drakit"
 _PAUSE = 0.05
+_LARGEST_BYTES = 16 * regular_files.MEBIBYTE
 
 Effect = dict[str, Any]
 Undo = Callable[[Effect], None]
@@ -57,7 +59,8 @@ class Journal:
         with machine_lock(records):
             # Under a name that nobody looks for until it is locked: who took it first would wait for `machine_lock`.
             scratch = records / _NEW
-            file = os.fdopen(os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600), "r+b")
+            scratch.unlink(missing_ok=True)
+            file = os.fdopen(os.open(scratch, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600), "r+b")
             fcntl.flock(file, fcntl.LOCK_EX)
             journal = cls(records / f"{secrets.token_hex(3)}{_SUFFIX}", file)
             journal.write({"effect": "cluster", "home": str(home.absolute())})
@@ -69,7 +72,7 @@ class Journal:
         """An existing one, once nobody else has it; None if somebody has it for longer, or if it was undone."""
         deadline = time.monotonic() + seconds
         try:
-            file = path.open("r+b")
+            file = os.fdopen(regular_files.open_descriptor(path, os.O_RDWR), "r+b")
         except FileNotFoundError:
             return None
         while True:
@@ -170,7 +173,7 @@ def _locked_file(records: Path) -> Iterator[None]:
     while True:
         records.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            descriptor = os.open(records / "lock", os.O_RDWR | os.O_CREAT, 0o600)
+            descriptor = regular_files.open_lock(records / "lock")
         except FileNotFoundError:  # the last cluster removed the directory just now
             continue
         with os.fdopen(descriptor, "r+") as file:
@@ -300,7 +303,7 @@ def _journals(records: Path) -> list[Path]:
 
 def _effects(path: Path) -> list[Effect]:
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = regular_files.read(path, limit=_LARGEST_BYTES).split(b"\n")
     except FileNotFoundError:  # undone meanwhile
         return []
     return [msgspec.json.decode(line) for line in lines[:-1]]

@@ -23,9 +23,10 @@ _COVERS = {
     Path("/var/lib/kubelet"): "kubelet",
     Path("/var/log/containers"): "log-links",
 }
-COVERED = tuple(_COVERS)
-# Where a driver that runs in a pod looks for its kubelet.
+# Where a driver that runs in a pod looks for its kubelet, and where it writes what containers get.
 _PLUGINS = ("plugins", "plugins_registry")
+_CDI = Path("/run/cdi")
+COVERED = (*_COVERS, _CDI)
 # What a kubelet sets: pkg/kubelet/cm/container_manager_linux.go, setupKernelTunables.
 SETTINGS = (
     "vm/overcommit_memory",
@@ -82,6 +83,8 @@ class MountNamespace:
             (self._root / name).mkdir(exist_ok=True)
             (self._directory / "kubelet" / name).mkdir()
             self._mount("--bind", str(self._root / name), f"/var/lib/kubelet/{name}")
+        (self._root / "cdi").mkdir(exist_ok=True)
+        self._mount("--bind", str(self._root / "cdi"), str(_CDI))
         for setting in SETTINGS:
             real, copy = _SYSCTL / setting, self._directory / "sysctl" / setting.replace("/", ".")
             copy.parent.mkdir(exist_ok=True)

@@ -6,29 +6,24 @@ import asyncio
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import aiohttp
 import yaml
 
 from drakit_kind import bounds
-from drakit_kind.cluster import ClusterError
 from drakit_kind.concurrency import in_thread
-from drakit_kind.control_plane.probes import Probe
+from drakit_kind.control_plane import probes
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.nodes import enter, kubelet_config
 from drakit_kind.nodes.cgroups import ControlGroup
-from drakit_kind.nodes.containerd_config import ContainerdSettings, containerd_config, snapshotter
+from drakit_kind.nodes.containerd_config import ContainerdSettings, containerd_config
 from drakit_kind.nodes.credentials import NodeCredentials
+from drakit_kind.nodes.image_import import SOCKET, import_images, snapshotter_in
 from drakit_kind.nodes.kubelet_config import HEALTH_PORT, KubeletSettings, health_address
-from drakit_kind.nodes.mounts import mount_of, mounts
 from drakit_kind.nodes.namespaces import MountNamespace
 from drakit_kind.nodes.tools import search_path, tool
-from drakit_kind.process import ServerProcess
-
-_IMAGES_NAMESPACE = "k8s.io"  # where the kubelet's images and containers are in containerd
+from drakit_kind.process import Probe, ServerProcess
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +48,7 @@ class Place:
     @property
     def containerd_socket(self) -> Path:
         """Where the kubelet, ``ctr`` and ``crictl`` reach containerd."""
-        return self.directory / "containerd.sock"
+        return self.directory / SOCKET
 
     @property
     def cdi(self) -> Path:
@@ -67,12 +62,14 @@ class Place:
 
 
 class Node:
-    """One node; ``ended`` is told when one of its programs ends by itself."""
+    """One node; ``ended`` is told when its kubelet ends by itself, and ``lost`` when its containerd does."""
 
-    def __init__(self, place: Place, credentials: NodeCredentials, ended: Callable[[str], None]) -> None:
+    def __init__(
+        self, place: Place, credentials: NodeCredentials, ended: Callable[[str], None], lost: Callable[[str], None]
+    ) -> None:
         self._place = place
         self._credentials = credentials
-        self._ended = ended
+        self._told = {"kubelet": ended, "containerd": lost}
         self._mounts = MountNamespace(place.root, place.directory)
         self._containerd: ServerProcess | None = None
         self._kubelet: ServerProcess | None = None
@@ -87,7 +84,6 @@ class Node:
         place = self._place
         for group in (place.group, place.group.child("containerd"), place.group.child("kubelet")):
             group.make()
-        place.cdi.mkdir(parents=True, exist_ok=True)
         place.networks.mkdir(parents=True, exist_ok=True, mode=0o700)
         (place.networks / "10-pods.conflist").write_text(network)
         config = place.directory / "containerd.toml"
@@ -100,7 +96,7 @@ class Node:
         self._containerd = self._process("containerd", command, self._containerd_answers)
         await self._containerd.start()
         for image in images:
-            await self._import(binaries, image, settings.snapshotter)
+            await import_images(binaries, place.directory, image, node=place.name)
 
     async def start_kubelet(self, binaries: Binaries, gates: Mapping[str, bool]) -> None:
         """Start the kubelet of these binaries; pods of an earlier one go on."""
@@ -126,7 +122,8 @@ class Node:
             root=place.root,
             certificates=place.directory / "pki",
         )
-        self._kubelet = self._process("kubelet", [str(binaries.path("kubelet")), *arguments], self._kubelet_answers)
+        answers = probes.http(f"http://{health_address(place.address)}:{HEALTH_PORT}/healthz")
+        self._kubelet = self._process("kubelet", [str(binaries.path("kubelet")), *arguments], answers)
         await self._kubelet.start()
 
     async def stop_kubelet(self) -> None:
@@ -143,16 +140,16 @@ class Node:
             self._containerd = None
         self._mounts.close()
 
-    def _process(self, program: str, command: list[str], healthy: Probe) -> ServerProcess:
+    def _process(self, program: str, command: list[str], probe: Probe) -> ServerProcess:
         entries = map(str, self._place.group.child(program).entries())
         inside = self._mounts.command(command)
         return ServerProcess(
             f"{program} of {self.name}",
             [sys.executable, "-I", "-S", enter.__file__, *entries, "--", *inside],
             log=self._place.log(f"{program}-{self.name}"),
-            healthy=healthy,
+            probe=probe,
             environment={"PATH": search_path()},
-            ended=self._ended,
+            ended=self._told[program],
             start_seconds=bounds.NODE_PROGRAM_START,
             stop_seconds=bounds.NODE_PROGRAM_STOP,
         )
@@ -160,7 +157,6 @@ class Node:
     def _containerd_settings(self, binaries: Binaries) -> ContainerdSettings:
         place = self._place
         plugins = dict.fromkeys(binaries.path(name).parent for name in ("bridge", "host-local", "loopback"))
-        mounted = mount_of(place.directory.resolve(), mounts())
         return ContainerdSettings(
             directory=place.directory / "containerd",
             socket=place.containerd_socket,
@@ -169,43 +165,10 @@ class Node:
             networks=place.networks,
             shim=binaries.path("containerd-shim-runc-v2"),
             runc=Path(tool("runc")),
-            snapshotter=snapshotter(mounted.kind if mounted else ""),
+            snapshotter=snapshotter_in(place.directory),
         )
 
-    async def _containerd_answers(self) -> bool:
+    async def _containerd_answers(self) -> None:
         _, writer = await asyncio.open_unix_connection(str(self._place.containerd_socket))
         writer.close()
         await writer.wait_closed()
-        return True
-
-    async def _kubelet_answers(self) -> bool:
-        url = f"http://{health_address(self._place.address)}:{HEALTH_PORT}/healthz"
-        try:
-            async with aiohttp.ClientSession() as session, session.get(url) as answer:
-                return answer.status == 200
-        except aiohttp.ClientError:
-            return False
-
-    async def _import(self, binaries: Binaries, image: Path, snapshotter: str) -> None:
-        command = [str(binaries.path("ctr")), "--address", str(self._place.containerd_socket)]
-        command += ["--namespace", _IMAGES_NAMESPACE, "images", "import", "--local", "--snapshotter", snapshotter]
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            str(image),
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        try:
-            async with asyncio.timeout(bounds.IMAGE_IMPORT):
-                output, _ = await process.communicate()
-        except TimeoutError:
-            raise ClusterError(
-                f"containerd of {self.name} does not take {image} within {bounds.IMAGE_IMPORT:.0f} s"
-            ) from None
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-        if process.returncode:
-            raise ClusterError(f"containerd of {self.name} does not take {image}: {output.decode().strip()}")

@@ -38,7 +38,8 @@ class RealNodes:
     """Nodes ``names`` of the cluster in ``home``; needs root, see ``requirements``.
 
     ``behaviour`` says which kubelet, with which gates; ``binaries`` gives the programs of a version. ``connect`` opens
-    a connection that may read nodes. ``ended`` is told when a program of a node ends by itself.
+    a connection that may read nodes. ``ended`` is told when a kubelet ends by itself, which can be restarted, and
+    ``lost`` when a containerd does, without which the containers of its node are lost.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class RealNodes:
         credentials: NodeCredentials,
         connect: Callable[[], Connection],
         ended: Callable[[str], None],
+        lost: Callable[[str], None],
     ) -> None:
         self._names = list(names)
         self._home = home
@@ -59,6 +61,7 @@ class RealNodes:
         self._credentials = credentials
         self._connect = connect
         self._ended = ended
+        self._lost = lost
         self._premises = Premises(home)
         self._nodes: list[Node] = []
 
@@ -76,7 +79,9 @@ class RealNodes:
         await self._premises.take(len(self._names))
         archives = await in_thread(_images, binaries, self._directory)
         pods = network_config(self._premises.bridge, self._premises.subnet, self._allocations())
-        self._nodes = [Node(place, self._credentials, self._ended) for place in self._places(self._premises.addresses)]
+        self._nodes = [
+            Node(place, self._credentials, self._ended, self._lost) for place in self._places(self._premises.addresses)
+        ]
         await together(*(node.start_containerd(binaries, pods, archives) for node in self._nodes))
         await self._start_kubelets(self._behaviour, datetime.now(UTC).replace(microsecond=0))
 

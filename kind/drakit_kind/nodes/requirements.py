@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError, Report, silent
 from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.control_plane.programs import Binaries
-from drakit_kind.nodes import busybox, cgroups, network
-from drakit_kind.nodes.tools import TOOLS, run, tool
+from drakit_kind.nodes import busybox, cgroups, network, tools
 
 # linux/capability.h: the bit of each.
 _CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_NET_ADMIN": 12, "CAP_SYS_CHROOT": 18, "CAP_MKNOD": 27}
@@ -28,17 +27,33 @@ def check_machine(binaries: Binaries, home: Path, *, nodes: int, report: Report 
         raise ClusterError("real nodes run on Linux only; here, use simulated ones, or a kind cluster")
     if os.geteuid() != 0:
         raise ClusterError("real nodes need root, for mounts, cgroups and interfaces; or use simulated ones")
-    problems = [*_tools(), *_rights(), *_control_groups(), *_file_system(home), *_binaries(binaries, report)]
+    _refuse([*_machine(home, report), *_binaries(binaries)])
+
+
+def main() -> None:
+    """Say what this machine lacks but for Kubernetes' programs: the Makefile asks before it builds them for minutes."""
+    if os.geteuid() == 0:  # others have simulated nodes
+        try:
+            _refuse(list(_machine(Path.cwd(), print)))
+        except ClusterError as error:
+            sys.exit(str(error))
+
+
+def _refuse(problems: Sequence[str]) -> None:
     if problems:
         raise ClusterError("this machine lacks what real nodes need:" + "".join(f"\n- {each}" for each in problems))
 
 
-def _tools() -> Iterable[str]:
-    for name in TOOLS:
-        try:
-            tool(name)
-        except ClusterError as error:
-            yield str(error)
+def _machine(home: Path, report: Report) -> Iterable[str]:
+    if lacking := tools.missing():
+        yield lacking
+    try:
+        busybox.find_busybox(report)
+    except ClusterError as error:
+        yield str(error)
+    yield from _rights()
+    yield from _control_groups()
+    yield from _file_system(home)
 
 
 def _rights() -> Iterable[str]:
@@ -49,7 +64,7 @@ def _rights() -> Iterable[str]:
         yield f"root is without {', '.join(lacking)} here; in a container, run that with --privileged"
         return
     try:
-        run("unshare", "--mount", "true")
+        tools.run("unshare", "--mount", "true")
     except ClusterError as error:
         yield f"no mount namespace can be made: {error}; in a container, run that with --privileged"
     if not os.access("/dev/kmsg", os.R_OK):
@@ -79,13 +94,13 @@ def _file_system(home: Path) -> Iterable[str]:
         )
 
 
-def _binaries(binaries: Binaries, report: Report) -> Iterable[str]:
+def _binaries(binaries: Binaries) -> Iterable[str]:
     for name in PROGRAMS["kubelet"]:
         try:
             binaries.path(name)
         except ClusterError as error:
             yield str(error)
-    try:
-        busybox.find_busybox(report)
-    except ClusterError as error:
-        yield str(error)
+
+
+if __name__ == "__main__":
+    main()

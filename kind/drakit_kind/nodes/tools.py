@@ -31,6 +31,15 @@ def tool(name: str) -> str:
     return str(Path(found).absolute())
 
 
+def missing() -> str:
+    """What to install of those that are not there, in words; or ""."""
+    lacking = [name for name in TOOLS if shutil.which(name, path=search_path()) is None]
+    if not lacking:
+        return ""
+    packages = " ".join(dict.fromkeys(TOOLS[name] for name in lacking))
+    return f"there is no {', '.join(f'`{name}`' for name in lacking)} in PATH; in Debian: `apt-get install {packages}`"
+
+
 def search_path() -> str:
     """``$PATH`` with the directories of administrators, which it lacks in cron jobs and after ``su``."""
     given = os.environ.get("PATH", "/usr/local/bin:/usr/bin:/bin").split(os.pathsep)

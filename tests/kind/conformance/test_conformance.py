@@ -130,8 +130,9 @@ def test_a_page_tells_versions_of_the_matrix_apart(tmp_path: Path) -> None:
     file = tmp_path / "index.html"
     page.write(file, seen, title="DRA", command="drakit", when=datetime(2026, 1, 2, tzinfo=UTC))
     cells = _cells(file.read_text())
-    assert cells[:4] == [
-        ["capability", "embedded 1.37.1", "embedded, gates and versions changed", "from", "gates"],
+    of_runs = 3
+    assert cells[of_runs : of_runs + 4] == [
+        ["capability", "embedded 1.37.1", "embedded, gates and versions changed", "from", "feature gates"],
         ["1.34.3", "1.36.3 with 1.37.1", "1.37.1"],
         ["partitions", "1 of 1", "0 of 1", "", "1 of 1", "KEP", ""],
         ["skew", "", "", "1 of 1", "", "KEP", ""],
@@ -169,7 +170,10 @@ def test_stories_that_pass_end_with_status_0_and_leave_both_files(tmp_path: Path
     assert not (runs.suite() / "conformance").exists()
 
 
-@pytest.mark.parametrize("options", [["--kind-image", "kindest/node:v1.36.3"], ["--kind-image=kindest/node:v1.36.3"]])
+@pytest.mark.parametrize(
+    "options",
+    [["--drakit-kind-image", "kindest/node:v1.36.3"], ["--drakit-kind-image=kindest/node:v1.36.3"]],
+)
 def test_a_run_in_kind_is_of_the_version_of_its_node_image(options: list[str]) -> None:
     """Whatever else pytest is told after ``--``, this one decides what the columns are called."""
     configurations = command._own("kind", (), ("", "A=true"), False, options)
@@ -437,7 +441,7 @@ def test_an_interrupted_run_takes_away_what_it_made_and_tells_what_it_saw(
     ended = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False, cwd=tmp_path)
     assert (tmp_path / "deleted").exists(), ended.stdout + ended.stderr
     assert ended.returncode == 130
-    assert "embedded 1.37.1: 1 passed; interrupted" in ended.stdout
+    assert "embedded 1.37.1: 1 passed, 1 not run; interrupted" in ended.stdout
     assert "interrupted" in (tmp_path / "conformance" / "index.html").read_text()
 
 
@@ -544,7 +548,7 @@ def test_what_the_user_says_to_pytest_keeps_a_run_what_it_is_said_to_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In somebody else's cluster, the rest of the suite is never run; a version that is emulated is in the label."""
-    (own,) = command._own("embedded", (), (), False, ["--emulated-version=1.34"])
+    (own,) = command._own("embedded", (), (), False, ["--drakit-emulated-version=1.34"])
     assert own.label == "embedded 1.37.1 as 1.34"
     for extra, chosen in [
         ([], "any_driver"),
@@ -626,7 +630,7 @@ def test_a_wheel_has_the_suite_where_an_installed_drakit_looks_for_it(
             "--kubernetes-version 1.37.1: kindest/node:v1.36.3 is 1.36.3; one run for each image",
         ),
         (["--jobs", "0"], "0 is not in the range x>=1"),
-        (["--", "--cluster", "kind"], "--cluster after --: say it before, with --cluster of drakit conformance"),
+        (["--", "--cluster", "kind"], "--drakit-cluster after --: say it before, with --cluster of drakit conformance"),
         (["--", "--cluster-kubeconfig=config"], "with --kubeconfig of drakit conformance"),
         (["--", "-k", "pool", "--junitxml", "mine.xml"], "--junitxml after --: say it before, with --output of"),
         (["--feature-gates", "DRAPartitionableDevices"], "missing bool value for DRAPartitionableDevices"),
@@ -635,16 +639,19 @@ def test_a_wheel_has_the_suite_where_an_installed_drakit_looks_for_it(
         (["--kubernetes-version", "1.33.0"], "1.33"),
         (["--kubernetes-version", "foo"], "Kubernetes version 'foo': write it as 1.37.1"),
         (["--", "--emulated-version", "1.38"], "1.38"),
-        (["--", "--kind-image", "x"], "--kind-image after --: it is of kind clusters; add --cluster kind before --"),
-        (["--cluster", "binaries", "--", "--kind-bin=x"], "--kind-bin after --: it is of kind clusters"),
-        (["--", "--kubernetes-dir", "."], "--kubernetes-dir: all components are drakit's own"),
+        (
+            ["--", "--kind-image", "x"],
+            "--drakit-kind-image after --: it is of kind clusters; add --cluster kind before --",
+        ),
+        (["--cluster", "binaries", "--", "--kind-bin=x"], "--drakit-kind-bin after --: it is of kind clusters"),
+        (["--", "--kubernetes-dir", "."], "--drakit-kubernetes-dir: all components are drakit's own"),
         (
             ["--kubeconfig", "/dev/null", "--", "--real=scheduler"],
-            "--real after --: it is for clusters that are started",
+            "--drakit-real after --: it is for clusters that are started",
         ),
         (
             ["--driver", "x", "--", "--kind-image", "x"],
-            "--kind-image after --: it is for clusters that are started here",
+            "--drakit-kind-image after --: it is for clusters that are started here",
         ),
         (["--", "--real", "apiserver"], "a real API server needs real controllers"),
         (["--cluster", "kind", "--", "--real", "scheduler"], "in kind, only the scheduler can be drakit's"),
@@ -653,6 +660,8 @@ def test_a_wheel_has_the_suite_where_an_installed_drakit_looks_for_it(
 def test_what_cannot_be_judged_ends_with_status_2(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], says: str
 ) -> None:
+    """And says the same on a machine where nothing was built: that could not be judged with any program."""
+    monkeypatch.setattr(Assets, "find", lambda assets, name: None)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(runs, "_ended", Mock(side_effect=AssertionError("a run began")))
     monkeypatch.setattr(preparation, "_make_images", Mock(side_effect=AssertionError("images are made")))
@@ -666,7 +675,7 @@ def test_what_cannot_be_judged_ends_with_status_2(
     ("missing", "options", "says"),
     [
         ("pytest_kind", [], "pytest-kind is not installed: pip install '.[kind]' in drakit's directory"),
-        ("", ["--kind-bin", "nowhere/kind"], "--kind-bin nowhere/kind: there is no program of this name"),
+        ("", ["--drakit-kind-bin", "nowhere/kind"], "--drakit-kind-bin nowhere/kind: there is no program of this name"),
     ],
 )
 def test_what_a_cluster_in_kind_needs_is_looked_for_before_images_are_made(

@@ -21,15 +21,17 @@ from drakit_kind.conformance.records import Record, read
 from e2e.subject import Subject, is_complete
 
 _STORIES = 10
+_SECONDS, _SECONDS_WITHOUT_DRIVER = 110.0, 300.0  # a judgement takes at most
+_LONG = pytest.mark.timeout(_SECONDS_WITHOUT_DRIVER + 60)
 
 
 def _judge(
-    cluster: Cluster, driver: str, directory: Path, *options: str, status: int
+    cluster: Cluster, driver: str, directory: Path, *options: str, status: int, seconds: float = _SECONDS
 ) -> tuple[list[Record], str, subprocess.CompletedProcess[str]]:
     """Records, page and output."""
     command = [sys.executable, "-m", "drakit_kind", "conformance", "--kubeconfig", str(cluster.kubeconfig)]
     command += ["--driver", driver, "--output", str(directory), "--", *options]
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     assert ended.returncode == status, ended.stdout + ended.stderr
     return read(directory / "run-1" / "records.jsonl"), (directory / "index.html").read_text(), ended
 
@@ -147,6 +149,56 @@ def test_an_interrupted_judgement_leaves_nothing_although_the_driver_hangs(
     api.wait_all(NAMESPACES, lambda there: {item["metadata"]["name"] for item in there} <= before)
     assert _names(api) == before
     judged.kill()
+
+
+@_LONG
+@pytest.mark.long
+def test_when_the_driver_dies_the_run_says_so_and_ends(
+    cluster: Cluster, api: Api, driver: Callable[..., Driver], tmp_path: Path
+) -> None:
+    judged = driver("a100-40gb", nodes=["node-1"])
+    # A story fails when time is up here, which is sooner than by itself; those behind it would, too.
+    stories = "gives_it_back or again_and_again or two_pods or finished or twice"
+    options = ("-k", stories, "--timeout", "20", "-o", "timeout_func_only=true")
+    with ThreadPoolExecutor() as pool:
+        ended = pool.submit(_judge, cluster, judged.name, tmp_path, *options, status=2, seconds=_SECONDS_WITHOUT_DRIVER)
+        api.wait_all(PODS, lambda pods: any(map(_runs, pods)), namespace=ALL_NAMESPACES, timeout=_SECONDS)
+        judged.kill()
+        records, page, told = ended.result()
+    outcomes = [record.outcome for record in records]
+    assert outcomes.count("failed") == 1
+    assert outcomes[-1] == "unrun"
+    message = f"driver {judged.name} stopped answering: its devices are not "
+    assert message in told.stdout
+    assert message in html.unescape(page)
+    assert message in html.unescape((tmp_path / "junit.xml").read_text())
+    assert f"{outcomes.count('unrun')} not run" in told.stdout
+
+
+@_LONG
+@pytest.mark.long
+def test_when_its_slices_vanish_the_run_says_so_and_ends(cluster: Cluster, api: Api, tmp_path: Path) -> None:
+    name = f"{api.namespace}.example.com"
+    _publish(api, name, name)
+    before = _classes(api.objects(DEVICE_CLASSES))
+    stories = "again_and_again or two_pods_share or finished_pod"
+    with ThreadPoolExecutor() as pool:
+        options = ("-k", stories, "--timeout", "10", "-o", "timeout_func_only=true")
+        ended = pool.submit(_judge, cluster, name, tmp_path, *options, status=2, seconds=_SECONDS_WITHOUT_DRIVER)
+        api.wait_all(DEVICE_CLASSES, lambda seen: not _classes(seen) <= before, timeout=_SECONDS)
+        api.delete(RESOURCE_SLICES, name)
+        records, page, _ = ended.result()
+    assert [record.outcome for record in records] == ["failed", "unrun", "unrun"]
+    assert f"driver {name} stopped answering: it publishes no ResourceSlice any more" in html.unescape(page)
+
+
+def _classes(seen: list[dict[str, Any]]) -> set[str]:
+    """Names of classes; a story makes one of its own."""
+    return {item["metadata"]["name"] for item in seen}
+
+
+def _runs(pod: dict[str, Any]) -> bool:
+    return bool(pod["status"].get("phase") == "Running")
 
 
 def _waits_for_its_kubelet(pod: dict[str, Any]) -> bool:

@@ -67,7 +67,7 @@ def test_a_run_that_stops_at_its_first_failure_has_failed(tmp_path: Path) -> Non
     stories = {"test_it.py": "def test_one(): assert False\ndef test_two(): pass\n"}
     ended = _run(tmp_path, stories, "--jobs", "1", "--", "-x")
     assert ended.returncode == 1, ended.stdout + ended.stderr
-    assert "embedded 1.37.1: 1 failed\n" in ended.stdout
+    assert "embedded 1.37.1: 1 failed, 1 not run\n" in ended.stdout
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

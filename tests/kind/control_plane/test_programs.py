@@ -21,7 +21,7 @@ def _no_binaries(version: str) -> programs.Binaries:
 def test_a_token_opens_the_api_server_whatever_is_in_it(tmp_path: Path, token: str) -> None:
     """The file is CSV; a comma in a token must not make it another token, of another user."""
     plane = ControlPlane(ClusterSpec(token=token, port=6443), ClusterHome(tmp_path), _no_binaries)
-    with programs.token_file(plane.site(plane.access)).open(newline="") as file:
+    with programs.token_file(plane.site("apiserver", plane.access)).open(newline="") as file:
         first, *others = list(csv.reader(file))
     assert first == [token, "drakit-admin", "drakit-admin", "system:masters"]
     assert [line[1:] for line in others] == [[user, user] for user in (programs.CONTROLLER_MANAGER, programs.SCHEDULER)]

@@ -139,7 +139,9 @@ def test_a_node_image_of_another_version_is_refused_before_docker_is_asked(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     other = "kindest/node:v1.35.4@sha256:12"
-    with pytest.raises(ClusterError, match=rf"^--kind-image {other} is Kubernetes 1\.35\.4, and .* shall be 1\.37\.1"):
+    with pytest.raises(
+        ClusterError, match=rf"^--drakit-kind-image {other} is Kubernetes 1\.35\.4, and .* shall be 1\.37\.1"
+    ):
         KindCluster(SPEC, ClusterHome(tmp_path / "cluster"), image=other).start()
 
 

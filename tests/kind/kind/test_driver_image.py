@@ -44,7 +44,10 @@ def test_the_dockerfile_copies_all_that_a_wheel_is_made_of() -> None:
     """What is missing would be missing in the image without a word: a wheel is also made of what is left."""
     project = tomllib.loads((_TREE / "pyproject.toml").read_text())
     packed = {path.partition("/")[0] for path in project["tool"]["hatch"]["build"]["targets"]["wheel"]["only-include"]}
-    assert packed | {"pyproject.toml", project["project"]["readme"], "LICENSE"} == _copied()
+    readme = {
+        fragment["path"] for fragment in project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["fragments"]
+    }
+    assert packed | readme | {"pyproject.toml", "LICENSE"} == _copied()
 
 
 def test_docker_gets_what_the_dockerfile_copies_and_nothing_else() -> None:

@@ -89,7 +89,7 @@ def test_a_node_image_whose_version_no_tag_tells_must_be_what_was_asked_for(
     made = KindCluster(spec, ClusterHome(home), image="my/node")
     made._check_version(runs, "my/node")
     with pytest.raises(
-        ClusterError, match=rf"^node image my/node: .* is Kubernetes 1\.35, and {runs} was .* --kind-image"
+        ClusterError, match=rf"^node image my/node: .* is Kubernetes 1\.35, and {runs} was .* --drakit-kind-image"
     ):
         made._check_version("1.35", "my/node")
 

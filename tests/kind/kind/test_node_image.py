@@ -141,7 +141,8 @@ def test_a_missing_binary_is_named_before_anything_is_built(assets: Assets, monk
     monkeypatch.setattr(node_image, "check_daemon", lambda: None)
     (assets.own[0] / "kube-proxy").unlink()
     with pytest.raises(
-        ClusterError, match=r"there is no kube-proxy of Kubernetes 1\.37\.1(.|\n)*`--kind-image kindest/node:v1\.37\.1`"
+        ClusterError,
+        match=r"there is no kube-proxy of Kubernetes 1\.37\.1(.|\n)*`--drakit-kind-image kindest/node:v1\.37\.1`",
     ):
         node_image.build(assets, print)
 
@@ -155,7 +156,7 @@ def test_without_a_debian_root_the_error_names_the_image_of_a_registry(
     monkeypatch.setattr(node_image, "kind_version", lambda kind: module.version)
     monkeypatch.setattr(node_image, "kind_module", lambda version: module)
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    with pytest.raises(ClusterError, match=r"\$DRAKIT_DEBIAN_ROOT; .*`--kind-image kindest/node:v1\.37\.1`"):
+    with pytest.raises(ClusterError, match=r"\$DRAKIT_DEBIAN_ROOT; .*`--drakit-kind-image kindest/node:v1\.37\.1`"):
         node_image.build(assets, silent)
 
 

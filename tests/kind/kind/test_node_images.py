@@ -142,7 +142,7 @@ def test_a_release_download_alone_is_no_node_image(
     fake.answers(f"{MISSING}; {NO_REGISTRY}")
     with pytest.raises(
         ClusterError,
-        match=r"name another with --kind-image, or .* etcd .*missing: `drakit kubernetes build 1\.37\.1` builds",
+        match=r"name another with --drakit-kind-image, or .* etcd .*missing: `drakit kubernetes build 1\.37\.1` builds",
     ):
         node_images(SPEC, None, silent)
 
@@ -206,7 +206,7 @@ def _builds(monkeypatch: pytest.MonkeyPatch, assets: Assets, *versions: str) -> 
     ("image", "way_out"),
     [
         (None, r"made here.*kube-apiserver of Kubernetes 1\.37\.1 .*: `drakit kubernetes build 1\.37\.1` builds .*"),
-        ("kindest/node:v1.37.1", "name another with --kind-image"),
+        ("kindest/node:v1.37.1", "name another with --drakit-kind-image"),
     ],
 )
 def test_without_a_registry_the_error_says_the_way_out(fake: FakeDocker, image: str | None, way_out: str) -> None:

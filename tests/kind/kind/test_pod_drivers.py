@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from drakit_client.errors import ApiError
+from drakit_client.process_logging import TextFormatter
 from drakit_client.resources import Resource
 from drakit_kind.api import WaitTimeout
 from drakit_kind.cluster import ClusterError, DriverSpec
@@ -56,14 +58,22 @@ def _driver(*logs: str | Exception) -> PodDriver:
     return PodDriver(SPEC, api=api, nodes=nodes, image="localhost/drakit:test")
 
 
+def _logged(*messages: str) -> str:
+    """What a driver prints of these messages: all of drakit's commands log in one way."""
+    records = [logging.makeLogRecord({"name": "driver", "levelname": "INFO", "msg": message}) for message in messages]
+    return "".join(f"{TextFormatter().format(record)}\n" for record in records)
+
+
 def test_it_is_started_when_it_says_ready() -> None:
-    _driver("", "starting\n", ApiError(400, {"reason": "BadRequest"}), "starting\nready\n").start()
+    begun, ready = _logged("starting"), _logged("starting", "ready")
+    assert ready.count("\n") == 2
+    _driver("", begun, ApiError(400, {"reason": "BadRequest"}), ready).start()
 
 
 def test_one_that_never_says_so_is_named_with_its_events(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drivers, "_READY_SECONDS", 0.3)
     with pytest.raises(ClusterError, match=r"driver test.gpu.nvidia.com is not ready: pod pod has not.*BackOff"):
-        _driver("not ready yet\n").start()
+        _driver(_logged("not ready", "ready for claims")).start()
 
 
 class Objects:

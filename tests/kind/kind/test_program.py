@@ -54,7 +54,9 @@ def test_a_name_of_no_program_is_refused_before_anything_is_asked_for(
     _program(tmp_path / "not-executable", mode=0o644)
     named = Path(name) if name == "name-in-path" else tmp_path / name
     cluster = KindCluster(SPEC, ClusterHome(tmp_path / "cluster"), kind=named)
-    with pytest.raises(ClusterError, match=rf"^--kind-bin {named}: there is no program of this name; name another"):
+    with pytest.raises(
+        ClusterError, match=rf"^--drakit-kind-bin {named}: there is no program of this name; name another"
+    ):
         cluster.start()
     assert fake.calls == []
 
@@ -65,6 +67,6 @@ def test_without_any_the_error_says_the_ways_out(tmp_path: Path, monkeypatch: py
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
         ClusterError,
-        match=r"no kind in PATH; install it.*--kind-bin.*`drakit kubernetes build 1\.37\.1` builds it .*`--only kind`",
+        match=r"no kind in PATH; install it.*--drakit-kind-bin.*`drakit kubernetes build 1\.37\.1` .*`--only kind`",
     ):
         kind_program(replace(SPEC, version=version), None)

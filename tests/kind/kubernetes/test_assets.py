@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 from drakit_kind.cluster import ClusterError
 from drakit_kind.control_plane.flags import PROGRAMS
@@ -216,6 +218,17 @@ def test_the_list_shows_what_is_built_and_what_may_be_removed(
     monkeypatch.chdir(cache.parent)
     assert drakit("kubernetes", "list", "--cache", cache.name).stdout.splitlines() == lines
     assert lines[-2:] == ["of other versions of drakit, 0.0 MiB, yours to remove:", f"  {old}"]
+
+
+def test_what_is_built_for_scripts(drakit: Drakit, cache: Path) -> None:
+    built = _built("1.36.3", "kubelet")
+    listed = {each["version"]: each for each in json.loads(drakit("kubernetes", "list", "-o", "json").stdout)}
+    assert (listed["1.36.3"]["built"], listed["1.36.3"]["directory"]) == (["kubelet"], str(built))
+    assert len(listed["1.36.3"]["missing"]) == 6
+    assert (listed["1.37.1"]["built"], listed["1.37.1"]["directory"]) == ([], None)
+    where = {"kubelet": str(built / "kubelet")}
+    assert json.loads(drakit("kubernetes", "where", "1.36.3", "-o", "json").stdout) == where
+    assert yaml.safe_load(drakit("kubernetes", "where", "1.36.3", "kubelet", "-o", "yaml").stdout) == where
 
 
 def test_the_guide_names_what_each_real_component_takes() -> None:

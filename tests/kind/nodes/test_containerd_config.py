@@ -15,18 +15,20 @@ from drakit_kind.nodes.containerd_config import ContainerdSettings, containerd_c
 NODE = Path('/h o"me/n/node-1')
 
 
+SETTINGS = ContainerdSettings(
+    directory=NODE / "host/containerd",
+    socket=NODE / "host/containerd.sock",
+    cdi=NODE / "cdi",
+    plugins=(Path("/cni"), Path("/other")),
+    networks=NODE / "host/networks",
+    shim=Path("/bin/containerd-shim-runc-v2"),
+    runc=Path("/usr/sbin/runc"),
+    snapshotter="native",
+)
+
+
 def test_containerd_keeps_to_its_node() -> None:
-    settings = ContainerdSettings(
-        directory=NODE / "host/containerd",
-        socket=NODE / "host/containerd.sock",
-        cdi=NODE / "cdi",
-        plugins=(Path("/cni"), Path("/other")),
-        networks=NODE / "host/networks",
-        shim=Path("/bin/containerd-shim-runc-v2"),
-        runc=Path("/usr/sbin/runc"),
-        snapshotter="native",
-    )
-    made = tomllib.loads(containerd_config(settings))
+    made = tomllib.loads(containerd_config(SETTINGS))
     assert made["version"] == 3
     places = [made["root"], made["state"], made["temp"], made["grpc"]["address"]]
     names = ("containerd/root", "containerd/state", "containerd/tmp", "containerd.sock")
@@ -39,6 +41,11 @@ def test_containerd_keeps_to_its_node() -> None:
     assert (runc["runtime_path"], runc["options"]["BinaryName"]) == ("/bin/containerd-shim-runc-v2", "/usr/sbin/runc")
     assert (images["snapshotter"], images["pinned_images"]) == ("native", {"sandbox": PAUSE_IMAGE})
     assert made["plugins"]["io.containerd.grpc.v1.cri"]["stream_server_address"] == "127.0.0.1"
+
+
+def test_a_container_on_a_busy_machine_has_time_to_say_that_it_runs() -> None:
+    """By itself containerd gives it two seconds, and then nothing can be executed in it."""
+    assert tomllib.loads(containerd_config(SETTINGS))["timeouts"] == {"io.containerd.timeout.task.state": "30s"}
 
 
 @pytest.mark.parametrize(("kind", "chosen"), [("ext4", "overlayfs"), ("tmpfs", "overlayfs"), ("overlay", "native")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -13,9 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.cluster import ClusterSpec
 from drakit_kind.home import CLUSTER_VARIABLE, ClusterHome
-from drakit_kind.local import LocalCluster
 from drakit_kind.nodes.footprint import footprint
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(1000)"]
@@ -73,22 +72,30 @@ def home() -> Iterator[ClusterHome]:
     shutil.rmtree(home.directory)
 
 
+_HOST_WITH_A_CHILD = """
+import asyncio
+from drakit_kind import host
+
+async def serve(home):
+    child = await asyncio.create_subprocess_exec("sleep", "1000")
+    print(child.pid, flush=True)
+    await child.wait()
+
+host._serve = serve
+host.main()
+"""
+
+
 def test_whatever_the_process_of_a_cluster_starts_is_seen(home: ClusterHome) -> None:
-    cluster = LocalCluster(ClusterSpec(nodes=[]), home, temporary=True)
-    try:
-        cluster.start()
-        started = children(home.running_pid())
-        assert started  # who removes the cluster's directory, if nothing else
-        for pid in started:
-            wait_seen(pid)
-        assert f"file {home.directory}" in footprint()
-    finally:
-        cluster.stop()
-
-
-def children(pid: int | None) -> list[int]:
-    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=True)
-    return [int(line) for line in listed.stdout.split()]
+    command = [sys.executable, "-c", _HOST_WITH_A_CHILD, str(home.directory)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as host:
+        assert host.stdout is not None
+        child = int(host.stdout.readline())
+        try:
+            wait_seen(child)
+            assert f"file {home.directory}" in footprint()
+        finally:
+            os.kill(child, signal.SIGKILL)  # then the host ends by itself
 
 
 def test_temporary_directories_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from drakit_client.regular_files import UnusableFileError
 from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import leftovers
@@ -98,6 +101,25 @@ def test_a_journal_belongs_to_one_process_at_a_time(records: Path) -> None:
     assert Journal.take(written.path) is None
     taken.undo()
     assert Journal.take(written.path) is None
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
+def test_nothing_but_a_file_is_a_journal(records: Path, put: Callable[[Path], object]) -> None:
+    """A journal says what root undoes on the machine."""
+    records.mkdir()
+    put(path := records / "abcdef.journal")
+    with pytest.raises(UnusableFileError, match=r"abcdef\.journal is a .*, not a regular file"):
+        Journal.take(path)
+    with pytest.raises(UnusableFileError, match=r"abcdef\.journal is a .*, not a regular file"):
+        leftovers.undo_dead(records=records)
+
+
+def test_a_link_in_the_way_of_a_new_journal_is_not_followed(records: Path) -> None:
+    records.mkdir()
+    (precious := records.parent / "precious").write_text("mine")
+    (records / "new").symlink_to(precious)
+    journal(records).close()
+    assert precious.read_text() == "mine"
 
 
 def test_who_waits_for_a_journal_finds_it_undone(records: Path) -> None:

@@ -31,6 +31,7 @@ def nodes(tmp_path: Path, names: list[str]) -> RealNodes:
         credentials=NodeCredentials(access, Authority(tmp_path / "pki")),
         connect=lambda: access.connect("nodes"),
         ended=lambda problem: None,
+        lost=lambda problem: None,
     )
 
 

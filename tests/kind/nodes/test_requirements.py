@@ -50,8 +50,10 @@ def test_all_that_is_missing_is_listed(root: None, monkeypatch: pytest.MonkeyPat
     with pytest.raises(ClusterError) as error:
         check_machine(Nothing(), tmp_path / "home", nodes=1)
     said = str(error.value)
-    for name, package in (("runc", "runc"), ("ip", "iproute2"), ("nsenter", "util-linux")):
-        assert f"\n- there is no `{name}` in PATH; install {package}" in said
+    assert (
+        "\n- there is no `runc`, `ip`, `mount`, `umount`, `unshare`, `nsenter`, `cat` in PATH; "
+        "in Debian: `apt-get install runc iproute2 mount util-linux coreutils`\n"
+    ) in said
     for name in PROGRAMS["kubelet"]:
         assert f"\n- there is no {name}; build it" in said
     assert "\n- no cgroups are mounted below /sys/fs/cgroup" in said

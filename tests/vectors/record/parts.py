@@ -7,11 +7,29 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, NamedTuple
 
-from tests.vectors import access, conventions, exchanges, managed_fields, writes
+from tests.vectors import (
+    access,
+    conventions,
+    defaulted,
+    exchanges,
+    managed_fields,
+    services,
+    stored_sizes,
+    writes,
+)
 from tests.vectors.record import go_answers
 from tests.vectors.record.apiserver import access as access_answers
-from tests.vectors.record.apiserver import answers, documents, fields_answers, selectors, writes_answers
+from tests.vectors.record.apiserver import (
+    answers,
+    documents,
+    fields_answers,
+    selectors,
+    services_answers,
+    writes_answers,
+)
+from tests.vectors.record.apiserver import stored_sizes as stored_size_answers
 from tests.vectors.record.apiserver.conventions import answers as conventions_answers
+from tests.vectors.record.apiserver.defaulting import answers as defaulting_answers
 from tests.vectors.record.go_answers import Recorder
 from tests.vectors.record.outcome import Outcome
 from tests.vectors.recordings import Vector
@@ -46,7 +64,10 @@ PARTS = (
     _served(f"api/{conventions.FILE}", conventions_answers.asked_again),
     _served(f"api/{managed_fields.FILE}", fields_answers.asked_again),
     _served(f"api/{writes.FILE}", writes_answers.asked_again),
+    _served(f"api/{services.FILE}", services_answers.asked_again),
     *(_served(f"api/{access.file_of(part)}", partial(access_answers.asked_again, part)) for part in access.FILES),
+    _served(f"api/{defaulted.FILE}", defaulting_answers.asked_again),
+    _served(f"api/{stored_sizes.FILE}", stored_size_answers.asked_again),
     _served("api/discovery", documents.discovery),
     _served("api/openapi", documents.openapi),
     _served("api/policy", documents.policy),

@@ -14,6 +14,7 @@ from tests.vectors.exchanges import Vector
 from tests.vectors.record.apiserver import answers, changes, fields_answers, fields_stories
 from tests.vectors.record.apiserver import ours as of_ours
 from tests.vectors.record.apiserver import pods as of_pods
+from tests.vectors.record.apiserver.defaulting import answers as defaulting_answers
 from tests.vectors.recordings import line
 
 _version = click.option(
@@ -99,6 +100,20 @@ def differences(version: str, count: int, seed: int) -> None:
         click.echo(line(story), nl=False)
     click.echo(f"{len(found)} of {len(stories)} stories end differently", err=True)
     sys.exit(1 if found else 0)
+
+
+@main.command()
+@_version
+@click.option("--count", default=8, show_default=True, help="Grown objects of each kind.")
+@click.option("--fields", default=60, show_default=True, help="How many more fields the largest of them have.")
+def defaults(version: str, count: int, fields: int) -> None:
+    """Print what the server stores of new objects of every kind: of the least one, and of some that grow by chance."""
+    asyncio.run(_defaults(version, count, fields))
+
+
+async def _defaults(version: str, count: int, fields: int) -> None:
+    async for vector in defaulting_answers.made(version, count, fields):
+        click.echo(line(vector), nl=False)
 
 
 async def _ask(asked: Iterable[Vector], version: str) -> int:

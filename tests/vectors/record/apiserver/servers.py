@@ -8,6 +8,7 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 import aiohttp
 
@@ -38,6 +39,14 @@ async def answering(server: str, version: str) -> AsyncIterator[Replay]:
 
 
 @asynccontextmanager
+async def with_accounts(server: str, version: str) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
+    """A server of ``GATES`` that takes pods in its namespace ``default``; a client and the token to send."""
+    async with running(server, version) as (session, token):
+        await _make_accounts(session, token)
+        yield session, token
+
+
+@asynccontextmanager
 async def running(server: str, version: str) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
     """Such a server itself: a client without credentials, and the token to send."""
     async with behaving(_behaviour(version, GATES[server])) as found:
@@ -45,8 +54,22 @@ async def running(server: str, version: str) -> AsyncIterator[tuple[aiohttp.Clie
 
 
 @asynccontextmanager
+async def storing(server: str, version: str) -> AsyncIterator[tuple[aiohttp.ClientSession, str, Path]]:
+    """A server of ``GATES`` that takes pods, as ``with_accounts``, and the unix socket of its etcd."""
+    async with _started(_behaviour(version, GATES[server])) as (session, token, home):
+        await _make_accounts(session, token)
+        yield session, token, home.directory / "etcd.sock"
+
+
+@asynccontextmanager
 async def behaving(behaviour: Behaviour) -> AsyncIterator[tuple[aiohttp.ClientSession, str]]:
     """A server of any behaviour, with the older versions of resource.k8s.io."""
+    async with _started(behaviour) as (session, token, _):
+        yield session, token
+
+
+@asynccontextmanager
+async def _started(behaviour: Behaviour) -> AsyncIterator[tuple[aiohttp.ClientSession, str, ClusterHome]]:
     spec = ClusterSpec(
         name="vectors",
         version=behaviour.version,
@@ -62,7 +85,7 @@ async def behaving(behaviour: Behaviour) -> AsyncIterator[tuple[aiohttp.ClientSe
             stack.push_async_callback(process.stop)
             await process.start()
         session = await stack.enter_async_context(client(plane.access.url, plane.access.certificate))
-        yield session, plane.access.token
+        yield session, plane.access.token, home
 
 
 @asynccontextmanager

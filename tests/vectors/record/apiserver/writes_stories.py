@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tests.vectors.record.apiserver import writes_of_size
+
 Object = dict[str, Any]
 
 _CORE = "/api/v1/namespaces/$namespace"
@@ -38,6 +40,7 @@ def made() -> Iterator[Object]:
     yield from _names()
     yield from _scales()
     yield from _versions()
+    yield from writes_of_size.made()
     yield from _places()
     yield from _owners()
     yield from _last_applied()

@@ -1,0 +1,1 @@
+"""``drakit cluster``: clusters that are kept in the background, for kubectl."""

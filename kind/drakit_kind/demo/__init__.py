@@ -1,0 +1,1 @@
+"""``drakit demo``: claims in a cluster, and pictures of who got which device."""

@@ -1,0 +1,20 @@
+"""What a real server answers to the stories of services."""
+
+from __future__ import annotations
+
+from tests.vectors.record.apiserver import services_stories
+from tests.vectors.record.apiserver.servers import running
+from tests.vectors.record.outcome import Outcome, of_lines
+from tests.vectors.services import Object, Stage, recorded
+
+
+async def asked_again(version: str) -> Outcome:
+    """All stories that are recorded."""
+    now = await told(list(services_stories.made()), version)
+    return of_lines(recorded(), now, lambda story: str(story["name"]))
+
+
+async def told(stories: list[Object], version: str) -> list[Object]:
+    """The stories with its answers."""
+    async with running("default", version) as (session, token):
+        return await Stage(session, token).all_told(stories)
