@@ -29,14 +29,16 @@ unexport PYTHONDONTWRITEBYTECODE
 # Said before anything is done: what a target of clusters would otherwise ignore, or not know.
 BACKENDS_e2e := embedded binaries kind
 BACKENDS_e2e-leftovers := binaries kind
+BACKENDS_e2e-upstream := embedded binaries kind
 # Where nobody says which, leftovers are those of binaries.
 LEFTOVERS_ON := $(if $(filter file,$(origin CLUSTER)),binaries,$(CLUSTER))
 refuse = $(if $(filter $(2),$(BACKENDS_$(1))),,$(error CLUSTER=$(2): for make $(1) there are $(BACKENDS_$(1)))) \
 	$(if $(and $(KIND_IMAGE),$(filter-out kind,$(2))),$(error KIND_IMAGE=$(KIND_IMAGE) is of kind clusters; add CLUSTER=kind, or leave it out))
 $(if $(filter e2e,$(MAKECMDGOALS)),$(call refuse,e2e,$(CLUSTER)))
+$(if $(filter e2e-upstream,$(MAKECMDGOALS)),$(call refuse,e2e-upstream,$(CLUSTER)))
 $(if $(filter e2e-leftovers,$(MAKECMDGOALS)),$(call refuse,e2e-leftovers,$(LEFTOVERS_ON)))
 
-.PHONY: help setup setup-kind demo test vectors e2e e2e-matrix e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind
+.PHONY: help setup setup-kind demo test vectors e2e e2e-matrix e2e-attacks e2e-upstream e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind lacks-embedded lacks-binaries lacks-kind
 
 help:
 	@echo "make setup   create .venv with drakit (editable) and all that the tests need"
@@ -51,6 +53,11 @@ help:
 	@echo "make e2e-matrix  gates, emulated versions and version skew, on ours and on Kubernetes'; writes docs/compatibility.md"
 	@echo "                 [ARGS='-k 1.36.3' runs some rows, ARGS='--cluster embedded' on one backend]"
 	@echo "make e2e-leftovers  that real components leave nothing on this machine, even if killed [CLUSTER=binaries|kind]"
+	@echo "make e2e-attacks  what somebody who means harm does to a cluster, and what must hold afterwards"
+	@echo "                 [SECONDS=2 for each random attack, SEED=N repeats the run that printed it]"
+	@echo "make e2e-upstream  Kubernetes' own tests of DRA, compared with a list of those that fail and why; needs Go"
+	@echo "                 [REAL=scheduler,controllers, or CLUSTER=binaries (as root) or kind: all is Kubernetes', also nodes"
+	@echo "                 ARGS='-k admin' runs those with a matching name, ARGS='--jobs 4']"
 	@echo "make lint    ruff, mypy --strict, import-linter"
 	@echo "make bench   timings, one table each                    [ARGS='startup latency', ARGS=--list names all]"
 	@echo "make clean   remove .venv, dist and build"
@@ -85,26 +92,43 @@ vectors: setup ready-binaries
 	$(BIN)/python -m tests.vectors.record check --version $(VERSION)
 
 # Defaults are for a cluster that is started; beside one that is there pytest refuses what says how to start one.
-IS_THERE := $(findstring --cluster-kubeconfig,$(ARGS))
+IS_THERE := $(findstring cluster-kubeconfig,$(ARGS))
 unless = $(if $(and $(1),$(filter file,$(origin $(2)))),,$(3))
 # With a node image of the user's, its tag says the version; VERSION=... says it where the tag does not.
-ASKED := $(call unless,$(IS_THERE),CLUSTER,--cluster $(CLUSTER)) \
-	$(call unless,$(IS_THERE)$(KIND_IMAGE),VERSION,--kubernetes-version $(VERSION)) \
-	$(call unless,$(IS_THERE),GATES,--feature-gates "$(GATES)")
+ASKED := $(call unless,$(IS_THERE),CLUSTER,--drakit-cluster $(CLUSTER)) \
+	$(call unless,$(IS_THERE)$(KIND_IMAGE),VERSION,--drakit-kubernetes-version $(VERSION)) \
+	$(call unless,$(IS_THERE),GATES,--drakit-feature-gates "$(GATES)")
 
-e2e: setup $(if $(IS_THERE),,ready-$(CLUSTER))
+# As root there are real nodes, unless the user says which components are real.
+LACKS := $(if $(findstring drakit-real,$(ARGS))$(DRAKIT_REAL),,lacks-)
+
+e2e: setup $(if $(IS_THERE),,$(LACKS:%=%$(CLUSTER)) ready-$(CLUSTER))
 	$(BIN)/python -m pytest e2e $(ASKED) \
 		-n $(E2E_JOBS) --dist worksteal -o timeout=$(E2E_TIMEOUT_$(CLUSTER)) \
-		$(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)
+		$(if $(KIND_IMAGE),--drakit-kind-image $(KIND_IMAGE)) $(ARGS)
 
 # The whole of it builds what is missing of four Kubernetes versions, about 20 minutes each; then it takes 20 minutes.
 # Some of its rows run in kind as well, where Docker is.
 e2e-matrix: setup $(if $(or $(if $(ARGS),,whole),$(findstring kind,$(ARGS))),setup-kind)
 	$(BIN)/python -m e2e.matrix $(ARGS)
 
-e2e-leftovers: setup ready-$(LEFTOVERS_ON)
-	$(BIN)/python -m pytest e2e/machine --cluster $(LEFTOVERS_ON) -o timeout=$(E2E_TIMEOUT_$(LEFTOVERS_ON)) \
+e2e-attacks: setup
+	$(BIN)/python -m pytest e2e/attacks -n $(JOBS) $(if $(SECONDS),--attack-seconds $(SECONDS)) $(if $(SEED),--attack-seed $(SEED)) $(ARGS)
+
+# Built once, in two minutes where the components are built already, in ten otherwise.
+e2e-upstream: setup lacks-$(CLUSTER) $(if $(REAL),ready-binaries) ready-$(CLUSTER)
+	$(BIN)/python -m e2e.upstream --cluster $(CLUSTER) $(if $(REAL),--real $(REAL)) \
 		$(if $(KIND_IMAGE),--kind-image $(KIND_IMAGE)) $(ARGS)
+
+e2e-leftovers: setup lacks-$(LEFTOVERS_ON) ready-$(LEFTOVERS_ON)
+	$(BIN)/python -m pytest e2e/machine --drakit-cluster $(LEFTOVERS_ON) -o timeout=$(E2E_TIMEOUT_$(LEFTOVERS_ON)) \
+		$(if $(KIND_IMAGE),--drakit-kind-image $(KIND_IMAGE)) $(ARGS)
+
+# What real nodes lack here is said before anything is built.
+lacks-embedded lacks-kind:
+
+lacks-binaries: setup
+	@$(BIN)/python -m drakit_kind.nodes.requirements
 
 ready-embedded:
 
