@@ -26,6 +26,20 @@ def find_busybox(report: Report = silent) -> Path:
 
     Raises ``ClusterError`` that says how to get one.
     """
+    return _there() or _downloaded(report)
+
+
+def obstacle() -> str:
+    """Why there can be none, in words; "" if there is one or it can be downloaded, which is not tried here."""
+    try:
+        if _there() is None:
+            _debian_tools()
+    except ClusterError as error:
+        return str(error)
+    return ""
+
+
+def _there() -> Path | None:
     if named := os.environ.get(VARIABLE):
         path = Path(named).absolute()
         if not is_static(path):
@@ -34,11 +48,19 @@ def find_busybox(report: Report = silent) -> Path:
     in_path = shutil.which("busybox")
     if in_path is not None and is_static(Path(in_path)):
         return Path(in_path)
-    cached = cache_directory() / "busybox"
-    if not cached.exists():
-        with one_at_a_time(cached.with_suffix(".lock"), report):
-            if not cached.exists():
-                _download(cached, report)
+    cached = _cached()
+    return cached if cached.exists() else None
+
+
+def _cached() -> Path:
+    return cache_directory() / "busybox"
+
+
+def _downloaded(report: Report) -> Path:
+    cached = _cached()
+    with one_at_a_time(cached.with_suffix(".lock"), report):
+        if not cached.exists():
+            _download(cached, report)
     return cached
 
 
@@ -59,10 +81,15 @@ def is_static(path: Path) -> bool:
     return _PT_INTERP not in kinds
 
 
-def _download(target: Path, report: Report) -> None:
+def _debian_tools() -> tuple[str, str]:
     apt, dpkg = shutil.which("apt-get"), shutil.which("dpkg-deb")
     if apt is None or dpkg is None:
         raise ClusterError(_remedy("there is none in PATH"))
+    return apt, dpkg
+
+
+def _download(target: Path, report: Report) -> None:
+    apt, dpkg = _debian_tools()
     report(f"downloading {_PACKAGE} of this Debian for the containers of tests")
     with scratch_directory(target.parent, ".busybox-") as directory:
         # apt downloads as a user of its own, who is to write here.

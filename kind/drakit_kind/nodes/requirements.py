@@ -19,7 +19,8 @@ _CAPABILITIES = {"CAP_SYS_ADMIN": 21, "CAP_NET_ADMIN": 12, "CAP_SYS_CHROOT": 18,
 def check_machine(binaries: Binaries, home: Path, *, nodes: int, report: Report = silent) -> None:
     """Raise one ``ClusterError`` that lists everything that is missing for so many nodes, each with the way out.
 
-    ``home`` is where the cluster's files will be; it may not exist yet. A busybox that is missing is downloaded here.
+    ``home`` is where the cluster's files will be; it may not exist yet. If a busybox is all that is missing, it is
+    downloaded here.
     """
     if nodes > network.MOST_NODES:
         raise ClusterError(f"{nodes} real nodes are too many for one machine: at most {network.MOST_NODES}")
@@ -27,14 +28,16 @@ def check_machine(binaries: Binaries, home: Path, *, nodes: int, report: Report 
         raise ClusterError("real nodes run on Linux only; here, use simulated ones, or a kind cluster")
     if os.geteuid() != 0:
         raise ClusterError("real nodes need root, for mounts, cgroups and interfaces; or use simulated ones")
-    _refuse([*_machine(home, report), *_binaries(binaries)])
+    _refuse([*_machine(home), *_binaries(binaries)])
+    _get_busybox(report)
 
 
 def main() -> None:
     """Say what this machine lacks but for Kubernetes' programs: the Makefile asks before it builds them for minutes."""
     if os.geteuid() == 0:  # others have simulated nodes
         try:
-            _refuse(list(_machine(Path.cwd(), print)))
+            _refuse(list(_machine(Path.cwd())))
+            _get_busybox(print)
         except ClusterError as error:
             sys.exit(str(error))
 
@@ -44,13 +47,18 @@ def _refuse(problems: Sequence[str]) -> None:
         raise ClusterError("this machine lacks what real nodes need:" + "".join(f"\n- {each}" for each in problems))
 
 
-def _machine(home: Path, report: Report) -> Iterable[str]:
-    if lacking := tools.missing():
-        yield lacking
+def _get_busybox(report: Report) -> None:
     try:
         busybox.find_busybox(report)
     except ClusterError as error:
-        yield str(error)
+        _refuse([str(error)])
+
+
+def _machine(home: Path) -> Iterable[str]:
+    if lacking := tools.missing():
+        yield lacking
+    if why_none := busybox.obstacle():
+        yield why_none
     yield from _rights()
     yield from _control_groups()
     yield from _file_system(home)

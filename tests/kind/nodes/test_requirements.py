@@ -10,7 +10,7 @@ import pytest
 
 from drakit_kind.cluster import ClusterError
 from drakit_kind.control_plane.flags import PROGRAMS
-from drakit_kind.nodes import cgroups, tools
+from drakit_kind.nodes import busybox, cgroups, tools
 from drakit_kind.nodes.requirements import check_machine
 
 
@@ -57,6 +57,23 @@ def test_all_that_is_missing_is_listed(root: None, monkeypatch: pytest.MonkeyPat
     for name in PROGRAMS["kubelet"]:
         assert f"\n- there is no {name}; build it" in said
     assert "\n- no cgroups are mounted below /sys/fs/cgroup" in said
+
+
+def test_nothing_is_downloaded_for_a_machine_that_lacks_something_else(
+    root: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Before, the download came first, and those who had no Kubernetes waited for it."""
+    for name in ("apt-get", "dpkg-deb"):
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("DRAKIT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv(busybox.VARIABLE, raising=False)
+    told: list[str] = []
+    with pytest.raises(ClusterError) as error:
+        check_machine(Nothing(), tmp_path / "home", nodes=1, report=told.append)
+    assert "busybox" not in str(error.value)
+    assert told == []
 
 
 def test_tools_are_found_where_administrators_have_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
