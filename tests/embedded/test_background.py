@@ -1,9 +1,10 @@
-"""Long work in a thread: the garbage collector, in which no other thread gets a turn, does not start meanwhile."""
+"""Long work in a thread: others get turns often, and the garbage collector, in which they get none, does not start."""
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -41,6 +42,13 @@ async def test_nothing_is_collected_while_something_long_is_done(background: Bac
     assert callable(run)
     assert await run(background, collections_of_a_large_tree) == 0
     assert collections_of_a_large_tree() > 0
+
+
+async def test_threads_change_more_often_while_something_long_is_done(background: Background) -> None:
+    """What a small request waits for at each of its readings and writings."""
+    before = sys.getswitchinterval()
+    assert await background.run(sys.getswitchinterval) <= before / 5
+    assert sys.getswitchinterval() == before
 
 
 async def test_what_is_collected_afterwards_is_as_it_was_before(background: Background) -> None:

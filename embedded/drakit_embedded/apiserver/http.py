@@ -6,6 +6,7 @@ What is served is small and fixed, so the path is taken apart directly (``reques
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import time
 from collections.abc import Callable
@@ -35,6 +36,8 @@ BODY_BYTES = 3 * 1024 * 1024
 
 # Of an answer that takes long to be printed as YAML.
 _LONG_BYTES = 64 * 1024
+# Of one that takes long to be encrypted and sent.
+_PIECES_BYTES = 1024 * 1024
 
 
 class Handler:
@@ -72,11 +75,15 @@ class Handler:
             return refusal(statuses.internal(f"{type(error).__name__}: {error}"))
 
     async def _presented(self, request: web.BaseRequest, response: web.StreamResponse) -> web.StreamResponse:
-        """An answer that is long, and asked for in another form than it is made in, is turned into that in a thread."""
-        body = response.body if isinstance(response, web.Response) else None
-        if isinstance(body, bytes) and len(body) > _LONG_BYTES and not is_plain(request):
-            return await self._api.background.run(lambda: presented(request, response))
-        return presented(request, response)
+        """The answer in the form that was asked for: of a long one it is made in a thread, and it is sent in pieces."""
+        if not _is_longer(response, _LONG_BYTES) or is_plain(request):
+            found = presented(request, response)
+        else:
+            found = await self._api.background.run(lambda: presented(request, response))
+        if isinstance(found, web.Response) and _is_longer(found, _PIECES_BYTES):
+            assert isinstance(found.body, bytes)
+            found.body = io.BytesIO(found.body)  # of which aiohttp writes 64 KiB at a time
+        return found
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         path, _, query = request.raw_path.partition("?")
@@ -135,6 +142,11 @@ class Handler:
                 user = asked.user = impersonation.impersonated(user, wanted, asked, api.authorizer.check, modes=modes)
         api.authorizer.check(asked)
         return user
+
+
+def _is_longer(response: web.StreamResponse, count: int) -> bool:
+    body = response.body if isinstance(response, web.Response) else None
+    return isinstance(body, bytes) and len(body) > count
 
 
 def _no_request_info(uri: str) -> web.Response:
