@@ -522,25 +522,31 @@ def test_devices_of_other_compatibility_groups_cannot_be_had() -> None:
     assert "vgpu: groups vgpu on gpu-0, which team/first uses with others\n" in text
 
 
-def test_an_error_on_one_node_ends_the_attempt_for_all() -> None:
+@pytest.mark.parametrize("failing", ["node-1", "node-2"])
+def test_an_error_on_one_node_ends_the_attempt_for_all(failing: str) -> None:
+    """kube-scheduler filters all nodes before it takes one, so it is the same whichever comes first."""
     nodes = [{"metadata": {"name": f"node-{number}"}} for number in (1, 2)]
+    fitting = "node-2" if failing == "node-1" else "node-1"
     slices = [
-        _slice("s1", pool="pool-1", devices=[{"name": "d"}]),
-        _slice("s2", pool="pool-2", nodeName="node-2", devices=[{"name": "d", **_attributes(profile="large")}]),
+        _slice("s1", pool="pool-1", nodeName=failing, devices=[{"name": "d"}]),
+        _slice("s2", pool="pool-2", nodeName=fitting, devices=[{"name": "d", **_attributes(profile="large")}]),
     ]
     inventory = Inventory.of(Features(), slices=slices, classes=_CLASSES)
     explanation = explain([_claim(_request("r", _PROFILE))], nodes, inventory)
-    assert [node.outcome for node in explanation.nodes] == ["error", "fits"]
-    assert explanation_text(explanation) == textwrap.dedent(f"""\
-        default/new: does not fit on any node: an error on one node ends the attempt to allocate
-
-        node-1: error: {explanation.nodes[0].message}
-          request r: 1 wanted, 0 of 1 devices can be used: not enough
-            1 fail a selector
-                d: no such key: profile
-
-        node-2: fits
-        """)
+    found = {node.node: node for node in explanation.nodes}
+    assert {name: node.outcome for name, node in found.items()} == {failing: "error", fitting: "fits"}
+    heading, *told = explanation_text(explanation).split("\n\n")
+    assert heading == "default/new: does not fit on any node: an error on one node ends the attempt to allocate"
+    assert sorted(each.rstrip() for each in told) == sorted(
+        [
+            f"{fitting}: fits",
+            textwrap.dedent(f"""\
+            {failing}: error: {found[failing].message}
+              request r: 1 wanted, 0 of 1 devices can be used: not enough
+                1 fail a selector
+                    d: no such key: profile"""),
+        ]
+    )
 
 
 def test_a_class_that_does_not_exist_holds_on_every_node() -> None:

@@ -44,7 +44,7 @@ Progress = Callable[[int, int], None]
 _Attempt = tuple[Node, Outcome, str]  # with the message of an error
 
 DEFAULT_SECONDS = 20.0
-# What ends a scheduler's attempt, so that no node after this one is tried.
+# What ends a scheduler's attempt, whatever it has found on other nodes.
 _FATAL = ("error", "timeout")
 _SECONDS_PER_ATTEMPT = 10.0  # kube-scheduler's filter timeout
 # However many nodes there are, the first ones get this much each.
@@ -62,7 +62,7 @@ def explain(
 ) -> Explanation:
     """Why the claims of a pod, v1 objects with defaults, get no devices on any of the nodes; or that they do on one.
 
-    An error on one node ends the attempt, as it does in a scheduler, even if the claims fit on nodes after it.
+    An error on one node ends the attempt, as it does in a scheduler, even if the claims fit on others.
 
     Claims that have an allocation must not be among ``claims``; those of ``inventory`` count. ``excluded`` are nodes
     that are out of the question for other reasons, with the reason. Asking the allocator, and finding the reasons, take
@@ -87,17 +87,31 @@ def explain(
 
 
 def _attempts(pod: PodAllocation, nodes: Sequence[Object], clock: Clock) -> Solution | list[_Attempt]:
-    """The first solution, if a scheduler would get to it, or what the allocator says of each node."""
+    """The first solution, or what the allocator says of each node where one of them ends a scheduler's attempt."""
     attempts: list[_Attempt] = []
-    for node in map(Node.of, nodes):
+    is_over = False
+    known = [Node.of(node) for node in nodes]
+    for number, node in enumerate(known):
         attempt = _attempt(pod, node, clock)
         if not isinstance(attempt, Solution):
+            is_over = is_over or attempt[0] in _FATAL
             attempts.append((node, *attempt))
-        elif not any(outcome in _FATAL for _, outcome, _ in attempts):
+            continue
+        is_over = is_over or _end_with_error(pod, known[number + 1 :], clock)
+        if not is_over:
             return attempt
-        else:
-            attempts.append((node, "fits", ""))
+        attempts.append((node, "fits", ""))
     return attempts
+
+
+def _end_with_error(pod: PodAllocation, nodes: Sequence[Node], clock: Clock) -> bool:
+    """Whether a scheduler, which asks all nodes before it takes one, meets an error on any of these."""
+    for node in nodes:
+        if pod.may_end_on(node):
+            attempt = _attempt(pod, node, clock)
+            if not isinstance(attempt, Solution) and attempt[0] == "error":
+                return True
+    return False
 
 
 def _attempt(pod: PodAllocation, node: Node, clock: Clock) -> Solution | tuple[Outcome, str]:
