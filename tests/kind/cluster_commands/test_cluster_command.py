@@ -351,6 +351,7 @@ def test_a_followed_log_goes_on_until_the_cluster_ends(drakit: Drakit) -> None:
         assert follows.wait(30) == 0
 
 
+@pytest.mark.usefixtures("signals_heard")
 def test_ctrl_c_ends_a_followed_log_in_silence(drakit: Drakit) -> None:
     drakit("cluster", "up", "--nodes", "0")
     follow = command("cluster", "logs", "-f", "apiserver")
