@@ -5,9 +5,10 @@ Follows k8s.io/kubernetes/pkg/controller/controller_ref_manager.go.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from drakit_client.connection import Object
+from drakit_client.reflector import Key
 from drakit_client.resources import PODS, Resource
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import controller_uid, reference_to
@@ -22,9 +23,21 @@ class PodOwnership:
     def __init__(self, informers: Informers, owners: Resource, created: Created) -> None:
         self._connection = informers.connection
         self._owners = owners
+        self._shown_owners = informers.reflector(owners)
         self._by_owner = informers.index(PODS, controller_uid)
         self._orphans = informers.index(PODS, _orphan_namespace)
         self._created = created
+
+    def concerned(self, old: Object | None, new: Object | None) -> Iterator[Key]:
+        """The owners to look at after a change of a pod: that before, that of now, and all that select an orphan."""
+        for pod in (old, new):
+            owner = controller_reference(pod) if pod is not None else None
+            if pod is not None and owner is not None and owner["kind"] == self._owners.kind:
+                yield pod["metadata"]["namespace"], owner["name"]
+        if new is not None and controller_reference(new) is None and new["metadata"].get("labels"):
+            for key, candidate in self._shown_owners.store.items():
+                if key[0] == new["metadata"]["namespace"] and selects(candidate, new):
+                    yield key
 
     async def claim(self, owner: Object) -> list[Object]:
         """Return the pods of an owner after adopting and releasing; an owner that is being deleted changes none."""

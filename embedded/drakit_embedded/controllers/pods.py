@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
+from drakit_client.reflector import Reflector, key_of
 from drakit_client.resources import PODS, Resource
 from drakit_embedded import conditions
 from drakit_embedded.controllers.ownership import reference_to, typed
@@ -23,7 +24,12 @@ _PHASE_ORDER = {"Pending": 0, "Unknown": 1, "Running": 2}
 
 def is_active(pod: Object) -> bool:
     """Whether the pod still does, or will do, its work."""
-    return not is_terminal(pod) and not pod["metadata"].get("deletionTimestamp")
+    return not is_terminal(pod) and not is_going(pod)
+
+
+def is_going(pod: Object) -> bool:
+    """Whether the pod is being deleted."""
+    return bool(pod["metadata"].get("deletionTimestamp"))
 
 
 def is_ready(pod: Object) -> bool:
@@ -108,6 +114,37 @@ class PodControl:
             raise
         message = f"Deleted pod: {metadata['name']}"
         self._events.event(typed(self._owners, owner), "Normal", "SuccessfulDelete", message)
+
+
+class Deletions:
+    """Deletes pods, and knows which of them its reflector still shows as if they were not deleted."""
+
+    def __init__(self, pods: Reflector, control: PodControl) -> None:
+        self._pods, self._control = pods, control
+        self._uids: set[str] = set()
+        pods.on_change(self._changed)
+
+    def __contains__(self, pod: Object) -> bool:
+        return pod["metadata"]["uid"] in self._uids
+
+    async def delete(self, owner: Object, pod: Object) -> None:
+        """Delete one pod; it may be gone already."""
+        uid = pod["metadata"]["uid"]
+        self._uids.add(uid)
+        try:
+            await self._control.delete(owner, pod)
+        except BaseException:
+            self._uids.discard(uid)
+            raise
+        shown = self._pods.store.get(key_of(pod))
+        if shown is None or is_going(shown):
+            self._uids.discard(uid)
+
+    def _changed(self, old: Object | None, new: Object | None) -> None:
+        pod = new if new is not None else old
+        assert pod is not None
+        if new is None or is_going(new):
+            self._uids.discard(pod["metadata"]["uid"])
 
 
 async def slow_start(count: int, action: Callable[[], Awaitable[None]]) -> None:

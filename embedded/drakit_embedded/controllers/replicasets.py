@@ -11,10 +11,11 @@ from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import PODS, REPLICA_SETS
 from drakit_embedded import conditions
-from drakit_embedded.controllers.adoption import PodOwnership, selects
+from drakit_embedded.controllers.adoption import PodOwnership
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.pods import (
     BURST,
+    Deletions,
     PodControl,
     deletion_order,
     is_active,
@@ -23,7 +24,6 @@ from drakit_embedded.controllers.pods import (
     slow_start,
 )
 from drakit_embedded.label_selectors import matches
-from drakit_embedded.pod_claims import controller_reference
 from drakit_embedded.workqueue import WorkQueue
 
 
@@ -38,8 +38,7 @@ class ReplicaSetController:
         self._pods = informers.reflector(PODS)
         self._created = Created(self._pods)
         self._ownership = PodOwnership(informers, REPLICA_SETS, self._created)
-        # Deleted by us and still shown by the reflector: they do not count any more.
-        self._deleted: set[str] = set()
+        self._deleted = Deletions(self._pods, self._control)  # they do not count any more
         self._queue: WorkQueue[Key] = WorkQueue(self._sync, name="replicaset")
         self._sets.on_change(self._set_changed)
         self._pods.on_change(self._pod_changed)
@@ -55,25 +54,15 @@ class ReplicaSetController:
             self._queue.forget(key_of(old))
 
     def _pod_changed(self, old: Object | None, new: Object | None) -> None:
-        pod = new if new is not None else old
-        assert pod is not None
-        if new is None:
-            self._deleted.discard(pod["metadata"]["uid"])
-        owners = [owner for obj in (old, new) if obj is not None and (owner := controller_reference(obj))]
-        for owner in owners:
-            if owner["kind"] == REPLICA_SETS.kind:
-                self._queue.add((pod["metadata"]["namespace"], owner["name"]))
-        if new is not None and controller_reference(new) is None and new["metadata"].get("labels"):
-            for key, candidate in self._sets.store.items():
-                if key[0] == new["metadata"]["namespace"] and selects(candidate, new):
-                    self._queue.add(key)
+        for key in self._ownership.concerned(old, new):
+            self._queue.add(key)
 
     async def _sync(self, key: Key) -> float | None:
         replica_set = self._sets.store.get(key)
         if replica_set is None:
             return None
         mine = await self._ownership.claim(replica_set)
-        active = [pod for pod in mine if is_active(pod) and pod["metadata"]["uid"] not in self._deleted]
+        active = [pod for pod in mine if is_active(pod) and pod not in self._deleted]
         failure: ApiError | None = None
         if not replica_set["metadata"].get("deletionTimestamp"):
             try:
@@ -91,14 +80,7 @@ class ReplicaSetController:
         if excess < 0:
             await slow_start(min(-excess, BURST), lambda: self._create(replica_set))
         for pod in deletion_order(active)[: max(0, min(excess, BURST))]:
-            self._deleted.add(pod["metadata"]["uid"])
-            try:
-                await self._control.delete(replica_set, pod)
-            except BaseException:
-                self._deleted.discard(pod["metadata"]["uid"])
-                raise
-            if key_of(pod) not in self._pods.store:
-                self._deleted.discard(pod["metadata"]["uid"])
+            await self._deleted.delete(replica_set, pod)
 
     async def _create(self, replica_set: Object) -> None:
         self._created.add(await self._control.create(replica_set, replica_set["spec"]["template"]))

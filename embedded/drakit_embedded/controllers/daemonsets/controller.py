@@ -10,14 +10,14 @@ from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import DAEMON_SETS, NODES, PODS
-from drakit_embedded.controllers.adoption import PodOwnership, selects
+from drakit_embedded.controllers.adoption import PodOwnership
 from drakit_embedded.controllers.daemonsets import node_fit, plans
 from drakit_embedded.controllers.daemonsets.history import History
 from drakit_embedded.controllers.daemonsets.plans import DaemonSetView, Plan
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import typed
-from drakit_embedded.controllers.pods import PodControl, slow_start
-from drakit_embedded.pod_claims import controller_reference, is_terminal
+from drakit_embedded.controllers.pods import Deletions, PodControl, is_going, slow_start
+from drakit_embedded.pod_claims import is_terminal
 from drakit_embedded.workqueue import WorkQueue
 
 # No more pods than this in one round (daemon_controller.go, BurstReplicas).
@@ -40,8 +40,7 @@ class DaemonSetController:
         self._created = Created(self._pods)
         self._ownership = PodOwnership(informers, DAEMON_SETS, self._created)
         self._history = History(informers)
-        # Deleted by us and still shown by the reflector as if they were not.
-        self._deleted: set[str] = set()
+        self._deleted = Deletions(self._pods, self._control)
         self._failed: dict[tuple[str, str], tuple[float, float]] = {}
         self._queue: WorkQueue[Key] = WorkQueue(self._sync, name="daemonset", limit=2)
         self._sets.on_change(self._set_changed)
@@ -67,18 +66,8 @@ class DaemonSetController:
             self._queue.add(key)
 
     def _pod_changed(self, old: Object | None, new: Object | None) -> None:
-        pod = new if new is not None else old
-        assert pod is not None
-        if new is None or plans.is_going(new):
-            self._deleted.discard(pod["metadata"]["uid"])
-        namespace = pod["metadata"]["namespace"]
-        for owner in (controller_reference(obj) for obj in (old, new) if obj is not None):
-            if owner is not None and owner["kind"] == DAEMON_SETS.kind:
-                self._queue.add((namespace, owner["name"]))
-        if new is not None and controller_reference(new) is None and new["metadata"].get("labels"):
-            for key, candidate in self._sets.store.items():
-                if key[0] == namespace and selects(candidate, new):
-                    self._queue.add(key)
+        for key in self._ownership.concerned(old, new):
+            self._queue.add(key)
 
     async def _sync(self, key: Key) -> float | None:
         daemon_set = self._sets.store.get(key)
@@ -111,9 +100,9 @@ class DaemonSetController:
         pods: defaultdict[str, list[Object]] = defaultdict(list)
         for pod in await self._ownership.claim(daemon_set):
             node = node_fit.target_node(pod)
-            if node is None or (plans.is_going(pod) and is_terminal(pod)):
+            if node is None or (is_going(pod) and is_terminal(pod)):
                 continue
-            if pod["metadata"]["uid"] in self._deleted:
+            if pod in self._deleted:
                 pod = {**pod, "metadata": {**pod["metadata"], "deletionTimestamp": "now"}}
             pods[node].append(pod)
         nodes = [node for _, node in sorted(self._nodes.store.items())]
@@ -129,23 +118,11 @@ class DaemonSetController:
             if not any(cause.get("reason") == "NamespaceTerminating" for cause in error.causes):
                 raise
         for pod in plan.delete[:_BURST]:
-            await self._delete(view.daemon_set, pod)
+            await self._deleted.delete(view.daemon_set, pod)
 
     async def _create(self, view: DaemonSetView, node: str) -> None:
         template = node_fit.pod_template(view.daemon_set, view.hash, node)
         self._created.add(await self._control.create(view.daemon_set, template))
-
-    async def _delete(self, daemon_set: Object, pod: Object) -> None:
-        uid = pod["metadata"]["uid"]
-        self._deleted.add(uid)
-        try:
-            await self._control.delete(daemon_set, pod)
-        except BaseException:
-            self._deleted.discard(uid)
-            raise
-        shown = self._pods.store.get(key_of(pod))
-        if shown is None or plans.is_going(shown):
-            self._deleted.discard(uid)
 
     def _tell_end(self, daemon_set: Object, pod: Object) -> None:
         failed = pod["status"]["phase"] == "Failed"

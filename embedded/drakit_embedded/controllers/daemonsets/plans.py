@@ -14,7 +14,7 @@ from typing import Any
 from drakit_client.connection import Object
 from drakit_embedded.controllers.daemonsets import node_fit
 from drakit_embedded.controllers.daemonsets.node_fit import Fit
-from drakit_embedded.controllers.pods import is_ready, seconds_to_available
+from drakit_embedded.controllers.pods import is_going, is_ready, seconds_to_available
 
 PodsByNode = Mapping[str, Sequence[Object]]
 
@@ -221,11 +221,6 @@ def status(view: DaemonSetView) -> Object:
         "numberReady": counts["ready"],
         **{key: value for key, value in optional.items() if value},
     }
-
-
-def is_going(pod: Object) -> bool:
-    """Whether the pod is being deleted."""
-    return bool(pod["metadata"].get("deletionTimestamp"))
 
 
 def by_age(pods: Iterable[Object]) -> list[Object]:
