@@ -147,16 +147,9 @@ class Journal:
 
     def compact(self, versions: Iterable[int], compacted: int, version: int) -> None:
         """Drop superseded rows; ``compacted`` is the newest version that left the history, ``version`` the newest."""
-        self._db.execute("BEGIN")
-        try:
-            gone = self._db.executemany("DELETE FROM changes WHERE version = ?", [(number,) for number in versions])
-            rows = self._rows - gone.rowcount
-            values = {"compacted": compacted, "version": version, "counted": version, "rows": rows}
-            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        with _transaction(self._db):
+            rows = self._rows - _drop(self._db, versions)
+            _note(self._db, compacted=compacted, version=version, counted=version, rows=rows)
         self._rows = rows
 
     def check(self) -> None:
@@ -180,16 +173,10 @@ class Journal:
         gone = [row for row in self.damage.damaged if versions[row.key][-1] == row.version]
         rows_gone = {row.version for row in self.damage.damaged}.union(*(versions[row.key] for row in gone))
         version = max(self.last_version(), self.damage.marked) + 1
-        self._db.execute("BEGIN")
-        try:
-            self._db.executemany("DELETE FROM changes WHERE version = ?", [(number,) for number in rows_gone])
+        with _transaction(self._db):
+            _drop(self._db, rows_gone)
             rows = self._db.execute("SELECT count(*) FROM changes").fetchone()[0]
-            values = {"compacted": version, "version": version, "counted": version, "rows": rows}
-            self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+            _note(self._db, compacted=version, version=version, counted=version, rows=rows)
         return [f"{row} was taken out" for row in gone]
 
     def copy(self, path: Path) -> None:
@@ -250,14 +237,34 @@ def _has_content(db: sqlite3.Connection, path: Path) -> bool:
     return bool(tables)
 
 
+@contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All of the block is written, or nothing if it raises."""
+    db.execute("BEGIN")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _drop(db: sqlite3.Connection, versions: Iterable[int]) -> int:
+    """Delete changes, and return how many there were."""
+    return db.executemany("DELETE FROM changes WHERE version = ?", [(number,) for number in versions]).rowcount
+
+
+def _note(db: sqlite3.Connection, **values: int) -> None:
+    db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
+
+
 def _begin(db: sqlite3.Connection) -> None:
     """Give a new file its tables and what a mark knows it by, in one step: with half of it, it would pass for new."""
-    db.execute("BEGIN")
-    for statement in _SCHEMA:
-        db.execute(statement)
-    identity = secrets.randbits(63)
-    db.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?), ('identity', ?)", (_FORMAT, identity))
-    db.execute("COMMIT")
+    with _transaction(db):
+        for statement in _SCHEMA:
+            db.execute(statement)
+        identity = secrets.randbits(63)
+        db.execute("INSERT OR IGNORE INTO meta VALUES ('format', ?), ('identity', ?)", (_FORMAT, identity))
 
 
 def _add_checksums(db: sqlite3.Connection) -> None:
@@ -266,17 +273,11 @@ def _add_checksums(db: sqlite3.Connection) -> None:
     if row is None or row[0] != _FORMER:
         return
     db.create_function("checksum_of", 6, checksum, deterministic=True)
-    db.execute("BEGIN")
-    try:
+    with _transaction(db):
         db.execute("ALTER TABLE changes ADD COLUMN checksum INTEGER")
         rows = db.execute(_ADD_CHECKSUMS).rowcount
         counted = db.execute("SELECT max(version) FROM changes").fetchone()[0] or 0
-        values = {"counted": counted, "rows": rows, "format": _FORMAT}
-        db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", values.items())
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
+        _note(db, counted=counted, rows=rows, format=_FORMAT)
 
 
 def _make_private(path: Path, found: int) -> None:
