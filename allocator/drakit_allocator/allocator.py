@@ -116,8 +116,7 @@ class PodAllocation:
             pools = self.snapshot.pools(node)
         except AllocationError as error:
             return not error.on_node
-        requests = [one for claim in self.claims for alternatives in claim.requests for one in alternatives]
-        return any(self._may_end(one, pools, node) for one in requests)
+        return any(self._may_end(one, pools, node) for one in self._requests)
 
     def _may_end(self, request: Request, pools: Sequence[PoolView], node: Node) -> bool:
         if request.derived or any(pool.may_fail(request.kind, node) for pool in pools):
@@ -130,12 +129,16 @@ class PodAllocation:
         return everything > self._room_for_all
 
     @cached_property
+    def _requests(self) -> list[Request]:
+        """Of all claims, every alternative of a prioritized list by itself."""
+        return [one for claim in self.claims for alternatives in claim.requests for one in alternatives]
+
+    @cached_property
     def _room_for_all(self) -> int:
         """How many devices a request for all of them may get without being too many for a claim, at least."""
-        requests = [one for claim in self.claims for alternatives in claim.requests for one in alternatives]
-        if sum(one.wants_all for one in requests) > 1:
+        if sum(one.wants_all for one in self._requests) > 1:
             return 0
-        return MAX_RESULTS - sum(one.count for one in requests if not one.wants_all)
+        return MAX_RESULTS - sum(one.count for one in self._requests if not one.wants_all)
 
     def search(self, node: Node, limits: Limits = NO_LIMITS) -> Search:
         """A search on the node, to be walked in pieces; ``conclude`` makes a solution of it. Raises as ``on``."""
