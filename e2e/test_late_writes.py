@@ -20,6 +20,7 @@ from drakit_client.errors import Conflict
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster
+from e2e.once_allowed import OnceAllowed
 
 pytestmark = [
     pytest.mark.capability("two schedulers never give a device out twice", source="KEP-4381"),
@@ -34,18 +35,6 @@ _FINALIZER = "resource.kubernetes.io/delete-protection"
 _ALLOCATION: Object = {
     "devices": {"results": [{"request": "r", "driver": "late.example.com", "pool": "p", "device": "d"}]}
 }
-
-
-class _OnceAllowed:
-    """The state of a scheduler that was stopped after its look at the lease: its next look comes too late."""
-
-    def __init__(self) -> None:
-        self._looks = 0
-
-    def check(self) -> None:
-        self._looks += 1
-        if self._looks > 1:
-            raise LeaseLost("expired")
 
 
 @dataclass
@@ -130,7 +119,7 @@ async def _told(kubeconfig: str, stage_of: Callable[[Connection], _Stage], late:
             assert fence.is_complete
         before = await stage.seen()
         try:
-            await write(Binder(connection, known, _OnceAllowed()))
+            await write(Binder(connection, known, OnceAllowed()))
         except (LeaseLost, Conflict):
             assert fenced
         return await stage.seen() != before

@@ -18,6 +18,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS
 from drakit_embedded.apiserver import Server, ServerConfig
+from e2e.once_allowed import OnceAllowed
 
 Json = dict[str, Any]
 NAMESPACE = "default"
@@ -42,18 +43,6 @@ async def put_up(api: Connection) -> Fence:
     fence = Fence(api, NoLease(), claims(), lambda gap: None)
     await fence.put_up()
     return fence
-
-
-class OnceAllowed:
-    """The state of a scheduler that stalls after its check: the next check comes too late."""
-
-    def __init__(self) -> None:
-        self._checks = 0
-
-    def check(self) -> None:
-        self._checks += 1
-        if self._checks > 1:
-            raise LeaseLost("expired")
 
 
 async def add_pod(api: Connection, name: str = "pod") -> Json:
