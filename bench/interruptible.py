@@ -11,7 +11,7 @@ import signal
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from drakit_client.readiness import told_to_stop
+from drakit_client.processes.readiness import told_to_stop
 from drakit_kind.concurrency import first_of
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from typing import Any
 from kubernetes.utils.quantity import parse_quantity
 
 from drakit_api.features import FeatureGates
-from drakit_api.slices import split
+from drakit_api.layouts.slices import split
 from drakit_driver import profiles
 from drakit_kind import manifests
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from drakit_api import mixins
-from drakit_api.etcd import pools as sizes
 from drakit_api.features import FeatureGates
+from drakit_api.layouts import mixins
+from drakit_api.layouts import pool_sizes as sizes
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, ClusterSpec, DriverSpec

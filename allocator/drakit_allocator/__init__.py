@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from drakit_allocator.features import Features as Features
     from drakit_allocator.nodes import Node as Node
     from drakit_allocator.snapshot import Snapshot as Snapshot
-    from drakit_api.defaults import defaulted as defaulted
     from drakit_api.features import FeatureGates as FeatureGates
+    from drakit_api.objects.defaults import defaulted as defaulted
 
 _HOMES = {
     "AllocatedState": "drakit_allocator.allocated",
@@ -44,7 +44,7 @@ _HOMES = {
     "Snapshot": "drakit_allocator.snapshot",
     "Solution": "drakit_allocator.allocator",
     "allocate": "drakit_allocator.allocator",
-    "defaulted": "drakit_api.defaults",
+    "defaulted": "drakit_api.objects.defaults",
     "explain": "drakit_allocator.explanation",
     "explanation_json": "drakit_allocator.explanation",
     "explanation_text": "drakit_allocator.explanation",

@@ -15,7 +15,7 @@ from drakit_allocator.errors import AllocationError
 from drakit_allocator.readings import derived
 from drakit_allocator.views import PoolView
 from drakit_api.cel import CelCompileError, CelError
-from drakit_api.device_attributes import LIST_VALUES
+from drakit_api.objects.device_attributes import LIST_VALUES
 
 _SCALARS = ("string", "int", "bool", "version")
 _ELEMENT = {"ints": "int", "bools": "bool", "strings": "string", "versions": "version"}

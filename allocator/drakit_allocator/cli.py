@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from drakit_allocator.compat_option import compat_option
-from drakit_client.process_logging import logs_as
+from drakit_client.processes.process_logging import logs_as
 
 if TYPE_CHECKING:
     import asyncio
@@ -73,7 +73,7 @@ async def _run(
     from drakit_allocator.scheduler import Scheduler
     from drakit_api.features import FeatureGates
     from drakit_client.errors import ConfigurationError
-    from drakit_client.readiness import told_to_stop
+    from drakit_client.processes.readiness import told_to_stop
 
     assert isinstance(gates, FeatureGates)
     try:
@@ -108,7 +108,7 @@ async def _until_stopped(process: Scheduler, task: asyncio.Task[None], stopping:
     import asyncio
     import gc
 
-    from drakit_client.readiness import announce_ready
+    from drakit_client.processes.readiness import announce_ready
 
     stopped = asyncio.create_task(stopping.wait())
     synced = asyncio.create_task(process.synced.wait())

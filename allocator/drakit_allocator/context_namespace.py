@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from drakit_client import kubeconfig
+from drakit_client.credentials import kubeconfig
 
 _DEFAULT = "default"
 

@@ -10,8 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from drakit_api import conversion, mixins
 from drakit_api.features import MIXINS_GATE, NEWEST_EMULATED, OLDEST_EMULATED, FeatureGates
+from drakit_api.layouts import mixins
+from drakit_api.objects import conversion
 from drakit_client.connection import Connection
 from drakit_client.errors import UNREACHABLE, ApiError, NotFound
 from drakit_client.resources import (

@@ -15,11 +15,12 @@ from typing import Any
 
 from drakit_allocator import core_objects
 from drakit_allocator.manifest_documents import Document, ManifestError, documents
-from drakit_api import conversion, decoding, mixins, schema
-from drakit_api.decoding import DecodeError
-from drakit_api.defaults import set_defaults
 from drakit_api.features import MIXINS_GATE, FeatureGates
-from drakit_api.pools import PoolError
+from drakit_api.layouts import mixins
+from drakit_api.layouts.pools import PoolError
+from drakit_api.objects import conversion, decoding, schema
+from drakit_api.objects.decoding import DecodeError
+from drakit_api.objects.defaults import set_defaults
 from drakit_api.validation import validate_create
 
 Object = dict[str, Any]

@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from drakit_api import decoding
-from drakit_api.decoding import DecodeError
 from drakit_api.features import FeatureGates
+from drakit_api.objects import decoding
+from drakit_api.objects.decoding import DecodeError
 from drakit_api.validation import validate_create
 
 Json = dict[str, Any]

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from drakit_api import long_numbers
+from drakit_api.golang import long_numbers
 
 Format = Literal["BinarySI", "DecimalSI", "DecimalExponent"]
 

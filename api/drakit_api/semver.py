@@ -2,7 +2,7 @@
 
 CEL compares them by ``github.com/blang/semver/v4``, which is stricter than the ``semver`` library in a single point: a
 number must fit into 64 bits. The API server goes by a regular expression without that bound, so it takes versions that
-no selector can compare (``drakit_api.validation.attributes``); a layout may not have them.
+no selector can compare (``drakit_api.validation.slices.attributes``); a layout may not have them.
 """
 
 from __future__ import annotations

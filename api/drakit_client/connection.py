@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import aiohttp
 import msgspec
 
-from drakit_client import answers, kubeconfig, service_account
-from drakit_client.access import Access, TokenFile
+from drakit_client import answers
 from drakit_client.answers import Unreadable
+from drakit_client.credentials import kubeconfig, service_account
+from drakit_client.credentials.access import Access, TokenFile
 from drakit_client.errors import ApiError, ConfigurationError, UnreadableError, api_error
 from drakit_client.resources import Resource
 

@@ -1,7 +1,7 @@
 // Prints the Go types behind the kinds of Kubernetes: the names, order and types of their fields, and how lists and maps
 // of them are merged. An API server decodes into these types, and its error messages and stored objects show them.
 //
-//	go run . > ../drakit_api/schema.json
+//	go run . > ../drakit_api/objects/schema.json
 //	go run . others > ../../embedded/drakit_embedded/apiserver/registry/structures.json
 //
 // The first are those of resource.k8s.io by version, the second those of all other groups by apiVersion.

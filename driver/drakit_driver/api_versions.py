@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 
-from drakit_api import conversion
-from drakit_api.schema import GROUP
+from drakit_api.objects import conversion
+from drakit_api.objects.schema import GROUP
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, NotFound
 

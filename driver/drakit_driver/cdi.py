@@ -18,7 +18,7 @@ from pathlib import Path
 
 import msgspec
 
-from drakit_client import regular_files
+from drakit_client.files import regular_files
 from drakit_driver.checkpoint import PreparedClaim
 from drakit_driver.claim_references import UID_RULE, is_uid, shown
 

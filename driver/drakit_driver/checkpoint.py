@@ -18,7 +18,7 @@ from typing import Any, Literal
 import msgspec
 
 from drakit_api.quantity import Quantity, QuantityError
-from drakit_client import regular_files
+from drakit_client.files import regular_files
 from drakit_driver.claim_references import UID_RULE, is_uid, shown
 
 VERSION = 1

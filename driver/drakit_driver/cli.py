@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from drakit_client.lazy_group import Elsewhere, LazyGroup
-from drakit_client.output_option import Format, output_option
+from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
+from drakit_client.processes.output_option import Format, output_option
 from drakit_driver.profile_completion import complete_profile
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-    from drakit_api.pools import Pool
+    from drakit_api.layouts.pools import Pool
     from drakit_driver.profiles import Profile
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -170,7 +170,7 @@ def classes(profile: str, driver_name: str | None, output: str) -> None:
 @contextlib.contextmanager
 def pool_errors() -> Iterator[None]:
     """Turn a ``PoolError`` into lines on stderr, each ``Error: ...``, and exit status 1."""
-    from drakit_api.pools import PoolError
+    from drakit_api.layouts.pools import PoolError
 
     try:
         yield
@@ -189,14 +189,14 @@ def parse_gate_options(emulated_version: str, feature_gates: str) -> FeatureGate
 
 
 def _split(pools: list[Pool], gates: FeatureGates, combined: bool) -> list[dict[str, Any]]:
-    from drakit_api.slices import split
+    from drakit_api.layouts.slices import split
 
     return [each for pool in pools for each in split(pool, generation=1, gates=gates, combined=combined)]
 
 
 def _tell_gate_effects(slices: list[dict[str, Any]], gates: FeatureGates) -> None:
     """Say on stderr what such an API server drops; raises ``PoolError`` if it refuses the rest."""
-    from drakit_api.pools import PoolError
+    from drakit_api.layouts.pools import PoolError
     from drakit_driver.gate_effects import gate_effects
 
     dropped, refused = gate_effects(slices, gates)
@@ -208,15 +208,15 @@ def _tell_gate_effects(slices: list[dict[str, Any]], gates: FeatureGates) -> Non
 
 def _refuse_too_large(slices: list[dict[str, Any]]) -> None:
     """Raise ``PoolError`` for slices that no API server can store."""
-    from drakit_api.etcd.pools import too_large
-    from drakit_api.pools import PoolError
+    from drakit_api.layouts.pool_sizes import too_large
+    from drakit_api.layouts.pools import PoolError
 
     if errors := too_large(slices):
         raise PoolError(errors)
 
 
 def _size_report(pools: list[Pool], gates: FeatureGates, combined: bool) -> str:
-    from drakit_api.etcd.pools import pool_sizes
+    from drakit_api.layouts.pool_sizes import pool_sizes
 
     lines, before, after = [], 0, 0
     for pool in pools:

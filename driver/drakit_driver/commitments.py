@@ -15,7 +15,7 @@ from drakit_api.quantity import Quantity
 from drakit_driver.checkpoint import PreparedClaim, PreparedDevice
 
 if TYPE_CHECKING:
-    from drakit_api.pools import Pool
+    from drakit_api.layouts.pools import Pool
 
 Device = dict[str, Any]
 DeviceKey = tuple[str, str]

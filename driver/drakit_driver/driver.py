@@ -30,7 +30,7 @@ from drakit_driver.reports import Problem, Reminders, Report
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-    from drakit_api.pools import Pool
+    from drakit_api.layouts.pools import Pool
 
 log = logging.getLogger(__name__)
 
@@ -192,7 +192,7 @@ class Driver:
 
     def _inventory(self, node: str) -> Inventory:
         # Imported here: instances that only publish do not need it.
-        from drakit_api.mixins import flatten
+        from drakit_api.layouts.mixins import flatten
 
         return Inventory(flatten(pool) for pool in self._pools if pool.node_name in (None, node))
 

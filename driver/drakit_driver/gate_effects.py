@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from drakit_api.gated_fields import drop_slice_fields
+from drakit_api.objects.gated_fields import drop_slice_fields
 from drakit_driver.slice_comparison import canonical, dropped_fields, suspected_gates
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import yaml
 
-from drakit_api.pools import Object
-from drakit_client.output_option import Format
+from drakit_api.layouts.pools import Object
+from drakit_client.processes.output_option import Format
 
 # Plain scalars that kubectl's YAML parser takes for a number although PyYAML does not: a profile named 1e3, say.
 _NUMERIC = re.compile(r"[-+]?((\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0[xob][0-9a-fA-F_]+)")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from drakit_api.slice_names import slice_index
+from drakit_api.layouts.slice_names import slice_index
 from drakit_driver.slice_comparison import Spec, canonical
 
 Object = dict[str, Any]

@@ -6,13 +6,13 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Literal
 
 from drakit_api.features import MIXINS_GATE
-from drakit_api.mixins import flatten
-from drakit_api.slices import split
+from drakit_api.layouts.mixins import flatten
+from drakit_api.layouts.slices import split
 from drakit_driver.pool_plan import Desired
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-    from drakit_api.pools import Pool
+    from drakit_api.layouts.pools import Pool
 
 Object = dict[str, Any]
 # With its mixins, if it has any and the gate is on; without; or without, and counters beside the devices using them.

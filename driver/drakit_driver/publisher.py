@@ -32,7 +32,7 @@ from drakit_driver.written_slices import WrittenSlices
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-    from drakit_api.pools import Pool
+    from drakit_api.layouts.pools import Pool
 
 log = logging.getLogger(__name__)
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from drakit_client.process_logging import logs_as
+from drakit_client.processes.process_logging import logs_as
 from drakit_driver.cli import gate_options, parse_gate_options, pool_errors, profile_options
 from drakit_driver.reports import Problem
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-    from drakit_api.pools import Object, Pool
+    from drakit_api.layouts.pools import Object, Pool
     from drakit_client.connection import Connection
     from drakit_driver.driver import Driver, NodeDirectories
 
@@ -177,7 +177,7 @@ def _plugin_versions(text: str) -> tuple[str, ...]:
 
 
 async def _run(options: _Options) -> None:
-    from drakit_client.readiness import told_to_stop
+    from drakit_client.processes.readiness import told_to_stop
 
     stopping = told_to_stop()
     loop = asyncio.get_running_loop()
@@ -241,7 +241,7 @@ def _tell(line: str) -> None:
 
 
 async def _until_stopped(driver: Driver, stopping: asyncio.Event) -> None:
-    from drakit_client.readiness import announce_ready
+    from drakit_client.processes.readiness import announce_ready
 
     stop = asyncio.create_task(stopping.wait())
     ready = asyncio.create_task(driver.ready(None))

@@ -9,8 +9,8 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from drakit_api import conversion
-from drakit_api.slice_names import generate_name
+from drakit_api.layouts.slice_names import generate_name
+from drakit_api.objects import conversion
 from drakit_client.connection import Connection
 from drakit_client.errors import Invalid, NotFound
 from drakit_client.reflector import Handler, Reflector

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from drakit_client import kubeconfig
+from drakit_client.credentials import kubeconfig
 from drakit_client.errors import ApiError
 from drakit_client.resources import NODES
 from drakit_embedded import certificates

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drakit_client.user_cache import cache_directory
+from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import KUBERNETES_VERSION
 from drakit_kind.kubernetes.build import build
 from drakit_kind.kubernetes.cache import CacheEntry

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from drakit_client import private_files, regular_files
+from drakit_client.files import private_files, regular_files
 
 if TYPE_CHECKING:
     from cryptography import x509

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from drakit_client.process_logging import logs_as
+from drakit_client.processes.process_logging import logs_as
 from drakit_embedded.serving import descriptors
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ def _path(given: str | None) -> Path | None:
 
 def _certificates() -> Path | None:
     """Where all servers of a user have theirs; None if that cannot be."""
-    from drakit_client.user_cache import cache_directory
+    from drakit_client.files.user_cache import cache_directory
 
     directory = cache_directory() / "certificates"
     try:
@@ -189,7 +189,7 @@ def _certificates() -> Path | None:
 
 
 async def _serve(config: ServerConfig, kubeconfig: Path | None, *, controllers: bool) -> None:
-    from drakit_client.readiness import announce_ready, told_to_stop
+    from drakit_client.processes.readiness import announce_ready, told_to_stop
     from drakit_embedded.apiserver import Server
 
     stopped = told_to_stop()
@@ -233,7 +233,7 @@ async def _until(stopped: asyncio.Event, server: Server) -> None:
 
 def _write_kubeconfig(path: Path, server: Server) -> None:
     """A kubeconfig that only its owner can read, since the token is in it."""
-    from drakit_client import private_files
+    from drakit_client.files import private_files
 
     cluster = {"server": server.url}
     if server.ca_certificate is not None:

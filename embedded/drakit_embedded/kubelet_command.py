@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from drakit_client.process_logging import logs_as
+from drakit_client.processes.process_logging import logs_as
 from drakit_embedded.serving import descriptors
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ async def _run(
 
     from drakit_client.connection import Connection
     from drakit_client.errors import ConfigurationError
-    from drakit_client.readiness import announce_ready, told_to_stop
+    from drakit_client.processes.readiness import announce_ready, told_to_stop
     from drakit_embedded.kubelet import KubeletSimulator
     from drakit_embedded.kubelet.claims import CheckpointError
 

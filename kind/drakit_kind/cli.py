@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import click
 
-from drakit_client.lazy_group import Elsewhere, LazyGroup
+from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
 
 _COMMANDS = {
     "cluster": Elsewhere("drakit_kind.cluster_commands.commands", "cluster", "Start, inspect and stop test clusters."),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from drakit_client import regular_files
+from drakit_client.files import regular_files
 from drakit_kind.cluster import Component
 from drakit_kind.control_plane.flags import PROGRAMS
 from drakit_kind.home import ClusterHome

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
-from drakit_client import regular_files
+from drakit_client.files import regular_files
 from drakit_kind.cluster import silent
 from drakit_kind.turns import one_at_a_time
 

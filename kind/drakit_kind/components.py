@@ -19,7 +19,7 @@ import msgspec
 
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
-from drakit_client.readiness import announce_progress
+from drakit_client.processes.readiness import announce_progress
 from drakit_client.resources import NODES
 from drakit_kind import kubeconfig
 from drakit_kind.backends import started_components

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from drakit_api.pools import Pool, PoolError
+from drakit_api.layouts.pools import Pool, PoolError
 from drakit_kind import bounds, spawn
 from drakit_kind.cluster import ClusterError, DriverSpec
 from drakit_kind.control_plane.flags import gates_text
@@ -39,7 +39,8 @@ def prepare_calls(uid: str, log: str) -> list[str]:
 
 
 def says_ready(log: str) -> bool:
-    """Whether the log of a driver, in the form of ``drakit_client.process_logging``, says that it is ready."""
+    """Whether the log of a driver, in the form of ``drakit_client.processes.process_logging``, says that it is
+    ready."""
     return re.search(r" driver: ready$", log, re.MULTILINE) is not None
 
 

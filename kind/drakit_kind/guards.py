@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from drakit_client import private_files
+from drakit_client.files import private_files
 
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 

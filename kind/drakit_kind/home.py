@@ -19,7 +19,7 @@ from typing import IO
 
 import msgspec
 
-from drakit_client import private_files, regular_files
+from drakit_client.files import private_files, regular_files
 from drakit_kind import short_paths, temporary
 from drakit_kind.cluster import ClusterError, ClusterSpec, checked_name
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from drakit_api.features import FeatureGateError
-from drakit_client.readiness import announce_failure, announce_ready, told_to_stop
+from drakit_client.processes.readiness import announce_failure, announce_ready, told_to_stop
 from drakit_embedded.serving import descriptors
 from drakit_kind import control
 from drakit_kind.cluster import ClusterError, with_notes

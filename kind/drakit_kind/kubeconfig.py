@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from drakit_client import private_files, regular_files
+from drakit_client.files import private_files, regular_files
 from drakit_kind import previous_context
 from drakit_kind.interrupts import held_back
 from drakit_kind.previous_context import IsRunning

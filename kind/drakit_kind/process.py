@@ -19,7 +19,7 @@ from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
-from drakit_client import private_files
+from drakit_client.files import private_files
 from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import network

@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from pathlib import Path
 from typing import IO, Generic, TypeVar
 
-from drakit_client import private_files, regular_files
+from drakit_client.files import private_files, regular_files
 from drakit_kind.cluster import ClusterError, silent, with_notes
 from drakit_kind.cluster_turns import ClusterTurns
 from drakit_kind.home import ClusterHome

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from drakit_client import private_files
-from drakit_client.readiness import TIED_VARIABLE
+from drakit_client.files import private_files
+from drakit_client.processes.readiness import TIED_VARIABLE
 from drakit_kind.cluster import Report, silent
 from drakit_kind.interrupts import held_back
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from drakit_client import private_files, regular_files
+from drakit_client.files import private_files, regular_files
 from drakit_kind.cluster import ClusterError
 
 log = logging.getLogger("drakit")

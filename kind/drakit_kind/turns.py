@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from drakit_client import regular_files
+from drakit_client.files import regular_files
 from drakit_kind.cluster import Report
 
 

@@ -5,9 +5,22 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from drakit_api.cel import environment, types
-from drakit_api.cel.declarations import Overload
-from drakit_api.cel.types import BOOL, DYN, INT, NULL, QUANTITY, SEMVER, STRING, Type, list_of, map_of, optional_of
+from drakit_api.cel.checking import environment
+from drakit_api.cel.values import types
+from drakit_api.cel.values.declarations import Overload
+from drakit_api.cel.values.types import (
+    BOOL,
+    DYN,
+    INT,
+    NULL,
+    QUANTITY,
+    SEMVER,
+    STRING,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+)
 
 DRIVER = "d.example.com"
 _LITERALS = {

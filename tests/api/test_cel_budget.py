@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from drakit_api import cel
-from drakit_api.cel import environment
-from drakit_api.cel.checker import check
-from drakit_api.cel.closures import compile_tree
+from drakit_api.cel.checking import environment
+from drakit_api.cel.checking.checker import check
+from drakit_api.cel.cost.metered import compile_metered
 from drakit_api.cel.device import DeviceView
+from drakit_api.cel.evaluation.closures import compile_tree
 from drakit_api.cel.expression import Expression
 from drakit_api.cel.footprint import NOTHING
-from drakit_api.cel.metered import compile_metered
-from drakit_api.cel.parser import parse
+from drakit_api.cel.syntax.parser import parse
 from e2e.attacks.growing import DRIVER, doubled, growing
 from tests.api import random_expressions
 

@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 
 from drakit_api import cel
-from drakit_api.cel import environment
-from drakit_api.cel.checker import check
+from drakit_api.cel.checking import environment
+from drakit_api.cel.checking.checker import check
+from drakit_api.cel.cost.estimate import LIMIT, greatest_cost
+from drakit_api.cel.cost.metered import compile_metered
 from drakit_api.cel.device import COST
 from drakit_api.cel.errors import CostExceeded
-from drakit_api.cel.estimate import LIMIT, greatest_cost
-from drakit_api.cel.metered import compile_metered
-from drakit_api.cel.parser import parse
+from drakit_api.cel.syntax.parser import parse
 from tests.vectors import recordings
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "cel"

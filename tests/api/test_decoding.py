@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from drakit_api import encoding, gojson, gotime, schema
-from drakit_api.decoding import DecodeError, decode
-from drakit_api.gostrings import quote, to_json
+from drakit_api.golang import gojson, gotime
+from drakit_api.golang.gostrings import quote, to_json
+from drakit_api.objects import encoding, schema
+from drakit_api.objects.decoding import DecodeError, decode
 
 
 def slice_with(**spec: Any) -> dict[str, Any]:

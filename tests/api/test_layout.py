@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drakit_api import layout
-from drakit_api.pools import Pool, PoolError
+from drakit_api.layouts import layout
+from drakit_api.layouts.pools import Pool, PoolError
 
 Object = dict[str, Any]
 

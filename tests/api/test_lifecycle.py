@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from drakit_api import lifecycle, schema, validation
-from drakit_api.defaults import set_defaults
-from drakit_api.equality import comparison
+from drakit_api import validation
 from drakit_api.features import FeatureGates
-from drakit_api.raw_extensions import Embedded
+from drakit_api.objects import lifecycle, schema
+from drakit_api.objects.defaults import set_defaults
+from drakit_api.objects.equality import comparison
+from drakit_api.objects.raw_extensions import Embedded
 from tests.vectors.exchanges import GATES
 
 NOW, EARLIER = "2026-02-02T00:00:00Z", "2026-01-01T00:00:00Z"

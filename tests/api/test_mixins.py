@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drakit_api.mixins import flatten
-from drakit_api.pools import Pool, PoolError
+from drakit_api.layouts.mixins import flatten
+from drakit_api.layouts.pools import Pool, PoolError
 
 Object = dict[str, Any]
 

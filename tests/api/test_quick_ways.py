@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.partitions import recorded_slice
-from drakit_api import decoding, encoding, schema, structs
 from drakit_api.features import FeatureGates
-from drakit_api.validation.devices import declared_device, device
-from drakit_api.validation.ordinary import is_ordinary
+from drakit_api.objects import decoding, encoding, schema, structs
+from drakit_api.validation.slices.devices import declared_device, device
+from drakit_api.validation.slices.ordinary import is_ordinary
 
 Object = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drakit_api.slice_names import generate_name, slice_index
+from drakit_api.layouts.slice_names import generate_name, slice_index
 
 
 @pytest.mark.parametrize(

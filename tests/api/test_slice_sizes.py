@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from drakit_api.etcd.pools import as_created, pool_sizes
 from drakit_api.etcd.sizes import stored
 from drakit_api.features import FeatureGates
-from drakit_api.pools import Pool
+from drakit_api.layouts.pool_sizes import as_created, pool_sizes
+from drakit_api.layouts.pools import Pool
 
 _VECTORS = Path(__file__).parents[1] / "vectors" / "slices" / "etcd-sizes.jsonl"
 _RECORDED = [json.loads(line) for line in _VECTORS.read_text(encoding="utf-8").splitlines()]

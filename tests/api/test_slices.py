@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drakit_api.features import FeatureGates
-from drakit_api.pools import Pool, PoolError
-from drakit_api.slices import split
+from drakit_api.layouts.pools import Pool, PoolError
+from drakit_api.layouts.slices import split
 
 Object = dict[str, Any]
 _GATES = FeatureGates()

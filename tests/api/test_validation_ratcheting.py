@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from drakit_api import lifecycle, validation
+from drakit_api import validation
 from drakit_api.features import FeatureGates
+from drakit_api.objects import lifecycle
 from tests.vectors.exchanges import GATES
 
 NOW = "2026-01-01T00:00:00Z"

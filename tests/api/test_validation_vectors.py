@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from drakit_api import encoding, lifecycle, validation
-from drakit_api.decoding import DecodeError, decode
-from drakit_api.defaults import set_defaults
+from drakit_api import validation
 from drakit_api.features import FeatureGates
+from drakit_api.objects import encoding, lifecycle
+from drakit_api.objects.decoding import DecodeError, decode
+from drakit_api.objects.defaults import set_defaults
 from tests.vectors.exchanges import GATES, OF_RULES, Vector, comparable, recorded
 
 NOW = "2026-01-01T00:00:00Z"

@@ -13,9 +13,10 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from drakit_api import formats
-from drakit_client import errors, readiness
+from drakit_client import errors
 from drakit_client.connection import Connection
 from drakit_client.events import EventRecorder
+from drakit_client.processes import readiness
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 
 

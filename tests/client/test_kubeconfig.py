@@ -19,9 +19,9 @@ from cryptography.hazmat.primitives import serialization
 from kubernetes.aio import config as official
 from kubernetes.aio.client import Configuration
 
-from drakit_client import kubeconfig
-from drakit_client.access import Access, TokenFile
 from drakit_client.connection import Connection
+from drakit_client.credentials import kubeconfig
+from drakit_client.credentials.access import Access, TokenFile
 from drakit_client.errors import ConfigurationError
 from drakit_client.resources import PODS
 from drakit_kind.control_plane.authority import Authority

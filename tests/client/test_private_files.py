@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_client import private_files
+from drakit_client.files import private_files
 
 
 def _open_file(scratch: Path, elsewhere: Path) -> None:

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from drakit_client.process_logging import logs_as
+from drakit_client.processes.process_logging import logs_as
 
 
 @pytest.fixture(autouse=True)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from drakit_client import private_files, regular_files
-from drakit_client.regular_files import UnusableFileError
+from drakit_client.files import private_files, regular_files
+from drakit_client.files.regular_files import UnusableFileError
 
 
 def _socket(path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 from kubernetes.aio.client import Configuration
 from kubernetes.aio.config.incluster_config import InClusterConfigLoader
 
-from drakit_client import service_account
-from drakit_client.access import TokenFile
 from drakit_client.connection import Connection
+from drakit_client.credentials import service_account
+from drakit_client.credentials.access import TokenFile
 from drakit_client.errors import ConfigurationError
 from drakit_kind.control_plane.authority import Authority
 

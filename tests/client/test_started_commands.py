@@ -100,6 +100,6 @@ async def test_it_needs_no_official_client_and_leaves_no_keys_when_it_is_killed(
         process.kill()
         await process.wait()
     imported = re.findall(r"\| +([\w.]+)$", (tmp_path / "errors").read_text(), re.MULTILINE)
-    assert "drakit_client.kubeconfig" in imported
+    assert "drakit_client.credentials.kubeconfig" in imported
     assert not [module for module in imported if module.split(".")[0] in {"kubernetes", "requests", "websocket"}]
     assert not list((tmp_path / "tmp").iterdir())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from drakit_client.user_cache import cache_directory
+from drakit_client.files.user_cache import cache_directory
 
 
 @pytest.mark.parametrize(

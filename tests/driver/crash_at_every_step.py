@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from drakit_api.pools import Pool
+from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_driver.cdi import CdiSpecs

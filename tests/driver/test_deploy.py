@@ -12,7 +12,7 @@ import yaml
 from click.testing import CliRunner
 
 from drakit_api.features import FeatureGates
-from drakit_api.pools import Pool
+from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
 from drakit_driver import profiles
 from drakit_driver.claim_references import ClaimReference

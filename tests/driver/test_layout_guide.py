@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from drakit_api.features import FeatureGates
-from drakit_api.mixins import flatten
-from drakit_api.pools import Pool
-from drakit_api.slices import split
+from drakit_api.layouts.mixins import flatten
+from drakit_api.layouts.pools import Pool
+from drakit_api.layouts.slices import split
 from drakit_driver.profiles import build
 
 _GUIDE = (Path(__file__).parents[2] / "docs" / "layouts.md").read_text(encoding="utf-8")

@@ -28,7 +28,7 @@ from drakit_api.kubelet import (
     registration_v1_pb2,
     wire,
 )
-from drakit_api.pools import Pool
+from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
 from drakit_client.resources import NODES, Resource
 from drakit_driver import prepare

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drakit_api.slice_names import generate_name
+from drakit_api.layouts.slice_names import generate_name
 from drakit_driver.pool_plan import Desired, plan
 
 Object = dict[str, Any]

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from drakit_api.features import FeatureGates
-from drakit_api.pools import Pool, PoolError
+from drakit_api.layouts.pools import Pool, PoolError
+from drakit_api.layouts.slices import split
 from drakit_api.quantity import Quantity
-from drakit_api.slices import split
 from drakit_driver.profiles import build, device_classes
 
 Object = dict[str, Any]

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from drakit_api.features import FeatureGates
-from drakit_api.pools import Pool
-from drakit_api.slices import split
+from drakit_api.layouts.pools import Pool
+from drakit_api.layouts.slices import split
 from drakit_driver.profiles import build, device_classes, profiles
 
 Object = dict[str, Any]

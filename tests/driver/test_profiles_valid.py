@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 from drakit_api.cel import compile_selector, device_view
-from drakit_api.decoding import decode
-from drakit_api.defaults import set_defaults
 from drakit_api.features import FeatureGates
-from drakit_api.lifecycle import prepare_create
-from drakit_api.slices import split
+from drakit_api.layouts.slices import split
+from drakit_api.objects.decoding import decode
+from drakit_api.objects.defaults import set_defaults
+from drakit_api.objects.lifecycle import prepare_create
 from drakit_api.validation import validate_create
 from drakit_driver.profiles import build, device_classes, profiles
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from drakit_api.features import FeatureGates
-from drakit_api.pools import Pool
+from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
 from drakit_driver.publisher import Publisher
 from drakit_driver.reports import Problem

@@ -9,7 +9,7 @@ import pytest
 
 from drakit_api.features import FeatureGates
 from drakit_api.validation import selectors
-from drakit_api.validation.resourceclaim import on_create
+from drakit_api.validation.claims.resourceclaim import on_create
 from drakit_client.connection import Connection
 from drakit_client.errors import Invalid
 from drakit_embedded.apiserver import Server, ServerConfig

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from drakit_api.raw_extensions import Embedded
+from drakit_api.objects.raw_extensions import Embedded
 from drakit_client import claim_writes
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from drakit_api import decoding, gojson
+from drakit_api.golang import gojson
+from drakit_api.objects import decoding
 from drakit_embedded.apiserver.wire import yaml_bodies
 from drakit_embedded.apiserver.wire.budget import DEEPEST
 from tests.vectors import exchanges

@@ -57,7 +57,7 @@ def test_an_api_server_ends_with_its_starter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("component", ["apiserver", "scheduler", "kubelet", "driver"])
 def test_every_component_logs_as_it_is_told(component: str) -> None:
-    """One place decides how: ``drakit_client.process_logging``."""
+    """One place decides how: ``drakit_client.processes.process_logging``."""
     shown = CliRunner().invoke(main, [component, "run", "--help"]).output
     assert "-v, --verbose" in shown
     assert "--log-format [text|json]" in shown

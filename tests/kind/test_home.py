@@ -15,7 +15,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from drakit_client.regular_files import UnusableFileError
+from drakit_client.files.regular_files import UnusableFileError
 from drakit_kind import cluster_logs, supervision
 from drakit_kind.cluster import ClusterError, ClusterSpec
 from drakit_kind.home import ClusterHome

@@ -14,7 +14,7 @@ import pytest
 from drakit_kind import spawn
 from tests.kind.waits import ended
 
-_READY = "from drakit_client.readiness import announce_ready; announce_ready(); "
+_READY = "from drakit_client.processes.readiness import announce_ready; announce_ready(); "
 
 
 def _python(code: str) -> list[str]:
@@ -90,7 +90,7 @@ def test_the_log_is_private(tmp_path: Path) -> None:
 
 def test_a_tied_process_does_not_outlive_the_one_that_started_it(tmp_path: Path) -> None:
     child = (
-        "import asyncio; from drakit_client.readiness import announce_ready, told_to_stop\n"
+        "import asyncio; from drakit_client.processes.readiness import announce_ready, told_to_stop\n"
         "async def main():\n"
         "    stopping = told_to_stop()\n"
         "    announce_ready(); await stopping.wait()\n"

@@ -35,7 +35,7 @@ from drakit_allocator.explanation.verdicts import Verdicts
 from drakit_allocator.nodes import Node
 from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
 from drakit_allocator.snapshot import Snapshot
-from drakit_api.gated_fields import claim_features
+from drakit_api.objects.gated_fields import claim_features
 
 Object = Mapping[str, Any]
 # Told the number of nodes that are done, and of all.

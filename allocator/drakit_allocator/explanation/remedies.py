@@ -16,7 +16,7 @@ from drakit_allocator.explanation.report import (
     RepairPool,
 )
 from drakit_allocator.explanation.trials import Bench
-from drakit_api import gated_fields
+from drakit_api.objects import gated_fields
 
 # Sets of claims of one size that are tried for want of a better idea; one takes about a millisecond.
 _CHEAP = 1500

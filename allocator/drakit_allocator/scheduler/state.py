@@ -21,8 +21,8 @@ from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.queue import Backoff, SchedulingQueue
 from drakit_allocator.scheduler.rankings import Rankings
 from drakit_allocator.scheduler.readiness import Readiness
-from drakit_api import mixins
 from drakit_api.features import MIXINS_GATE, FeatureGates
+from drakit_api.layouts import mixins
 from drakit_client.connection import Object
 
 log = logging.getLogger(__name__)

@@ -7,10 +7,10 @@ server does with an expression in a request.
 
 from __future__ import annotations
 
-from .derived import DerivedAttribute, check_derived_attribute, compile_derived_attribute
-from .device import DeviceView, device_view
-from .errors import CelCompileError, CelError, CelProgramError, CelRuntimeError
-from .selector import Selector, check_selector, compile_selector
+from drakit_api.cel.derived import DerivedAttribute, check_derived_attribute, compile_derived_attribute
+from drakit_api.cel.device import DeviceView, device_view
+from drakit_api.cel.errors import CelCompileError, CelError, CelProgramError, CelRuntimeError
+from drakit_api.cel.selector import Selector, check_selector, compile_selector
 
 __all__ = [
     "CelCompileError",

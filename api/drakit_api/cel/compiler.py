@@ -10,18 +10,19 @@ import contextlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from . import budget, environment
-from .checker import check
-from .closures import compile_tree
-from .comprehensions import Closure
-from .environment import Environment
-from .errors import CelCompileError, CostExceeded
-from .estimate import LIMIT, greatest_cost
-from .footprint import footprint as footprint
-from .metered import compile_metered
-from .parser import parse
-from .syntax import Call, Node, children
-from .types import Type
+from drakit_api.cel.checking import environment
+from drakit_api.cel.checking.checker import check
+from drakit_api.cel.checking.environment import Environment
+from drakit_api.cel.cost.estimate import LIMIT, greatest_cost
+from drakit_api.cel.cost.metered import compile_metered
+from drakit_api.cel.errors import CelCompileError, CostExceeded
+from drakit_api.cel.evaluation.closures import compile_tree
+from drakit_api.cel.evaluation.comprehensions import Closure
+from drakit_api.cel.footprint import footprint as footprint
+from drakit_api.cel.syntax.parser import parse
+from drakit_api.cel.syntax.tree import Call, Node, children
+from drakit_api.cel.values import budget
+from drakit_api.cel.values.types import Type
 
 
 class Checked(NamedTuple):

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import budget, types
-from .device import DeviceView
-from .errors import CelCompileError, CelRuntimeError, CostExceeded
-from .expression import Expression, remembered
-from .values import ABSENT, LISTS, Optional, Semver, TypeValue, type_name
+from drakit_api.cel.device import DeviceView
+from drakit_api.cel.errors import CelCompileError, CelRuntimeError, CostExceeded
+from drakit_api.cel.expression import Expression, remembered
+from drakit_api.cel.values import budget, types
+from drakit_api.cel.values.values import ABSENT, LISTS, Optional, Semver, TypeValue, type_name
 
 if TYPE_CHECKING:
-    from .compiler import Checked
-    from .syntax import Node
+    from drakit_api.cel.compiler import Checked
+    from drakit_api.cel.syntax.tree import Node
 
 _TYPES = (types.BOOL, types.INT, types.STRING, types.SEMVER, types.ANY, types.DYN)
 _FIELDS: dict[type, str] = {bool: "bool", int: "int", str: "string", Semver: "version"}
@@ -63,7 +63,7 @@ class DerivedAttribute(Expression):
 @remembered
 def compile_derived_attribute(expression: str) -> DerivedAttribute:
     """Compile the expression of a stored derived attribute. Raises ``CelCompileError`` in the words of cel-go."""
-    from . import compiler
+    from drakit_api.cel import compiler
 
     tree = _deriving(compiler.stored(expression), list_attributes=True)
     return DerivedAttribute(expression, *compiler.planned(tree), compiler.footprint(tree))
@@ -74,7 +74,7 @@ def check_derived_attribute(
     expression: str, *, consumable_capacity: bool = True, list_attributes: bool = False, includes: bool = False
 ) -> int:
     """Check the expression of a derived attribute in a request, as ``check_selector`` does for selectors."""
-    from . import compiler
+    from drakit_api.cel import compiler
 
     checked = compiler.new(
         expression, consumable_capacity=consumable_capacity, list_attributes=list_attributes, includes=includes

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from drakit_api.cel.library import semver
+from drakit_api.cel.values.values import Domains, Named, Semver
 from drakit_api.quantity import Quantity, QuantityError
-
-from .library import semver
-from .values import Domains, Named, Semver
 
 # Where the fields of ``device`` lie in a frame; device as a whole, the cost so far and local variables follow.
 FIELDS: Final = ("driver", "allowMultipleAllocations", "attributes", "capacity")

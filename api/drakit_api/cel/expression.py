@@ -10,12 +10,12 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from . import budget
-from .device import DeviceView
-from .errors import CelRuntimeError, CostExceeded, Panic
+from drakit_api.cel.device import DeviceView
+from drakit_api.cel.errors import CelRuntimeError, CostExceeded, Panic
+from drakit_api.cel.values import budget
 
 if TYPE_CHECKING:
-    from .footprint import Footprint
+    from drakit_api.cel.footprint import Footprint
 
 CACHE_SIZE = 4096
 # A compiled expression takes a hundred times the memory of its text.

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from .syntax import Bind, Call, Comprehension, Ident, Literal, Node, Select, children
+from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, Literal, Node, Select, children
 
 
 @dataclass(frozen=True, slots=True)

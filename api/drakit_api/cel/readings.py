@@ -12,14 +12,13 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from drakit_api.cel.device import FIELDS, DeviceView
+from drakit_api.cel.errors import CelError
+from drakit_api.cel.expression import CACHE_SIZE
+from drakit_api.cel.selector import compile_selector
+from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, Literal, Node, Select, children
+from drakit_api.cel.values.values import Semver
 from drakit_api.quantity import Quantity
-
-from .device import FIELDS, DeviceView
-from .errors import CelError
-from .expression import CACHE_SIZE
-from .selector import compile_selector
-from .syntax import Bind, Call, Comprehension, Ident, Literal, Node, Select, children
-from .values import Semver
 
 Scalar = bool | int | str
 # A list attribute, or the names that exist where an expression looks at a whole domain.
@@ -87,7 +86,7 @@ def _is_false(part: str, device: DeviceView) -> bool:
 
 @functools.lru_cache(maxsize=CACHE_SIZE)
 def _conditions(expression: str) -> tuple[str, ...]:
-    from . import compiler
+    from drakit_api.cel import compiler
 
     try:
         tree = compiler.stored(expression).tree
@@ -103,7 +102,7 @@ def _conditions(expression: str) -> tuple[str, ...]:
 
 def _split(expression: str) -> list[str]:
     """The operands of a conjunction as they are written."""
-    from .parser import tokens
+    from drakit_api.cel.syntax.parser import tokens
 
     depth, start, parts, found = 0, 0, [], list(tokens(expression))
     for text, offset in found:
@@ -119,7 +118,7 @@ def _split(expression: str) -> list[str]:
 
 @functools.lru_cache(maxsize=CACHE_SIZE)
 def _paths(expression: str) -> tuple[_Path, ...]:
-    from . import compiler
+    from drakit_api.cel import compiler
 
     try:
         tree = compiler.stored(expression).tree

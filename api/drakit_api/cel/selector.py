@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import types
-from .device import DeviceView
-from .errors import CelCompileError, CelRuntimeError
-from .expression import Expression, remembered
-from .values import ABSENT, LISTS, MAPS, Optional, TypeValue, Uint, type_name
+from drakit_api.cel.device import DeviceView
+from drakit_api.cel.errors import CelCompileError, CelRuntimeError
+from drakit_api.cel.expression import Expression, remembered
+from drakit_api.cel.values import types
+from drakit_api.cel.values.values import ABSENT, LISTS, MAPS, Optional, TypeValue, Uint, type_name
 
 if TYPE_CHECKING:
-    from .compiler import Checked
-    from .syntax import Node
+    from drakit_api.cel.compiler import Checked
+    from drakit_api.cel.syntax.tree import Node
 
 
 class Selector(Expression):
@@ -35,7 +35,7 @@ def compile_selector(expression: str) -> Selector:
 
     Raises ``CelCompileError`` in the words of cel-go.
     """
-    from . import compiler
+    from drakit_api.cel import compiler
 
     tree = _selecting(compiler.stored(expression))
     return Selector(expression, *compiler.planned(tree), compiler.footprint(tree))
@@ -51,7 +51,7 @@ def check_selector(
     Returns the greatest cost that it could have on any device; the limits of cost and length are the caller's. Raises
     ``CelCompileError`` with the detail that kube-apiserver shows.
     """
-    from . import compiler
+    from drakit_api.cel import compiler
 
     checked = compiler.new(
         expression, consumable_capacity=consumable_capacity, list_attributes=list_attributes, includes=includes

@@ -19,7 +19,7 @@ import msgspec
 
 from drakit_api.etcd import messages
 from drakit_api.etcd.messages import Field
-from drakit_api.raw_extensions import Embedded
+from drakit_api.objects.raw_extensions import Embedded
 
 _INCLUDES = {15: Field("includes", "s", "[")}
 # What the kit's gate DRAResourceSliceMixins adds to Kubernetes' messages, and messages that only it has.

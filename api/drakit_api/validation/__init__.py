@@ -1,8 +1,8 @@
 """What kube-apiserver refuses of resource.k8s.io, and in which words.
 
-Objects enter decoded, defaulted and stripped of gated fields (see ``drakit_api.lifecycle``) and leave as a list of
-errors, empty for a valid object. Each kind has a module with its rules; those of parts that several kinds share are in
-modules named after the part. Kubernetes validates twice, by handwritten rules and by rules declared in its Go types,
+Objects enter decoded, defaulted and stripped of gated fields (see ``drakit_api.objects.lifecycle``) and leave as a list
+of errors, empty for a valid object. Each kind has a module with its rules; those of parts that several kinds share are
+in modules named after the part. Kubernetes validates twice, by handwritten rules and by rules declared in its Go types,
 and lists the findings in that order; functions named ``declared...`` hold the second kind. Objects are always v1; the
 declared rules speak of them as the ``version`` of the request has them, which only in v1beta1 makes a difference.
 
@@ -20,15 +20,10 @@ from typing import Any
 
 from drakit_api import formats
 from drakit_api.features import FeatureGates
-from drakit_api.validation import (
-    deviceclass,
-    metadata,
-    resourceclaim,
-    resourceslice,
-    taintrule,
-    template,
-)
+from drakit_api.validation import deviceclass, metadata, taintrule
+from drakit_api.validation.claims import resourceclaim, template
 from drakit_api.validation.errors import Errors, FieldError, in_order, invalid_status
+from drakit_api.validation.slices import resourceslice
 
 __all__ = ["FieldError", "invalid_status", "validate_create", "validate_status_update", "validate_update"]
 

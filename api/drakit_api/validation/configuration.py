@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from drakit_api import limits
-from drakit_api.raw_extensions import Embedded
+from drakit_api.objects.raw_extensions import Embedded
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, invalid, required, too_long
 

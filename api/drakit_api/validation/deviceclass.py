@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api import formats, limits
-from drakit_api.equality import same_field
 from drakit_api.features import FeatureGates
+from drakit_api.objects.equality import same_field
 from drakit_api.validation import metadata
 from drakit_api.validation.configuration import configuration, declared_configuration
 from drakit_api.validation.errors import Errors, invalid

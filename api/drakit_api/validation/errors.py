@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from drakit_api.gostrings import quote, to_json
+from drakit_api.golang.gostrings import quote, to_json
 
 REQUIRED = "FieldValueRequired"
 INVALID = "FieldValueInvalid"

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from drakit_api import encoding
 from drakit_api.formats import byte_length
+from drakit_api.objects import encoding
 from drakit_api.validation.errors import Errors, duplicate, too_many
 
 Rule = Callable[[Any, str], Errors]

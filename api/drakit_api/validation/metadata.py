@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from drakit_api import formats
-from drakit_api.equality import same_field
+from drakit_api.objects.equality import same_field
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required, too_long
 

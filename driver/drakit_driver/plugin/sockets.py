@@ -14,7 +14,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from drakit_client import regular_files
+from drakit_client.files import regular_files
 
 # sockaddr_un.sun_path holds 108 bytes, the last of which is NUL.
 _PATH_BYTES = 107

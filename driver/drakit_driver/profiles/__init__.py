@@ -1,7 +1,7 @@
 """What hardware to pretend to have: a name such as ``dgx-a100`` or ``tpu-v6e-4x4`` in, pools and classes out.
 
 Data enters from ``mig.yaml`` and ``boards.yaml`` in this folder, from the rules in ``tpu.py``, or from an author's
-file; it leaves as ``drakit_api.pools.Pool`` for the publisher, and as DeviceClass objects for the cluster.
+file; it leaves as ``drakit_api.layouts.pools.Pool`` for the publisher, and as DeviceClass objects for the cluster.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from drakit_api.layout_fields import driver_name as checked_driver_name
-from drakit_api.layout_fields import pool_name as checked_pool_name
-from drakit_api.layout_fields import subdomain
-from drakit_api.pools import Object, Pool, PoolError
+from drakit_api.layouts.fields import driver_name as checked_driver_name
+from drakit_api.layouts.fields import pool_name as checked_pool_name
+from drakit_api.layouts.fields import subdomain
+from drakit_api.layouts.pools import Object, Pool, PoolError
 from drakit_driver.profiles import layout as layout_files
 from drakit_driver.profiles import mig, tpu
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import yaml
 
-from drakit_api import layout
-from drakit_api.pools import Pool, PoolError
+from drakit_api.layouts import layout
+from drakit_api.layouts.pools import Pool, PoolError
 
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from drakit_api.pools import Object, Pool
+from drakit_api.layouts.pools import Object, Pool
 from drakit_api.quantity import Quantity
 
 DRIVER = "gpu.nvidia.com"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count, product
 from typing import Final
 
-from drakit_api.pools import Object, Pool
+from drakit_api.layouts.pools import Object, Pool
 from drakit_api.quantity import Quantity
 
 DRIVER = "tpu.google.com"

@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 from aiohttp import web
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.catalog import Served

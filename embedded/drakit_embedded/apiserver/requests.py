@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.statuses import Cause, bad_request, invalid
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 
 Object = dict[str, Any]
 

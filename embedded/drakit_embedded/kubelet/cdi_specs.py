@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import msgspec
 import yaml
 
-from drakit_client import regular_files
+from drakit_client.files import regular_files
 
 _VERSIONS = ("0.1.0", "0.2.0", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0", "0.8.0", "1.0.0", "1.1.0")
 _EARLIEST = "0.3.0"

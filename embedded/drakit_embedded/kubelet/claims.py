@@ -14,8 +14,8 @@ from typing import Any
 
 import msgspec
 
-from drakit_client import private_files, regular_files
 from drakit_client.connection import Object
+from drakit_client.files import private_files, regular_files
 from drakit_client.reflector import Key
 
 _API_VERSION = "checkpoint.dra.kubelet.k8s.io/v1"

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aiohttp import web
 
-from drakit_client import private_files
+from drakit_client.files import private_files
 from drakit_embedded import certificates
 from drakit_embedded.kubelet.containers import Container
 from drakit_embedded.kubelet.pod_run import PodRun

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 from typing import Any
 
-from drakit_api import gotime
+from drakit_api.golang import gotime
 from drakit_embedded import pod_affinity
 from drakit_embedded.quota.amounts import ONE, Amounts, added, highest, parsed
 from drakit_embedded.quota.names import (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from drakit_client.output_option import Format, output_option
+from drakit_client.processes.output_option import Format, output_option
 from drakit_driver.profile_completion import complete_driver
 from drakit_kind.backends import LOCAL
 from drakit_kind.cluster import (

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from drakit_client import private_files
+from drakit_client.files import private_files
 from drakit_kind import kubeconfig
 from drakit_kind.control_plane import probes
 from drakit_kind.control_plane.authority import Authority, KeyPair

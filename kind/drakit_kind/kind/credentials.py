@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from drakit_client import private_files
+from drakit_client.files import private_files
 
 _FIELDS = (
     ("clusters", "cluster", "certificate-authority"),

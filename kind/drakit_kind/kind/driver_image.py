@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from drakit_client.user_cache import cache_directory
+from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.images import Entry, Image, Layer, write_images, write_layer
 from drakit_kind.kind import debian

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from drakit_client.user_cache import cache_directory
+from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, ClusterSpec, Report
 from drakit_kind.features_off import tagged_version
 from drakit_kind.images import busybox_archive

@@ -8,7 +8,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from drakit_client.user_cache import cache_directory
+from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, silent
 from drakit_kind.kind.docker import docker
 from drakit_kind.turns import one_at_a_time

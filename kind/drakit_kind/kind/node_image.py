@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from drakit_client.user_cache import cache_directory
+from drakit_client.files.user_cache import cache_directory
 from drakit_kind import images
 from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.images import Entry, Image, write_images, write_layer

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from drakit_client import regular_files
-from drakit_client.user_cache import cache_directory
+from drakit_client.files import regular_files
+from drakit_client.files.user_cache import cache_directory
 from drakit_kind.kubernetes.releases import Release
 
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}

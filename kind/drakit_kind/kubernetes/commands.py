@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drakit_client.output_option import Format, output_option
-from drakit_client.user_cache import cache_directory
+from drakit_client.files.user_cache import cache_directory
+from drakit_client.processes.output_option import Format, output_option
 from drakit_kind.cluster import ClusterError
 from drakit_kind.interrupts import continued_by_the_same_command
 from drakit_kind.kubernetes import build as building

@@ -10,7 +10,7 @@ import shutil
 import struct
 from pathlib import Path
 
-from drakit_client.user_cache import cache_directory
+from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, Report, silent
 from drakit_kind.command_output import output
 from drakit_kind.turns import one_at_a_time, scratch_directory

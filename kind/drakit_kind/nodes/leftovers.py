@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import msgspec
 
-from drakit_client import regular_files
+from drakit_client.files import regular_files
 from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import cgroups, network

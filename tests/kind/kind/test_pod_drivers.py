@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from drakit_client.errors import ApiError
-from drakit_client.process_logging import TextFormatter
+from drakit_client.processes.process_logging import TextFormatter
 from drakit_client.resources import Resource
 from drakit_kind.api import WaitTimeout
 from drakit_kind.cluster import ClusterError, DriverSpec

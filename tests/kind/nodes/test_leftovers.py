@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from drakit_client.regular_files import UnusableFileError
+from drakit_client.files.regular_files import UnusableFileError
 from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes import leftovers

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from drakit_api.cel.declarations import overload, register
-from drakit_api.cel.values import no_such_overload
+from drakit_api.cel.values.declarations import overload, register
+from drakit_api.cel.values.values import no_such_overload
 
 _TYPES = ("Authorizer", "PathCheck", "GroupCheck", "ResourceCheck", "Decision")
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from drakit_api.cel import budget
-from drakit_api.cel.declarations import Overload, overload
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import operators
-from drakit_api.cel.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, Uint
-from drakit_api.long_numbers import bounded
+from drakit_api.cel.values import budget
+from drakit_api.cel.values.declarations import Overload, overload
+from drakit_api.cel.values.values import INT_MAX, INT_MIN, UINT_MAX, Duration, Timestamp, Uint
+from drakit_api.golang.long_numbers import bounded
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _DOUBLE = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 
 from drakit_api import formats, limits
-from drakit_api.cel.declarations import overload, register
 from drakit_api.cel.library.urls import request_uri_problem
-from drakit_api.cel.values import NONE, Optional
+from drakit_api.cel.values.declarations import overload, register
+from drakit_api.cel.values.values import NONE, Optional
 
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from drakit_api.cel import budget
-from drakit_api.cel.declarations import overload
-from drakit_api.cel.equality import is_equal
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import operators
 from drakit_api.cel.library.lists import COMPARABLE, order_of
-from drakit_api.cel.values import LISTS, NONE, Optional, no_such_overload, type_name
+from drakit_api.cel.values import budget
+from drakit_api.cel.values.declarations import overload
+from drakit_api.cel.values.equality import is_equal
+from drakit_api.cel.values.values import LISTS, NONE, Optional, no_such_overload, type_name
 
 _MAX_RANGE = 10_000_000
 

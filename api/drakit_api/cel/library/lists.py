@@ -7,12 +7,11 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from drakit_api.cel.declarations import Overload, overload
-from drakit_api.cel.equality import is_equal
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.values import LISTS, Duration, Uint, no_such_overload
-
-from . import operators
+from drakit_api.cel.library import operators
+from drakit_api.cel.values.declarations import Overload, overload
+from drakit_api.cel.values.equality import is_equal
+from drakit_api.cel.values.values import LISTS, Duration, Uint, no_such_overload
 
 COMPARABLE = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _ZERO: dict[str, Any] = {"int": 0, "uint": Uint(0), "double": 0.0, "duration": Duration(0)}

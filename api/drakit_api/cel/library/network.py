@@ -5,11 +5,11 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import dataclass
 
-from drakit_api.cel.declarations import overload, register
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.values import INT_MAX, no_such_overload
-from drakit_api.gostrings import quote
-from drakit_api.long_numbers import bounded
+from drakit_api.cel.values.declarations import overload, register
+from drakit_api.cel.values.values import INT_MAX, no_such_overload
+from drakit_api.golang.gostrings import quote
+from drakit_api.golang.long_numbers import bounded
 
 _Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 

@@ -9,12 +9,12 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from drakit_api.cel import budget
-from drakit_api.cel.declarations import Overload, overload
-from drakit_api.cel.equality import equal, is_equal, is_unequal
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.keys import MISSING, has_key, lookup
-from drakit_api.cel.values import (
+from drakit_api.cel.values import budget
+from drakit_api.cel.values.declarations import Overload, overload
+from drakit_api.cel.values.equality import equal, is_equal, is_unequal
+from drakit_api.cel.values.keys import MISSING, has_key, lookup
+from drakit_api.cel.values.values import (
     INT_MAX,
     INT_MIN,
     LISTS,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api.cel.declarations import overload
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import operators
-from drakit_api.cel.values import LISTS, MAPS, NONE, NUMBERS, Duration, Optional, Timestamp
+from drakit_api.cel.values.declarations import overload
+from drakit_api.cel.values.values import LISTS, MAPS, NONE, NUMBERS, Duration, Optional, Timestamp
 
 
 def value(optional: Optional) -> Any:

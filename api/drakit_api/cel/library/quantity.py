@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from drakit_api.cel.declarations import overload
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.values import INT_MAX, INT_MIN
+from drakit_api.cel.values.declarations import overload
+from drakit_api.cel.values.values import INT_MAX, INT_MIN
 from drakit_api.quantity import Quantity, QuantityError
 
 

@@ -12,9 +12,9 @@ import functools
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from drakit_api.cel import budget
-from drakit_api.cel.declarations import overload
 from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.values import budget
+from drakit_api.cel.values.declarations import overload
 
 if TYPE_CHECKING:
     import re2

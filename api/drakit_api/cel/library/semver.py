@@ -6,11 +6,11 @@ import functools
 import re
 
 from drakit_api import semver
-from drakit_api.cel.declarations import overload
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.values import UINT_MAX, Semver
-from drakit_api.gostrings import quote
-from drakit_api.long_numbers import bounded
+from drakit_api.cel.values.declarations import overload
+from drakit_api.cel.values.values import UINT_MAX, Semver
+from drakit_api.golang.gostrings import quote
+from drakit_api.golang.long_numbers import bounded
 
 _REMEMBERED = 128  # longer texts are not
 _IDENTIFIER = re.compile(r"[0-9A-Za-z-]+")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api.cel.declarations import overload
 from drakit_api.cel.library.operators import contains
+from drakit_api.cel.values.declarations import overload
 
 
 def _contains(elements: list[Any], others: list[Any]) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drakit_api.cel.declarations import Overload, overload
 from drakit_api.cel.library import regex
-from drakit_api.cel.values import TypeValue, type_name
+from drakit_api.cel.values.declarations import Overload, overload
+from drakit_api.cel.values.values import TypeValue, type_name
 
 
 def _method(name: str, function: Callable[[str, str], bool]) -> Overload:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api.cel import budget
-from drakit_api.cel.declarations import overload
 from drakit_api.cel.errors import CelRuntimeError
 from drakit_api.cel.library import operators, texts
+from drakit_api.cel.values import budget
+from drakit_api.cel.values.declarations import overload
 
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}

@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from drakit_api.cel import budget
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.keys import map_keys
 from drakit_api.cel.library import conversions
-from drakit_api.cel.values import INT_MAX, LISTS, MAPS, Duration, Timestamp, TypeValue, Uint, type_name
-from drakit_api.gostrings import quote
-from drakit_api.long_numbers import bounded
+from drakit_api.cel.values import budget
+from drakit_api.cel.values.keys import map_keys
+from drakit_api.cel.values.values import INT_MAX, LISTS, MAPS, Duration, Timestamp, TypeValue, Uint, type_name
+from drakit_api.golang.gostrings import quote
+from drakit_api.golang.long_numbers import bounded
 
 _DEFAULT_PRECISION = 6
 # Beyond this golang.org/x/text counts places in too few bits, and prints whatever that gives; Python would run out of

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from drakit_api.cel.declarations import Overload, overload
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.cel.values import Duration, Timestamp
-from drakit_api.long_numbers import bounded
+from drakit_api.cel.values.declarations import Overload, overload
+from drakit_api.cel.values.values import Duration, Timestamp
+from drakit_api.golang.long_numbers import bounded
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_HOURS = 9999

@@ -6,10 +6,10 @@ import re
 import urllib.parse
 from dataclasses import dataclass
 
-from drakit_api.cel import budget
-from drakit_api.cel.declarations import overload, register
 from drakit_api.cel.errors import CelRuntimeError
-from drakit_api.gostrings import quote
+from drakit_api.cel.values import budget
+from drakit_api.cel.values.declarations import overload, register
+from drakit_api.golang.gostrings import quote
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTROL = re.compile("[\\x00-\\x1f\\x7f]")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from drakit_api.gostrings import aggregated
+from drakit_api.golang.gostrings import aggregated
 from drakit_api.quantity import Quantity
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.statuses import Object

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.access import Access

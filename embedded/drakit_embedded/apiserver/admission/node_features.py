@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from drakit_api.gostrings import aggregated, quote
-from drakit_api.long_numbers import int64
+from drakit_api.golang.gostrings import aggregated, quote
+from drakit_api.golang.long_numbers import int64
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.statuses import Object

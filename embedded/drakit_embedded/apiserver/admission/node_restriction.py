@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.admission import node_certificates, node_pods, node_tokens
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.admission.node_pods import node_of

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from drakit_api.equality import comparison
-from drakit_api.gostrings import quote, quoted
+from drakit_api.golang.gostrings import quote, quoted
+from drakit_api.objects.equality import comparison
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.reading import field_selectors
 from drakit_embedded.apiserver.requests import NAMESPACE_SUBRESOURCES, Query

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from drakit_api.gostrings import aggregated, quote
+from drakit_api.golang.gostrings import aggregated, quote
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import GROUP, Rule
 from drakit_embedded.apiserver.identity.users import User, account_name

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from drakit_api.gostrings import quoted
+from drakit_api.golang.gostrings import quoted
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.statuses import Object
 

@@ -11,8 +11,8 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from drakit_api import gotime
-from drakit_api.gostrings import quoted
+from drakit_api.golang import gotime
+from drakit_api.golang.gostrings import quoted
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.identity.jwt import Claims, SigningKey
 from drakit_embedded.apiserver.identity.users import User, account_groups, account_name, authenticated

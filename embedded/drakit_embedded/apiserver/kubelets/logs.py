@@ -14,7 +14,7 @@ from urllib.parse import quote
 import aiohttp
 from aiohttp import web
 
-from drakit_api import gostrings
+from drakit_api.golang import gostrings
 from drakit_client.errors import UNREACHABLE
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api

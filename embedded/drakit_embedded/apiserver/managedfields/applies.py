@@ -6,7 +6,7 @@ sigs.k8s.io/structured-merge-diff/v6/merge/update.go.
 
 from __future__ import annotations
 
-from drakit_api.raw_extensions import KINDS, print_sorted
+from drakit_api.objects.raw_extensions import KINDS, print_sorted
 from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.managedfields import (
     conflicts,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from drakit_api.raw_extensions import same_value
-from drakit_api.schema import Schema, Type
+from drakit_api.objects.raw_extensions import same_value
+from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.statuses import Object
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 
 # Stands in a tree for the field itself, where fields below it belong to the set as well.
 SELF = "."

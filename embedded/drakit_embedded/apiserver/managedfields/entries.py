@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.managedfields import elements, fieldsets
 from drakit_embedded.apiserver.managedfields.fieldsets import Tree
 

@@ -5,7 +5,7 @@ k8s.io/apiserver/pkg/endpoints/handlers/create.go and k8s.io/apimachinery/pkg/ap
 
 from __future__ import annotations
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.statuses import Cause
 
 _LONGEST = 128

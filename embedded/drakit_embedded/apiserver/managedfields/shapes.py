@@ -11,8 +11,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from drakit_api import schema
-from drakit_api.schema import Schema, Type
+from drakit_api.objects import schema
+from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.managedfields import elements
 from drakit_embedded.apiserver.managedfields.completion import zero_of
 from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree

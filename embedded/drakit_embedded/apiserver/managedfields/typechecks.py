@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from drakit_api.gostrings import quote
-from drakit_api.schema import Schema, Type
+from drakit_api.golang.gostrings import quote
+from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.managedfields import elements, shapes
 from drakit_embedded.apiserver.managedfields.shapes import ABSENT, Keyed, Map, Shape, Struct, Values
 from drakit_embedded.apiserver.registry import structures

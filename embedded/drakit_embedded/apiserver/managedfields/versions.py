@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from drakit_api.raw_extensions import print_sorted
+from drakit_api.objects.raw_extensions import print_sorted
 from drakit_embedded.apiserver.managedfields import fieldsets, shapes
 from drakit_embedded.apiserver.managedfields.comparisons import Comparison, compare
 from drakit_embedded.apiserver.managedfields.completion import completed

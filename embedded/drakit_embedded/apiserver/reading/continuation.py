@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from drakit_api import gojson
+from drakit_api.golang import gojson
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.storage.store import Key
 

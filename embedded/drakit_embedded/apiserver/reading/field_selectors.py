@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.reading.selectors import Requirement
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import bad_request

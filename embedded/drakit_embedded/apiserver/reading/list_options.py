@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.reading import field_selectors, selectors

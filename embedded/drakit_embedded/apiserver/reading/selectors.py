@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
 from drakit_api import formats
-from drakit_api.gostrings import quote
-from drakit_api.long_numbers import int64
+from drakit_api.golang.gostrings import quote
+from drakit_api.golang.long_numbers import int64
 from drakit_embedded.apiserver.statuses import bad_request
 
 Requirement = Callable[[Mapping[str, str]], bool]

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from drakit_api import schema
-from drakit_api.allocations import device_id
-from drakit_api.equality import comparison, same_field
+from drakit_api.objects import schema
+from drakit_api.objects.allocations import device_id
+from drakit_api.objects.equality import comparison, same_field
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import bound_node
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, Object

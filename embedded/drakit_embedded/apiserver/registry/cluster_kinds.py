@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from drakit_api import formats
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_api.validation.errors import invalid
 from drakit_embedded.apiserver.registry.certificates import requests, trust_bundles
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy

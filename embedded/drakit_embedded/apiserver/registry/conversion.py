@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from drakit_api import conversion, encoding, schema
+from drakit_api.objects import conversion, encoding, schema
 from drakit_embedded.apiserver.registry import dra
 from drakit_embedded.apiserver.registry.kinds import Kind
 

@@ -10,15 +10,17 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from drakit_api import encoding, lifecycle, mixins, schema, validation
-from drakit_api.defaults import set_defaults
+from drakit_api import validation
 from drakit_api.features import MIXINS_GATE
-from drakit_api.gostrings import quote
-from drakit_api.layout_fields import SPEC
-from drakit_api.layout_shapes import Place, Problems
-from drakit_api.pools import PoolError
+from drakit_api.golang.gostrings import quote
+from drakit_api.layouts import mixins
+from drakit_api.layouts.fields import SPEC
+from drakit_api.layouts.pools import PoolError
+from drakit_api.layouts.strict_reading import Place, Problems
+from drakit_api.objects import encoding, lifecycle, schema
+from drakit_api.objects.defaults import set_defaults
+from drakit_api.validation.claims.resourceclaim import ADMIN_LABEL
 from drakit_api.validation.metadata import on_create
-from drakit_api.validation.resourceclaim import ADMIN_LABEL
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry import claim_status_access, structures
 from drakit_embedded.apiserver.registry.kinds import Kind

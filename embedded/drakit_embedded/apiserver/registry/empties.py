@@ -1,7 +1,7 @@
 """What is empty and may be left out is left out, as the Go types do when they are written.
 
 The rules of resource.k8s.io want to tell an empty list from none and leave things out at the end
-(``drakit_api.encoding``); those of all other kinds get objects that are like the stored ones.
+(``drakit_api.objects.encoding``); those of all other kinds get objects that are like the stored ones.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from drakit_api.schema import Schema, Type
+from drakit_api.objects.schema import Schema, Type
 
 Object = dict[str, Any]
 # An empty list of one of them is a request to forget them.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drakit_api import formats
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_api.quantity import Quantity
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault

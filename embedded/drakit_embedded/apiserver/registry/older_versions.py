@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from drakit_api import conversion, schema
+from drakit_api.objects import conversion, schema
 from drakit_embedded.apiserver.registry.kinds import Kind
 
 # Minor releases: deprecated since, no longer served from. DeviceTaintRule came to v1beta2 only in 1.36.

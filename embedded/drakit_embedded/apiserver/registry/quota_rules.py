@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from drakit_api import formats
-from drakit_api.gostrings import quote, to_json
+from drakit_api.golang.gostrings import quote, to_json
 from drakit_api.quantity import Quantity, QuantityError, canonical
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault

@@ -12,7 +12,7 @@ import functools
 from importlib import resources
 from typing import Any
 
-from drakit_api import decoding, schema
+from drakit_api.objects import decoding, schema
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import bad_request
 

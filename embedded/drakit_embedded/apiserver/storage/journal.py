@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from drakit_client import regular_files
+from drakit_client.files import regular_files
 from drakit_embedded.apiserver.storage import mark
 from drakit_embedded.apiserver.storage.damage import Damage, Row, checksum
 from drakit_embedded.apiserver.storage.mark import Mark

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from drakit_api import raw_extensions
 from drakit_api.etcd import limits, sizes
+from drakit_api.objects import raw_extensions
 from drakit_embedded.apiserver.statuses import StatusError
 
 # JSON that is not longer is never too large in protobuf, whatever is in it: `sizes.ceiling` of nothing but `{},`.

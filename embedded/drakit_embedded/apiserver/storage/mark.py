@@ -12,7 +12,7 @@ import struct
 import zlib
 from pathlib import Path
 
-from drakit_client import regular_files
+from drakit_client.files import regular_files
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from drakit_api import raw_extensions
+from drakit_api.objects import raw_extensions
 from drakit_embedded.apiserver.storage.journal import Change, Journal
 from drakit_embedded.apiserver.storage.limits import StoredKind, TooLargeError
 from drakit_embedded.serving.background import LoopThread

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from drakit_api import gojson, raw_extensions
-from drakit_api.gostrings import quote
+from drakit_api.golang import gojson
+from drakit_api.golang.gostrings import quote
+from drakit_api.objects import raw_extensions
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError, bad_request

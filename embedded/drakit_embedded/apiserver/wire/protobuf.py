@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from drakit_api.etcd import messages
-from drakit_api.raw_extensions import Reread
+from drakit_api.objects.raw_extensions import Reread
 from drakit_embedded.apiserver.statuses import Object
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"

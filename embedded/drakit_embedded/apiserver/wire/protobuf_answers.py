@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from drakit_api.etcd import messages
-from drakit_api.gostrings import to_json
-from drakit_api.raw_extensions import Embedded
+from drakit_api.golang.gostrings import to_json
+from drakit_api.objects.raw_extensions import Embedded
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.wire import protobuf
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drakit_api import gotime
+from drakit_api.golang import gotime
 from drakit_embedded.apiserver.wire import selector_texts
 from drakit_embedded.apiserver.wire.columns import (
     NONE,

@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-from drakit_api.gostrings import quote
-from drakit_api.long_numbers import bounded
+from drakit_api.golang.gostrings import quote
+from drakit_api.golang.long_numbers import bounded
 from drakit_embedded.apiserver.wire import budget, yaml_nodes
 from drakit_embedded.apiserver.wire.yaml_nodes import PLAIN, Alias, Mapping, Node, Scalar, Sequence, YamlError
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from typing import Final
 
-from drakit_api.schema import Schema, Type
+from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from drakit_api.gostrings import to_json
+from drakit_api.golang.gostrings import to_json
 
 Container = dict[str, Any] | list[Any]
 _INDEX = re.compile(r"[+-]?[0-9]+", re.ASCII)

@@ -9,8 +9,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
-from drakit_api import gojson, raw_extensions
-from drakit_api.gostrings import formatted, quote
+from drakit_api.golang import gojson
+from drakit_api.golang.gostrings import formatted, quote
+from drakit_api.objects import raw_extensions
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.registry.kinds import Kind

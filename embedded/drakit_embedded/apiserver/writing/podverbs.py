@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver import metadata, statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api.gostrings import to_json
-from drakit_api.schema import Schema, Type
+from drakit_api.golang.gostrings import to_json
+from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 

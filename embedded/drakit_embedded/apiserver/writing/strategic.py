@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drakit_api.gostrings import formatted
+from drakit_api.golang.gostrings import formatted
 from drakit_embedded.apiserver.statuses import StatusError, bad_request
 from drakit_embedded.apiserver.writing.merge_keys import SET, Node
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import aiohttp
 
 from drakit_api.features import FeatureGates
-from drakit_client import kubeconfig
+from drakit_client.credentials import kubeconfig
 from drakit_kind.cluster import ClusterSpec
 from drakit_kind.control_plane.control_plane import ControlPlane
 from drakit_kind.control_plane.flags import Behaviour

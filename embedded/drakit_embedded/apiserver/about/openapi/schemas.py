@@ -15,8 +15,8 @@ from typing import Any
 
 import msgspec
 
-from drakit_api import schema
-from drakit_api.schema import Field, Schema, Shape, Type
+from drakit_api.objects import schema
+from drakit_api.objects.schema import Field, Schema, Shape, Type
 from drakit_embedded.apiserver.about.openapi import descriptions
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from drakit_api import formats, limits
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_api.validation.errors import Errors, FieldError, invalid, required, too_long
 
 _LONGEST = 2 * limits.DNS_SUBDOMAIN_LENGTH + limits.DNS_LABEL_LENGTH + 2

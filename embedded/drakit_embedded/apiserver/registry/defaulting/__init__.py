@@ -5,6 +5,6 @@
 what its statements mean. ``statements`` makes functions of them, ``by_hand`` has the rules that are no plain
 statements, and ``structs`` applies all of them to an object by its Go types.
 
-Pods and resource.k8s.io are written too often for a table: ``podspec`` and ``drakit_api.defaults`` have theirs in
-Python. Tests compare both with this table, and the table with recorded answers of kube-apiserver.
+Pods and resource.k8s.io are written too often for a table: ``podspec`` and ``drakit_api.objects.defaults`` have theirs
+in Python. Tests compare both with this table, and the table with recorded answers of kube-apiserver.
 """

@@ -2,7 +2,7 @@
 
 A server drops them without a word (DropDisabledFields of each strategy in k8s.io/kubernetes/pkg/registry, and
 pkg/api/{pod,job}/util.go), unless an object has such a field already. Those of resource.k8s.io, which have rules of
-their own, are in ``drakit_api.gated_fields``.
+their own, are in ``drakit_api.objects.gated_fields``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from drakit_api.schema import Schema, Type
+from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.defaulting.gates import enabled
 

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from drakit_api.schema import Type
+from drakit_api.objects.schema import Type
 from drakit_embedded.apiserver.registry.structures import others
 
 Printer = Callable[[Any], Any]

@@ -10,8 +10,8 @@ import difflib
 
 import msgspec
 
-from drakit_api.equality import comparison
-from drakit_api.gostrings import to_json
+from drakit_api.golang.gostrings import to_json
+from drakit_api.objects.equality import comparison
 from drakit_api.validation.errors import Errors, forbidden, invalid, required
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.podspec import mirror_pods

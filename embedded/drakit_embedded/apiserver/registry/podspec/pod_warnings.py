@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drakit_api import formats
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_api.quantity import Quantity
 from drakit_embedded import pod_affinity
 from drakit_embedded.apiserver.registry.podspec import container_lists, node_label_warnings

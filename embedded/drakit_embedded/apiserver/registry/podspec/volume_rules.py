@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from drakit_api import formats
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_api.quantity import ZERO, Quantity
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, duplicate, forbidden, invalid, not_supported, required

@@ -10,7 +10,7 @@ import ipaddress
 import re
 from collections.abc import Iterator
 
-from drakit_api.gostrings import quote
+from drakit_api.golang.gostrings import quote
 from drakit_api.validation.errors import Errors, invalid
 from drakit_embedded.apiserver.registry.podspec import network_rules
 

@@ -19,7 +19,7 @@ from typing import Any
 import aiohttp
 import yaml
 
-from drakit_api.schema import Field, Type
+from drakit_api.objects.schema import Field, Type
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from tests.vectors import defaulted

@@ -1,0 +1,314 @@
+"""The type checker: gives every node its type and every call its candidate overloads, or says what is wrong.
+
+It follows cel-go v0.29 ``checker/checker.go`` so closely because its complaints are what users see at admission.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from drakit_api.cel.checking.environment import Environment
+from drakit_api.cel.checking.validators import validate
+from drakit_api.cel.errors import CelCompileError, Problem, describe
+from drakit_api.cel.syntax.tree import (
+    Bind,
+    Call,
+    Comprehension,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+)
+from drakit_api.cel.values import types
+from drakit_api.cel.values.declarations import Functions, Overload
+from drakit_api.cel.values.types import BOOL, DYN, ERROR, INT, Type
+from drakit_api.cel.values.values import Uint
+
+_LITERAL_TYPES: dict[type, Type] = {
+    bool: BOOL,
+    int: INT,
+    Uint: types.UINT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    type(None): types.NULL,
+}
+
+
+def check(source: str, tree: Node, environment: Environment) -> Type:
+    """Annotate the tree and return the type of its result. Raises ``CelCompileError`` with all problems found."""
+    checker = _Checker(environment)
+    checker.check(tree)
+    if checker.problems:
+        raise CelCompileError("compilation failed: " + describe(source, checker.problems))
+    checker.finish()
+    problems = validate(tree)
+    if problems:
+        raise CelCompileError("compilation failed: " + describe(source, problems))
+    return tree.type
+
+
+class _Checker:
+    def __init__(self, environment: Environment) -> None:
+        self._functions: Functions = environment.functions
+        self._fields: Mapping[str, Type] = environment.device_fields
+        self._scopes: list[dict[str, Type]] = [dict(environment.names)]
+        self._substitution = types.Substitution()
+        self._checked: list[Node] = []
+        self.problems: list[Problem] = []
+
+    def finish(self) -> None:
+        """Replace type variables in all nodes by what was found out about them."""
+        types = self._substitution.final(node.type for node in self._checked)
+        for node, found in zip(self._checked, types, strict=True):
+            node.type = found
+
+    def check(self, node: Node) -> Type:
+        """The type of a node, which is also kept in it."""
+        match node:
+            case Literal():
+                result = _LITERAL_TYPES[type(node.value)]
+            case Ident():
+                result = self._ident(node)
+            case Select():
+                result = self._select(node)
+            case Call():
+                result = self._call(node)
+            case ListLiteral():
+                result = self._list(node)
+            case MapLiteral():
+                result = self._map(node)
+            case Comprehension():
+                result = self._comprehension(node)
+            case Bind():
+                result = self._bind(node)
+            case Message():
+                result = self._message(node)
+            case _:
+                raise AssertionError(node)
+        node.type = result
+        self._checked.append(node)
+        return result
+
+    def _report(self, position: int, message: str) -> Type:
+        self.problems.append(Problem(position, message))
+        return ERROR
+
+    def _undeclared(self, position: int, name: str) -> Type:
+        return self._report(position, f"undeclared reference to '{name}' (in container '')")
+
+    def _resolve(self, t: Type) -> Type:
+        return self._substitution.apply(t)
+
+    def _ident(self, node: Ident) -> Type:
+        name = node.name.removeprefix(".")
+        scopes = self._scopes[:1] if node.name.startswith(".") else reversed(self._scopes)
+        for scope in scopes:
+            if name in scope:
+                node.name = name
+                return scope[name]
+        return self._undeclared(node.position, node.name)
+
+    def _message(self, node: Message) -> Type:
+        if not node.name:
+            return self._report(node.position, "Syntax error: mismatched input '{' expecting <EOF>")
+        return self._undeclared(node.position, node.name)
+
+    def _select(self, node: Select) -> Type:
+        qualified = _qualified(node)
+        if qualified is not None and not node.presence and not node.optional and qualified in self._scopes[0]:
+            node.type_name = qualified
+            return self._scopes[0][qualified]
+        operand = self._resolve(self.check(node.operand))
+        optional = types.is_optional(operand)
+        target = operand.parameters[0] if optional else operand
+        result = self._field(node, target)
+        if node.presence:
+            return BOOL
+        result = types.optional_of(result) if optional or node.optional else result
+        return self._resolve(result)
+
+    def _field(self, node: Select, target: Type) -> Type:
+        if target.kind == "map":
+            return target.parameters[1]
+        if target.kind == "struct":
+            if target == types.DEVICE and node.name in self._fields:
+                return self._fields[node.name]
+            return self._report(node.position, f"undefined field '{node.name}'")
+        if target.kind == "parameter":
+            self._substitution.assignable([DYN], [target])
+        elif not target.is_dynamic and target.kind != "error":
+            self._report(node.position, f"type '{target}' does not support field selection")
+        return DYN
+
+    def _call(self, node: Call) -> Type:
+        if node.function == "_[?_]":
+            return self._optional_index(node)
+        for argument in node.arguments:
+            self.check(argument)
+        function = node.function
+        if node.target is None:
+            function = function.removeprefix(".")
+        else:
+            qualified = _qualified(node.target)
+            if qualified is not None and f"{qualified}.{function}" in self._functions:
+                node.function = function = f"{qualified}.{function}"
+                node.target = None
+            else:
+                self.check(node.target)
+        overloads = self._functions.get(function)
+        if overloads is None:
+            return self._undeclared(node.position, node.function)
+        node.function = function
+        if function in ("_&&_", "_||_"):
+            result = BOOL
+            for argument in node.arguments:
+                if not self._substitution.assignable([argument.type], [BOOL]):
+                    result = self._report(argument.position, f"expected type 'bool' but found '{argument.type}'")
+            return result
+        return self._overload(node, overloads)
+
+    def _optional_index(self, node: Call) -> Type:
+        for argument in node.arguments:
+            self.check(argument)
+        return self._overload(node, self._functions[node.function])
+
+    def _overload(self, node: Call, overloads: tuple[Overload, ...]) -> Type:
+        operands = node.operands
+        arguments = [operand.type for operand in operands]
+        result: Type | None = None
+        for candidate in overloads:
+            if candidate.member != (node.target is not None) or len(candidate.parameters) != len(arguments):
+                continue
+            *parameters, returned = self._substitution.instantiate([*candidate.parameters, candidate.result])
+            if not self._substitution.assignable(arguments, parameters):
+                continue
+            node.overloads.append(candidate)
+            returned = self._resolve(returned)
+            if result is None:
+                result = returned
+            elif not result.is_dynamic and result != returned:
+                result = DYN
+        if result is not None:
+            return result
+        found = [str(self._substitution.apply(argument, unknown_is_dyn=True)) for argument in arguments]
+        signature = f"({', '.join(found)})" if node.target is None else f"{found[0]}.({', '.join(found[1:])})"
+        message = f"found no matching overload for '{node.function}' applied to '{signature}'"
+        return self._report(node.position, message)
+
+    def _list(self, node: ListLiteral) -> Type:
+        joined: Type | None = None
+        for index, element in enumerate(node.elements):
+            found = self.check(element)
+            if index in node.optional:
+                found = self._unwrapped(element, found)
+            joined = self._join(element, joined, found)
+        return types.list_of(self._substitution.fresh() if joined is None else joined)
+
+    def _map(self, node: MapLiteral) -> Type:
+        key: Type | None = None
+        value: Type | None = None
+        for entry in node.entries:
+            key = self._join(entry.key, key, self.check(entry.key))
+            found = self.check(entry.value)
+            if entry.optional:
+                found = self._unwrapped(entry.value, found)
+            value = self._join(entry.value, value, found)
+        if key is None or value is None:
+            return types.map_of(self._substitution.fresh(), self._substitution.fresh())
+        return types.map_of(key, value)
+
+    def _unwrapped(self, node: Node, found: Type) -> Type:
+        """The type of an entry written with ``?``, which must be optional."""
+        if types.is_optional(found):
+            return found.parameters[0]
+        if not found.is_dynamic:
+            self._report(node.position, f"expected type '{types.optional_of(found)}' but found '{found}'")
+        return found
+
+    def _join(self, node: Node, joined: Type | None, found: Type) -> Type:
+        if joined is None:
+            return found
+        if self._substitution.assignable([joined], [found]):
+            return types.most_general(joined, found)
+        return DYN
+
+    def _bind(self, node: Bind) -> Type:
+        value = self.check(node.value)
+        self._scopes.append({node.name: value})
+        body = self.check(node.body)
+        self._scopes.pop()
+        return body
+
+    def _comprehension(self, node: Comprehension) -> Type:
+        scope = self._variables(node, self._resolve(self.check(node.range)))
+        self._scopes.append(scope)
+        body = [self.check(part) for part in node.body]
+        result = self._comprehended(node, body)
+        self._scopes.pop()
+        return self._resolve(result)
+
+    def _variables(self, node: Comprehension, found: Type) -> dict[str, Type]:
+        """What the variables stand for: elements or keys; with two variables, index and element or key and value."""
+        two = len(node.variables) == 2
+        if found.kind == "list":
+            kinds = [INT, found.parameters[0]] if two else [found.parameters[0]]
+        elif found.kind == "map":
+            kinds = [*found.parameters] if two else [found.parameters[0]]
+        elif found.kind in ("dyn", "error", "parameter"):
+            self._substitution.assignable([DYN], [found])
+            kinds = [DYN, DYN]
+        else:
+            message = f"expression of type '{found}' cannot be range of a comprehension (must be list, map, or dynamic)"
+            self._report(node.range.position, message)
+            kinds = [ERROR, ERROR]
+        return {variable.name: kind for variable, kind in zip(node.variables, kinds, strict=False)}
+
+    def _comprehended(self, node: Comprehension, body: list[Any]) -> Type:
+        match node.macro:
+            case "all" | "exists":
+                if not self._substitution.assignable([body[0]], [BOOL]):
+                    found = self._resolve(body[0])
+                    self._report(node.body[0].position, f"expected type 'bool' but found '{found}'")
+                return BOOL
+            case "exists_one":
+                self._condition(node, body[0], INT)
+                return BOOL
+            case "filter":
+                result = types.list_of(node_type) if (node_type := self._element(node)) else DYN
+                self._condition(node, body[0], result)
+                return result
+            case "map" | "transformList":
+                result = types.list_of(body[-1])
+            case "transformMap":
+                result = types.map_of(self._key(node), body[-1])
+            case _:
+                result = body[-1]
+        if len(body) == 2:
+            self._condition(node, body[0], result)
+        return result
+
+    def _element(self, node: Comprehension) -> Type | None:
+        return self._scopes[-1].get(node.variables[0].name)
+
+    def _key(self, node: Comprehension) -> Type:
+        return self._scopes[-1][node.variables[0].name]
+
+    def _condition(self, node: Comprehension, condition: Type, branch: Type) -> None:
+        """The macro expands to ``condition ? step : result``, so that is what cel-go complains about."""
+        if not self._substitution.assignable([condition], [BOOL]):
+            shown = ", ".join(str(self._resolve(t)) for t in (condition, branch, branch))
+            self._report(node.position, f"found no matching overload for '_?_:_' applied to '({shown})'")
+
+
+def _qualified(node: Node) -> str | None:
+    """``a.b.c`` as one name, if the node is nothing but that."""
+    names = []
+    while isinstance(node, Select) and not node.optional and not node.presence:
+        names.append(node.name)
+        node = node.operand
+    return ".".join([node.name.removeprefix("."), *reversed(names)]) if isinstance(node, Ident) else None

@@ -1,0 +1,105 @@
+"""The compiler for expressions that may cost more than the limit: the same functions, counting as they run."""
+
+from __future__ import annotations
+
+from drakit_api.cel import device
+from drakit_api.cel.cost import metering
+from drakit_api.cel.cost.ranges import LIST_BASE, MAP_BASE
+from drakit_api.cel.evaluation import comprehensions
+from drakit_api.cel.evaluation import nodes as evaluation
+from drakit_api.cel.evaluation.calls import dispatcher
+from drakit_api.cel.evaluation.closures import UNKNOWN, Compiler, is_constant
+from drakit_api.cel.evaluation.comprehensions import Closure
+from drakit_api.cel.library import operators
+from drakit_api.cel.syntax.tree import Call, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from drakit_api.cel.values.values import TypeValue
+
+
+def compile_metered(tree: Node) -> tuple[Closure, int]:
+    """Like ``closures.compile_tree``; the function counts its cost in the frame and stops at the limit."""
+    compiler = _MeteredCompiler()
+    return compiler.compile(tree), 1 + compiler.locals
+
+
+class _MeteredCompiler(Compiler):
+    """The same without shortcuts, so that all that upstream counts takes place."""
+
+    def _ident(self, node: Ident) -> Closure:
+        compiled = super()._ident(node)
+        return compiled if compiled in self._known else metering.priced(compiled, 1)
+
+    def _select(self, node: Select) -> Closure:
+        if node.type_name:
+            return self._constant(TypeValue(node.type_name))
+        operand, name = self._path(node.operand), node.name
+        if node.presence:
+            return lambda frame: evaluation.present(operand(frame), name)
+        if node.optional:
+            return metering.priced_if_found(lambda frame: operators.find(operand(frame), name))
+        return metering.priced(lambda frame: evaluation.select(operand(frame), name), 1)
+
+    def _optional_entry(self, node: Node | None) -> None:
+        return None
+
+    def _path(self, node: Node) -> Closure:
+        """The operand of a step; the first step from something other than a variable costs one more."""
+        compiled = self.compile(node)
+        return compiled if _is_path(node) else metering.priced(compiled, 1)
+
+    def _unpriced(self, node: Node) -> Closure:
+        """A path inside of another one: its first step is free."""
+        compiled = self.compile(node)
+        return metering.priced(compiled, -1) if _is_path(node) else compiled
+
+    def _call(self, node: Call) -> Closure:
+        function = node.function
+        if function == "_?_:_" and _is_path(node):
+            return evaluation.conditional(self.compile(node.arguments[0]), *map(self._unpriced, node.arguments[1:]))
+        if function in ("_?_:_", "or", "orValue"):
+            return super()._call(node)
+        if function in ("_&&_", "_||_"):
+            operands = [self.compile(operand) for operand in node.operands]
+            return (comprehensions.conjunction if function == "_&&_" else comprehensions.disjunction)(operands)
+        if function in ("_[_]", "_[?_]"):
+            container, key = self._path(node.arguments[0]), self._unpriced(node.arguments[1])
+            self._check_key(node.arguments[1], key)
+            step = operators.index if function == "_[_]" else operators.find
+            compiled: Closure = lambda frame: step(container(frame), key(frame))  # noqa: E731
+            return metering.priced(compiled, 1) if function == "_[_]" else metering.priced_if_found(compiled)
+        operands = [self.compile(operand) for operand in node.operands]
+        known = [self._known.get(operand, UNKNOWN) for operand in operands]
+        implementation = dispatcher(node)
+        if function == "@in" and (membership := self._membership(node, operands)) is not None:
+            return membership  # which is free
+        if is_constant(node):
+            return self._folded(node, implementation, operands, known)
+        return metering.call(function, implementation, operands)
+
+    def _list(self, node: ListLiteral) -> Closure:
+        compiled = super()._list(node)
+        return compiled if compiled in self._known else metering.priced(compiled, LIST_BASE)
+
+    def _map(self, node: MapLiteral) -> Closure:
+        compiled = super()._map(node)
+        return compiled if compiled in self._known else metering.priced(compiled, MAP_BASE)
+
+    def _build(self, macro: str, source: Closure, slots: list[int], body: list[Closure]) -> Closure:
+        if macro in ("all", "exists"):
+            remaining = device.FIRST_LOCAL + self.locals
+            self.locals += 1
+            source, body = metering.counted(source, remaining), [metering.quantified(macro, body[0], remaining)]
+        else:
+            body = metering.body(macro, body)
+        return metering.priced(super()._build(macro, source, slots, body), metering.result_price(macro))
+
+
+def _is_path(node: Node) -> bool:
+    """Whether upstream evaluates the node as steps from a variable, a choice between such paths included."""
+    match node:
+        case Ident() | Select():
+            return True
+        case Call(function="_[_]" | "_[?_]"):
+            return True
+        case Call(function="_?_:_"):
+            return all(isinstance(branch, Literal) or _is_path(branch) for branch in node.arguments[1:])
+    return False

@@ -1,0 +1,1 @@
+"""From a checked tree to Python functions that give the value."""

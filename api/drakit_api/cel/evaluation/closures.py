@@ -1,0 +1,261 @@
+"""From a checked syntax tree to nested Python functions, once per selector.
+
+A compiled expression is a function of a frame: a list with the fields of the device and, behind them, one place for
+each local variable. Nothing else is read or written, so evaluation is thread-safe. What is known at compile time is
+decided here: constants are folded, calls go straight to the one variant that fits, and the ways in which nearly all
+selectors look at a device (a field, an attribute, a capacity, compared with a constant) are single functions.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+from drakit_api.cel import device
+from drakit_api.cel.errors import CelProgramError, CelRuntimeError, CostExceeded, Panic
+from drakit_api.cel.evaluation import comprehensions
+from drakit_api.cel.evaluation import nodes as evaluation
+from drakit_api.cel.evaluation.calls import call, call_with_constant, dispatcher
+from drakit_api.cel.evaluation.comprehensions import Closure
+from drakit_api.cel.library import operators, regex
+from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from drakit_api.cel.values import budget
+from drakit_api.cel.values.declarations import Implementation
+from drakit_api.cel.values.keys import members
+from drakit_api.cel.values.types import DEVICE
+from drakit_api.cel.values.values import TypeValue
+
+_SLOTS = {name: index for index, name in enumerate(device.FIELDS)}
+UNKNOWN = object()
+CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
+
+
+def compile_tree(tree: Node) -> tuple[Closure, int]:
+    """The function for a checked tree and how many places its frame needs behind those of the device."""
+    compiler = Compiler()
+    compiled = compiler.compile(tree)
+    return compiled, 1 + compiler.locals if compiler.locals else 0
+
+
+class Compiler:
+    """Compiles one expression; an instance serves once."""
+
+    def __init__(self) -> None:
+        self.locals = 0
+        self._slots: dict[str, int] = {}
+        self._bound: set[int] = set()
+        self._known: dict[Closure, Any] = {}
+
+    def compile(self, node: Node) -> Closure:
+        """The function for a node."""
+        match node:
+            case Literal():
+                return self._constant(node.value)
+            case Ident():
+                return self._ident(node)
+            case Select():
+                return self._select(node)
+            case Call():
+                return self._call(node)
+            case ListLiteral():
+                return self._list(node)
+            case MapLiteral():
+                return self._map(node)
+            case Comprehension():
+                return self._comprehension(node)
+            case Bind():
+                return self._bind(node)
+        raise AssertionError(node)
+
+    def _constant(self, value: Any) -> Closure:
+        result = evaluation.constant(value)
+        self._known[result] = value
+        return result
+
+    def _ident(self, node: Ident) -> Closure:
+        if node.name in self._slots:
+            slot = self._slots[node.name]
+        elif node.name == "device":
+            slot = device.WHOLE
+        else:
+            return self._constant(TypeValue(node.name))
+        return evaluation.bound_variable(slot) if slot in self._bound else lambda frame: frame[slot]
+
+    def _field_slot(self, node: Node) -> int | None:
+        """The place of ``device.<field>`` in a frame, if that is what the node is."""
+        if not isinstance(node, Select) or node.optional or node.presence or not isinstance(node.operand, Ident):
+            return None
+        if node.operand.name != "device" or "device" in self._slots or node.operand.type != DEVICE:
+            return None
+        return _SLOTS[node.name]
+
+    def _select(self, node: Select) -> Closure:
+        if node.type_name:
+            return self._constant(TypeValue(node.type_name))
+        if (slot := self._field_slot(node)) is not None:
+            return lambda frame: frame[slot]
+        name = node.name
+        if not node.optional and not node.presence and (entry := self._entry(node.operand)) is not None:
+            return evaluation.attribute(*entry, name)
+        if node.optional and (found := self._optional_entry(node)) is not None:
+            return evaluation.optional_attribute(*found)
+        operand = self.compile(node.operand)
+        if node.presence:
+            return lambda frame: evaluation.present(operand(frame), name)
+        if node.optional:
+            return lambda frame: operators.find(operand(frame), name)
+        return lambda frame: evaluation.select(operand(frame), name)
+
+    def _entry(self, node: Node) -> tuple[int, str] | None:
+        """``device.attributes["domain"]`` or ``device.capacity["domain"]`` as field and domain."""
+        if not isinstance(node, Call) or node.function != "_[_]":
+            return None
+        container, key = node.arguments
+        slot = self._field_slot(container)
+        if slot is None or not isinstance(key, Literal) or not isinstance(key.value, str):
+            return None
+        return slot, key.value
+
+    def _optional_entry(self, node: Node | None) -> tuple[int, str, str] | None:
+        """``device.attributes["domain"].?name`` as field, domain and name."""
+        if not isinstance(node, Select) or not node.optional:
+            return None
+        entry = self._entry(node.operand)
+        return None if entry is None else (*entry, node.name)
+
+    def _call(self, node: Call) -> Closure:
+        operands = [self.compile(operand) for operand in node.operands]
+        if node.function in ("find", "findAll") and is_constant(node.arguments[0]):
+            self._check_pattern(operands[1])
+        match node.function:
+            case "orValue" if (found := self._optional_entry(node.target)) is not None:
+                return evaluation.attribute_or(*found, operands[1])
+            case "or" | "orValue":
+                return evaluation.alternative(node.function, *operands)
+            case "_&&_":
+                return evaluation.both(*operands) if len(operands) == 2 else comprehensions.conjunction(operands)
+            case "_||_":
+                return evaluation.either(*operands) if len(operands) == 2 else comprehensions.disjunction(operands)
+            case "_?_:_":
+                return evaluation.conditional(*operands)
+            case "_==_" | "_!=_" | "@in":
+                special = self._membership if node.function == "@in" else self._against_constant
+                if (specialized := special(node, operands)) is not None:
+                    return specialized
+            case "_[_]" | "_[?_]":
+                self._check_key(node.arguments[1], operands[1])
+        implementation = dispatcher(node)
+        known = [self._known.get(operand, UNKNOWN) for operand in operands]
+        if all(value is not UNKNOWN for value in known):
+            return self._folded(node, implementation, operands, known)
+        if len(operands) == 2 and known[1] is not UNKNOWN:
+            return call_with_constant(implementation, operands[0], known[1])
+        return call(implementation, operands)
+
+    def _check_pattern(self, pattern: Closure) -> None:
+        if isinstance(known := self._known.get(pattern), str):
+            try:
+                regex.compile_pattern(known)
+            except CelRuntimeError as error:
+                raise CelProgramError(error) from None
+
+    def _check_key(self, node: Node, key: Closure) -> None:
+        if is_constant(node) or (isinstance(node, Ident) and key in self._known):
+            try:
+                operators.check_key(self._known[key])
+            except CelRuntimeError as error:
+                raise CelProgramError(error) from None
+
+    def _folded(self, node: Call, implementation: Implementation, operands: list[Closure], known: list[Any]) -> Closure:
+        """The result of a call with constants, unless it is large: then the call is left for the evaluation.
+
+        Only where upstream's optimizer tries it too is failing fatal; what that folds is as long as it is written.
+        """
+        is_upstreams = is_constant(node)
+        try:
+            with nullcontext() if is_upstreams else budget.folding():
+                return self._constant(implementation(*known))
+        except CostExceeded:
+            return call(implementation, operands)
+        except CelRuntimeError as error:
+            if is_upstreams:
+                raise CelProgramError(error) from None
+            return evaluation.failing(error)
+        except Panic as panic:
+            return evaluation.failing(panic)
+
+    def _against_constant(self, node: Call, operands: list[Closure]) -> Closure | None:
+        left, right = operands
+        value = self._known.get(right, UNKNOWN)
+        if type(value) not in (str, int, bool) or left in self._known:
+            return None
+        return evaluation.equals(left, value) if node.function == "_==_" else evaluation.differs(left, value)
+
+    def _membership(self, node: Call, operands: list[Closure]) -> Closure | None:
+        """``x in [constants]``, for which upstream does not look at ``x`` if there are none."""
+        if not isinstance(node.arguments[1], ListLiteral) or not is_constant(node.arguments[1]):
+            return None
+        keys = members(self._known[operands[1]])
+        if keys is None:
+            return None
+        return evaluation.among(operands[0], keys) if keys else self._constant(False)
+
+    def _list(self, node: ListLiteral) -> Closure:
+        elements = [self.compile(element) for element in node.elements]
+        if node.optional:
+            return evaluation.list_with_optionals(elements, node.optional)
+        known = [self._known.get(element, UNKNOWN) for element in elements]
+        if all(value is not UNKNOWN for value in known):
+            return self._constant(known)
+        return evaluation.build_list(elements)
+
+    def _map(self, node: MapLiteral) -> Closure:
+        entries = [(self.compile(e.key), self.compile(e.value), e.optional) for e in node.entries]
+        if all(key in self._known and value in self._known and not optional for key, value, optional in entries):
+            try:
+                return self._constant(evaluation.build_map(entries, []))
+            except CelRuntimeError as error:
+                return evaluation.failing(error)
+            except Panic as panic:
+                if is_constant(node):  # upstream dies of it: it does not expect that when it compiles
+                    raise CelProgramError(panic) from None
+                return evaluation.failing(panic)
+        return lambda frame: evaluation.build_map(entries, frame)
+
+    def _declare(self, names: list[str]) -> tuple[list[int], dict[str, int]]:
+        """Places for local variables, and the scope to return to."""
+        outer = dict(self._slots)
+        slots = [device.FIRST_LOCAL + self.locals + offset for offset in range(len(names))]
+        self.locals += len(names)
+        self._slots.update(zip(names, slots, strict=True))
+        return slots, outer
+
+    def _bind(self, node: Bind) -> Closure:
+        value = self.compile(node.value)
+        (slot,), outer = self._declare([node.name])
+        self._bound.add(slot)
+        body = self.compile(node.body)
+        self._slots = outer
+        return evaluation.bound(slot, value, body)
+
+    def _comprehension(self, node: Comprehension) -> Closure:
+        source = self.compile(node.range)
+        slots, outer = self._declare([variable.name for variable in node.variables])
+        body = [self.compile(part) for part in node.body]
+        self._slots = outer
+        return self._build(node.macro, source, slots, body)
+
+    def _build(self, macro: str, source: Closure, slots: list[int], body: list[Closure]) -> Closure:
+        return comprehensions.build(macro, source, slots, body)
+
+
+def is_constant(node: Node) -> bool:
+    """Whether upstream takes this for a constant (``interpreter/decorators.go`` ``decOptimize``). We fold more."""
+    match node:
+        case Call():
+            return node.function in CONVERSIONS and node.target is None and all(map(is_constant, node.arguments))
+        case ListLiteral():
+            return not node.optional and all(map(is_constant, node.elements))
+        case MapLiteral():
+            return all(is_constant(e.key) and is_constant(e.value) and not e.optional for e in node.entries)
+    return isinstance(node, Literal)

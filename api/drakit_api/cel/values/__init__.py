@@ -1,0 +1,1 @@
+"""The values and types of CEL, and how functions on them are declared."""

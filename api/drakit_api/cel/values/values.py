@@ -1,0 +1,229 @@
+"""How CEL values look in Python: their kinds and what these are called.
+
+bool, str, bytes, float, None and list stand for themselves, int for CEL's int and dict, with keys from ``keys``, for
+its map; everything else has a class here. Python's ``True == 1`` must not leak: ``equality`` compares.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, overload
+
+from drakit_api.cel.errors import CelRuntimeError
+from drakit_api.cel.values import budget
+from drakit_api.quantity import Quantity
+from drakit_api.semver import Version
+
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+
+class Uint(int):
+    """CEL's uint, 0 to 2^64-1. Arithmetic goes through the operators module, never through int's methods."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """A moment, in nanoseconds since 1970."""
+
+    nanoseconds: int
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A length of time in nanoseconds."""
+
+    nanoseconds: int
+
+
+@functools.total_ordering
+class Semver:
+    """A version with its order computed once; comparing versions of the semver library costs microseconds each time."""
+
+    __slots__ = ("key", "version")
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+        # A release is greater than its pre-releases; numeric identifiers are lower than others (semver.org, 11).
+        parts = version.prerelease.split(".") if version.prerelease else []
+        identifiers = [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
+        self.key = (version.major, version.minor, version.patch, not parts, identifiers)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Semver) and self.key == other.key
+
+    def __lt__(self, other: Semver) -> bool:
+        return self.key < other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key[:4])
+
+
+class Optional:
+    """A value that may be absent; ``NONE`` is the absent one."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+ABSENT: Final = object()
+NONE: Final = Optional(ABSENT)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    """What ``type(x)`` returns."""
+
+    name: str
+
+
+class Concatenated(Sequence[Any]):
+    """The sum of two lists that have elements.
+
+    It refers to both and copies nothing, as upstream's ``concatList`` (cel-go ``common/types/list.go``), so that a list
+    can be doubled thirty times and asked for its size. Upstream's is of a type of its own, which compares differently.
+    """
+
+    __slots__ = ("_left", "_right", "_size")
+
+    def __init__(self, left: Sequence[Any], right: Sequence[Any]) -> None:
+        self._left, self._right = left, right
+        self._size = len(left) + len(right)
+        if self._size > INT_MAX:
+            raise CelRuntimeError("integer overflow")
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        pending: list[Sequence[Any]] = [self]
+        while pending:
+            part = pending.pop()
+            if type(part) is Concatenated:
+                pending += (part._right, part._left)
+            else:
+                yield from part
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            places = range(*index.indices(self._size))
+            budget.spend(budget.VISIT * len(places))
+            return [self[place] for place in places]
+        part: Sequence[Any] = self
+        index = index if index >= 0 else index + self._size
+        while type(part) is Concatenated:
+            here = len(part._left)
+            part, index = (part._left, index) if index < here else (part._right, index - here)
+        return part[index]
+
+
+class Named(dict[str, Any]):
+    """A map that only strings can be keys of, where a key of another type is just not found."""
+
+    __slots__ = ()
+
+
+class Domains(Named):
+    """``device.attributes`` and ``device.capacity``: asking for an unknown domain gives an empty map.
+
+    ``in`` and iteration tell only the domains that exist, as upstream's wrapped map does
+    (``k8s.io/dynamic-resource-allocation`` v0.37 ``cel/compile.go``).
+    """
+
+    __slots__ = ()
+
+    def __missing__(self, domain: str) -> Named:
+        return EMPTY
+
+
+EMPTY: Final = Named()
+LISTS: Final = (list, Concatenated)
+MAPS: Final = (dict, Named, Domains)
+NUMBERS: Final = frozenset({int, float, Uint})
+_GO_TYPES = {
+    bool: "types.Bool",
+    int: "types.Int",
+    Uint: "types.Uint",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    type(None): "types.Null",
+    Timestamp: "types.Timestamp",
+    Duration: "types.Duration",
+    Optional: "*types.Optional",
+    TypeValue: "*types.Type",
+    list: "*types.baseList",
+    Concatenated: "*types.concatList",
+    dict: "*types.baseMap",
+    Quantity: "cel.Quantity",
+    Semver: "cel.Semver",
+}
+_NAMES: dict[type, str] = {
+    bool: "bool",
+    int: "int",
+    Uint: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null_type",
+    list: "list",
+    Concatenated: "list",
+    dict: "map",
+    Named: "map",
+    Domains: "map",
+    Timestamp: "google.protobuf.Timestamp",
+    Duration: "google.protobuf.Duration",
+    Optional: "optional_type",
+    TypeValue: "type",
+    Quantity: "kubernetes.Quantity",
+    Semver: "kubernetes.Semver",
+}
+# Comparing one of these with another type is an error; everywhere else in CEL it is just false.
+STRICT: Final[set[type]] = {Quantity, Semver}
+# How Go hashes a value that is used as a key of a map, if not by what it is.
+Hashing = Literal["value", "address", "never"]
+HASHING: Final[dict[type, Hashing]] = {
+    bytes: "never",
+    Semver: "never",
+    **dict.fromkeys((*LISTS, *MAPS, Optional, Quantity), "address"),
+}
+
+
+def register(cls: type, name: str, *, strict: bool = False, hashing: Hashing = "value") -> None:
+    """Make a library's value class known under its CEL type name."""
+    _NAMES[cls] = name
+    _GO_TYPES[cls] = f"cel.{name.rpartition('.')[2].removeprefix('Named')}"
+    HASHING[cls] = hashing
+    if strict:
+        STRICT.add(cls)
+
+
+def type_name(value: Any) -> str:
+    """The name of the value's type, as ``type(x)`` and error messages have it."""
+    return _NAMES[type(value)]
+
+
+def go_type(value: Any) -> str:
+    """The Go type that holds such a value upstream; some of its messages show it."""
+    return _GO_TYPES.get(type(value), type_name(value))
+
+
+def same_kind(left: float, right: float) -> tuple[float, float]:
+    """Two numbers as upstream compares them: next to a double, an int stands for its nearest double."""
+    return (float(left), float(right)) if float in (type(left), type(right)) else (left, right)
+
+
+def no_such_overload(function: str = "", *arguments: Any) -> CelRuntimeError:
+    """The error for arguments that no variant of a function takes."""
+    if not function or not arguments:
+        return CelRuntimeError(f"no such overload: {function}" if function else "no such overload")
+    return CelRuntimeError(f"no such overload: {function}({', '.join(map(type_name, arguments))})")

@@ -1,0 +1,345 @@
+"""JSON as Go's decoder reads it: what it takes that other decoders refuse, and its words for what nobody takes.
+
+A body is read by the fastest decoder there is. Only where that one refuses, or where keys may have been repeated, is
+the text looked at a second time. Source: ``encoding/json`` of Go (``scanner.go``, ``decode.go``), and its copy in
+``sigs.k8s.io/json``, by which Kubernetes reads bodies.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from drakit_api.golang.gostrings import quote
+from drakit_api.golang.long_numbers import FEW_DIGITS
+
+_MOST_LEVELS = 10_000
+_END = "unexpected end of JSON input"
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_LITERALS = {b"t": b"true", b"f": b"false", b"n": b"null"}
+_STRING = re.compile(rb'[^"\\\x00-\x1f]*')
+_HEXADECIMAL = frozenset(b"0123456789abcdefABCDEF")
+_ESCAPES = frozenset(b'bfnrt\\/"')
+_DIGITS = re.compile(rb"[0-9]*")
+_COLON = re.compile(rb"\\u003[aA]")
+_decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
+
+
+class JsonError(ValueError):
+    """Text that is no JSON; the message is Go's."""
+
+
+class LongNumber(float):
+    """A whole number of more digits than Python reads by itself; its value is near, and its text is all of it."""
+
+    __slots__ = ("text",)
+
+    def __new__(cls, text: str) -> LongNumber:
+        made = super().__new__(cls, text)
+        made.text = text
+        return made
+
+    text: str
+
+
+class Repeated(dict[str, Any]):
+    """An object in which, or below which, a key stands more than once.
+
+    It has what Go makes of that; ``pairs`` are its fields as they were written. ``complaint`` is what another reader
+    than this one has said of the whole.
+    """
+
+    __slots__ = ("complaint", "pairs")
+
+    def __init__(self, pairs: list[tuple[str, Any]], complaint: str = "") -> None:
+        super().__init__()
+        self.pairs, self.complaint = pairs, complaint
+        for key, value in pairs:
+            self[key] = _together(self.get(key), value)
+
+
+def read(raw: bytes, *, long_numbers: bool = True) -> Any:
+    """The value in a text; an object with repeated keys anywhere is ``Repeated``. Raises ``JsonError``.
+
+    Without ``long_numbers`` one that would be a ``LongNumber`` is an error.
+    """
+    try:
+        value = _decode(raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        value = _read_slowly(raw)
+        if not long_numbers and holds_long_number(value):
+            raise JsonError(f"a number of more than {FEW_DIGITS} digits is not supported here") from None
+        return value
+    return _read_slowly(raw) if _may_repeat(raw, value) else value
+
+
+def _may_repeat(raw: bytes, value: Any) -> bool:
+    """Whether keys may stand twice in a text: whatever is in strings and between tokens, each key has a colon.
+
+    Only one that is written as a number would stand for a key's that got lost.
+    """
+    if raw.count(b":") != _encode(value).count(b":"):
+        return True
+    # A single character is found at once; hardly any text has that one.
+    return b"\\" in raw and _COLON.search(raw) is not None
+
+
+def _read_slowly(raw: bytes) -> Any:
+    if why := fault(raw):
+        raise JsonError(why)
+    any_repeated = False
+
+    def made(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal any_repeated
+        found = {_valid(key): value for key, value in pairs}
+        if len(found) == len(pairs):
+            return found
+        any_repeated = True
+        return Repeated([(_valid(key), value) for key, value in pairs])
+
+    try:
+        # Go replaces what is not UTF-8.
+        value = _valid(json.loads(raw.decode(errors="replace"), object_pairs_hook=made, parse_int=_whole))
+    except RecursionError:
+        raise JsonError("exceeded max depth") from None
+    if any_repeated and type(value) is dict:
+        return Repeated(list(value.items()))
+    return value
+
+
+def _whole(digits: str) -> int | LongNumber:
+    return int(digits) if len(digits) <= FEW_DIGITS else LongNumber(digits)
+
+
+def holds_long_number(value: Any) -> bool:
+    """Whether there is a ``LongNumber`` in a value, which no other decoder would read again."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, LongNumber):
+            return True
+    return False
+
+
+def _valid(value: Any) -> Any:
+    """Half of a pair of surrogates is no character either."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_valid(item) for item in value]
+    if isinstance(value, dict):
+        for key, item in value.items():
+            value[key] = _valid(item)
+    return value
+
+
+def _together(first: Any, second: Any) -> Any:
+    """Go decodes an object into the one that is there; anything else takes its place."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return {**first, **{key: _together(first.get(key), value) for key, value in second.items()}}
+    return second
+
+
+def duplicates(value: Any, path: str = "") -> Iterator[str]:
+    """The paths of keys that stand again in one object, as strict decoding names them."""
+    if isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from duplicates(item, f"{path}[{index}]")
+    elif isinstance(value, dict):
+        seen: set[str] = set()
+        for key, item in value.pairs if isinstance(value, Repeated) else value.items():
+            inner = f"{path}.{key}" if path else key
+            if key in seen:
+                yield inner
+            seen.add(key)
+            yield from duplicates(item, inner)
+
+
+def single(value: Any) -> Any:
+    """A value in which each key stands once: the same, if that is so."""
+    if isinstance(value, list):
+        return [single(item) for item in value]
+    return {key: single(item) for key, item in value.items()} if isinstance(value, dict) else value
+
+
+def name_of(value: object) -> str:
+    """What Go's decoder calls a value."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, dict):
+        return "object"
+    return {list: "array", str: "string", int: "number", float: "number", LongNumber: "number"}.get(type(value), "null")
+
+
+def fault(raw: bytes) -> str | None:
+    """Why a text is no JSON, in Go's words; None if it is."""
+    try:
+        _Scanner(raw).document()
+    except JsonError as error:
+        return str(error)
+    return None
+
+
+class _Scanner:
+    """Goes through a text once, with the states of Go's ``scanner``."""
+
+    def __init__(self, raw: bytes) -> None:
+        self._raw, self._at = raw, 0
+
+    def document(self) -> None:
+        # What each level waits for; one of Python's levels for one of JSON's would not reach.
+        closing: list[int] = []
+        while True:
+            opened = self._value(closing)
+            if not opened:
+                self._after_value(closing)
+            if not closing:
+                break
+        if self._peek() is not None:
+            raise self._invalid("after top-level value")
+
+    def _value(self, closing: list[int]) -> bool:
+        """Read a value, or the beginning of one with others in it (true), up to where its first one begins."""
+        char = self._next("looking for beginning of value")
+        if char in b"{[":
+            self._at += 1
+            closing.append(ord("}") if char == b"{" else ord("]"))
+            if len(closing) > _MOST_LEVELS:
+                raise JsonError(f"invalid character {_char(char)} exceeded max depth")
+            if self._peek() == bytes(closing[-1:]):
+                return False
+            if char == b"{":
+                self._key()
+            return True
+        if char == b'"':
+            self._string()
+        elif char in _LITERALS:
+            self._literal(_LITERALS[char])
+        elif char == b"-" or char.isdigit():
+            self._number()
+        else:
+            raise self._invalid("looking for beginning of value")
+        return False
+
+    def _after_value(self, closing: list[int]) -> None:
+        """Close what ends here, up to where another value begins."""
+        while closing:
+            char, end = self._next(""), bytes(closing[-1:])
+            if char == end:
+                self._at += 1
+                closing.pop()
+            elif char == b",":
+                self._at += 1
+                if end == b"}":
+                    self._key()
+                return
+            else:
+                raise self._invalid("after object key:value pair" if end == b"}" else "after array element")
+
+    def _key(self) -> None:
+        if self._next("") != b'"':
+            raise self._invalid("looking for beginning of object key string")
+        self._string()
+        if self._next("") != b":":
+            raise self._invalid("after object key")
+        self._at += 1
+
+    def _string(self) -> None:
+        self._at += 1
+        while True:
+            self._skip(_STRING)
+            match self._here():
+                case b'"':
+                    self._at += 1
+                    return
+                case b"\\":
+                    self._escape()
+                case _:
+                    raise self._invalid("in string literal")
+
+    def _escape(self) -> None:
+        self._at += 1
+        char = self._within()
+        if char == b"u":
+            for _ in range(4):
+                self._at += 1
+                if self._within()[0] not in _HEXADECIMAL:
+                    raise self._invalid("in \\u hexadecimal character escape")
+        elif char[0] not in _ESCAPES:
+            raise self._invalid("in string escape code")
+        self._at += 1
+
+    def _literal(self, literal: bytes) -> None:
+        for expected in literal[1:]:
+            self._at += 1
+            if self._within()[0] != expected:
+                raise self._invalid(f"in literal {literal.decode()} (expecting {chr(expected)!r})")
+        self._at += 1
+
+    def _number(self) -> None:
+        if self._within() == b"-":
+            self._at += 1
+            if not self._within().isdigit():
+                raise self._invalid("in numeric literal")
+        if self._within() == b"0":
+            self._at += 1
+        else:
+            self._skip(_DIGITS)
+        if self._within() == b".":
+            self._at += 1
+            self._digits("after decimal point in numeric literal")
+        if self._within() in (b"e", b"E"):
+            self._at += 1
+            if self._within() in b"+-":
+                self._at += 1
+            self._digits("in exponent of numeric literal")
+
+    def _digits(self, where: str) -> None:
+        if not self._within().isdigit():
+            raise self._invalid(where)
+        self._skip(_DIGITS)
+
+    def _skip(self, pattern: re.Pattern[bytes]) -> None:
+        match = pattern.match(self._raw, self._at)
+        assert match is not None
+        self._at = match.end()
+
+    def _peek(self) -> bytes | None:
+        """The next character that is no space; None at the end."""
+        self._skip(_SPACE)
+        return self._raw[self._at : self._at + 1] or None
+
+    def _next(self, where: str) -> bytes:
+        self._skip(_SPACE)
+        return self._here()
+
+    def _here(self) -> bytes:
+        char = self._raw[self._at : self._at + 1]
+        if not char:
+            raise JsonError(_END)
+        return char
+
+    def _within(self) -> bytes:
+        """The next character of a token. Where the text ends, Go takes it for a space, and finds that wrong."""
+        return self._raw[self._at : self._at + 1] or b" "
+
+    def _invalid(self, where: str) -> JsonError:
+        return JsonError(f"invalid character {_char(self._within())} {where}")
+
+
+def _char(char: bytes) -> str:
+    """quoteChar: a byte is shown as the code point of its number."""
+    if char == b"'":
+        return r"'\''"
+    if char == b'"':
+        return "'\"'"
+    return f"'{quote(char.decode('latin-1'))[1:-1]}'"

@@ -1,0 +1,344 @@
+"""From JSON to objects, with the complaints of a Kubernetes API server.
+
+Before anything is validated, a server decodes the request into Go types. What does not fit is refused with status 400
+and the words of the JSON decoder: unknown fields all together and with indices, a wrong type alone and without. Source:
+``sigs.k8s.io/json`` (``internal/golang/encoding/json/decode.go``), ``k8s.io/apimachinery`` v0.37.1 ``pkg/api/resource``
+and ``pkg/apis/meta/v1/time.go``.
+
+Decoding also normalizes: null becomes absent, quantities and times canonical. Empty lists stay, since validation tells
+them from absent ones. Fields that a text has twice are known of if ``gojson`` has read it.
+
+Each struct becomes a closure when it is first met. They keep no paths: only an object with unknown fields is gone
+through a second time, to say where those are.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from drakit_api import quantity
+from drakit_api.golang import gotime
+from drakit_api.golang.gojson import LongNumber, Repeated, holds_long_number
+from drakit_api.golang.gostrings import quote
+from drakit_api.golang.long_numbers import FEW_DIGITS
+from drakit_api.objects import schema, structs
+from drakit_api.objects.schema import Schema, Type
+from drakit_api.quantity import INT64_MAX
+
+_MAX_UNKNOWN = 100
+# Fields of each object itself, which say by what type it is read.
+_OF_THE_TYPE = ("kind", "apiVersion")
+_JSON_NAMES = {str: "string", bool: "bool", list: "array", dict: "object"}
+_PYTHON: dict[str, type] = {"string": str, "bool": bool, "list": list, "map": dict, "struct": dict}
+
+
+class DecodeError(ValueError):
+    """An object that the server cannot read; the message of its ``BadRequest`` answer.
+
+    ``strict`` are the complaints about unknown and repeated fields, if those are all that is wrong.
+    """
+
+    def __init__(self, message: str, strict: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.strict = strict
+
+
+class _Notes:
+    """What was found wrong on the way: whether there are unknown or repeated fields, and the first wrong type."""
+
+    __slots__ = ("repeated", "unknown", "wrong_type")
+
+    def __init__(self, obj: dict[str, Any]) -> None:
+        self.repeated = isinstance(obj, Repeated)
+        self.unknown = False
+        self.wrong_type: str | None = None
+
+
+class _Abort(Exception):
+    """A value that cannot be read by the type that reads itself; it ends decoding at once, before any wrong type."""
+
+
+Decoder = Callable[[Any, _Notes], Any]
+
+
+def decode(kind: str, obj: dict[str, Any], version: str = "v1", *, strict: bool = True) -> dict[str, Any]:
+    """Decode and normalize an object of resource.k8s.io; the given one is not changed, but may share its parts.
+
+    ``strict`` is ``fieldValidation=Strict``: unknown fields are an error, otherwise they are dropped. Raises
+    ``DecodeError``, and ``schema.UnknownKind``.
+    """
+    return decode_struct(schema.load(), schema.struct_of(kind, version), obj, kind=kind, version=version, strict=strict)
+
+
+def decode_struct(
+    types: Schema, struct: str, obj: dict[str, Any], *, kind: str, version: str, strict: bool = True
+) -> dict[str, Any]:
+    """The same for a kind of any group whose struct is in ``types``; ``kind`` and ``version`` are for messages."""
+    notes = _Notes(obj)
+    prefix = f'{kind} in version "{version}" cannot be handled as a {kind}: '
+    try:
+        decoded: dict[str, Any] = _root_decoder(types, struct, f"{version}.{kind}")(obj, notes)
+    except _Abort as error:
+        raise DecodeError(prefix + str(error)) from None
+    if notes.wrong_type:
+        raise DecodeError(prefix + notes.wrong_type)
+    # What is repeated may be in an embedded object, which somebody else reads.
+    if strict and (notes.unknown or notes.repeated) and (complaints := _complaints(types, struct, obj)):
+        raise DecodeError(f"{prefix}strict decoding error: {', '.join(complaints)}", complaints)
+    return decoded
+
+
+def _complaints(types: Schema, struct: str, obj: dict[str, Any]) -> tuple[str, ...]:
+    found = dict.fromkeys(_strict_errors(types, Type("struct", "", struct=struct), obj, ""))
+    first = [obj.complaint] if isinstance(obj, Repeated) and obj.complaint else []
+    return (*first, *tuple(found)[:_MAX_UNKNOWN])
+
+
+@functools.cache
+def _root_decoder(types: Schema, struct: str, go: str) -> Decoder:
+    return _struct(types, Type("struct", go, struct=struct), "", ())
+
+
+def _struct(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    """``owner`` and ``stack`` say where in messages: the struct and the Go field path of the field being decoded."""
+    # A decoder for each field, and the type of values that it would return as they are.
+    fields: dict[str, tuple[type | None, Decoder]] = {}
+    wrong = _wrong_type(kind, owner, stack)
+
+    def decode_struct(value: Any, notes: _Notes) -> Any:
+        if type(value) is not dict and not isinstance(value, Repeated):
+            return wrong(value, notes, {})
+        if not fields:
+            fields.update(_fields(types, kind.struct, kind.struct.rpartition(".")[2], stack))
+        decoded = {}
+        for key, item in value.items():
+            field = fields.get(key)
+            if field is None:
+                notes.unknown = True
+            elif type(item) is field[0]:
+                decoded[key] = item
+            elif item is not None:
+                decoded[key] = field[1](item, notes)
+        return decoded
+
+    return decode_struct
+
+
+def _bulky(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    """Taken as it is where nothing is to be said, which is nearly always."""
+    explain = _struct(types, kind, owner, stack)
+
+    def decode_bulky(value: Any, notes: _Notes) -> Any:
+        in_order = not notes.repeated and structs.checker(types, kind.struct)(value)
+        return value if in_order else explain(value, notes)
+
+    return decode_bulky
+
+
+def _fields(
+    types: Schema, struct: str, owner: str, stack: tuple[str, ...]
+) -> Iterator[tuple[str, tuple[type | None, Decoder]]]:
+    for field in types.fields(struct):
+        if field.name:
+            kept = _PYTHON[field.type.shape] if field.type.shape in ("string", "bool") else None
+            yield field.name, (kept, _decoder(types, field.type, owner, (*stack, field.name)))
+        else:
+            yield from _fields(types, field.type.struct, owner, (*stack, field.go))
+
+
+def _decoder(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    match kind.shape:
+        case "struct" if structs.is_bulky(kind.struct):
+            return _bulky(types, kind, owner, stack)
+        case "struct":
+            return _struct(types, kind, owner, stack)
+        case "list" | "map":
+            return _container(types, kind, owner, stack)
+        case "quantity":
+            return _quantity
+        case "time" | "microtime":
+            return _time(kind, owner, stack)
+        case "raw":
+            return _raw
+        case "bytes":
+            return _bytes(kind, owner, stack)
+        case "intorstring":
+            return _int_or_string(owner, stack)
+        case "int":
+            return _integer(kind, owner, stack)
+        case _:
+            return _scalar(kind, owner, stack)
+
+
+def _container(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    assert kind.item is not None
+    item_type = kind.item
+    decode_item = _decoder(types, item_type, owner, stack)
+    wrong = _wrong_type(kind, owner, stack)
+
+    def decode_list(value: Any, notes: _Notes) -> Any:
+        if type(value) is not list:
+            return wrong(value, notes, [])
+        return [_zero(item_type) if item is None else decode_item(item, notes) for item in value]
+
+    def decode_map(value: Any, notes: _Notes) -> Any:
+        if type(value) is not dict and not isinstance(value, Repeated):
+            return wrong(value, notes, {})
+        return {key: _zero(item_type) if item is None else decode_item(item, notes) for key, item in value.items()}
+
+    return decode_list if kind.shape == "list" else decode_map
+
+
+def _strict_errors(types: Schema, kind: Type, value: Any, path: str) -> Iterator[str]:
+    """What strict decoding says of a value: each unknown field, and each that stands a second time."""
+    if kind.shape == "list" and kind.item is not None:
+        for index, item in enumerate(value or ()):
+            yield from _strict_errors(types, kind.item, item, f"{path}[{index}]")
+    elif kind.shape == "map" and kind.item is not None:
+        for key, item, again in _pairs(value):
+            inner = f"{path}.{key}"
+            if again:
+                yield f"duplicate field {quote(inner)}"
+            yield from _strict_errors(types, kind.item, item, inner)
+    elif kind.shape == "struct":
+        known = {field.name: field.type for field in types.flat_fields(kind.struct)}
+        for key, item, again in _pairs(value):
+            inner = f"{path}.{key}" if path else key
+            if again and (key in known or (not path and key in _OF_THE_TYPE)):
+                yield f"duplicate field {quote(inner)}"
+            if key in known:
+                yield from _strict_errors(types, known[key], item, inner)
+            elif path or key not in _OF_THE_TYPE:
+                yield f"unknown field {quote(inner)}"
+
+
+def _pairs(value: Any) -> Iterator[tuple[str, Any, bool]]:
+    """Keys and values as they were written, and whether the key has been there before."""
+    seen: set[str] = set()
+    for key, item in value.pairs if isinstance(value, Repeated) else (value or {}).items():
+        yield key, item, key in seen
+        seen.add(key)
+
+
+def _scalar(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    wrong = _wrong_type(kind, owner, stack)
+    python, zero = _PYTHON[kind.shape], _zero(kind)
+
+    def decode_scalar(value: Any, notes: _Notes) -> Any:
+        return value if type(value) is python else wrong(value, notes, zero)
+
+    return decode_scalar
+
+
+def _integer(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    wrong = _wrong_type(kind, owner, stack)
+    maximum = 2**31 - 1 if kind.go == "int32" else INT64_MAX
+
+    def decode_integer(value: Any, notes: _Notes) -> Any:
+        if type(value) is int and -maximum - 1 <= value <= maximum:
+            return value
+        return wrong(value, notes, 0)
+
+    return decode_integer
+
+
+def _wrong_type(kind: Type, owner: str, stack: tuple[str, ...]) -> Callable[[Any, _Notes, Any], Any]:
+    """Notes a wrong type, if it is the first, and gives the zero value in its place."""
+    wanted = "[]uint8" if kind.shape == "bytes" else kind.go
+    where = f"into Go struct field {owner}.{'.'.join(stack)} of type {wanted}"
+
+    def note(value: Any, notes: _Notes, zero: Any) -> Any:
+        if notes.wrong_type is None:
+            found = _JSON_NAMES.get(type(value), "number")
+            if found == "number" and kind.shape == "int":
+                found = f"number {_literal(value)}"
+            notes.wrong_type = f"json: cannot unmarshal {found} {where}"
+        return zero
+
+    return note
+
+
+def _literal(value: Any) -> str:
+    """A number as it was written; but one with a point or an exponent as Python writes it, which is not always so."""
+    return value.text if isinstance(value, LongNumber) else repr(value)
+
+
+def _zero(kind: Type) -> Any:
+    """What a null in a list or map becomes."""
+    return {"string": "", "bool": False, "int": 0, "quantity": "0", "list": [], "map": {}, "struct": {}}.get(kind.shape)
+
+
+def _quantity(value: Any, notes: _Notes) -> str:
+    try:
+        return quantity.canonical(value if type(value) is str else _literal(value))
+    except quantity.QuantityError as error:
+        raise _Abort(str(error)) from None
+
+
+def _time(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    refuse = _self_reading("string", owner, stack)
+    micro = kind.shape == "microtime"
+
+    def decode_time(value: Any, notes: _Notes) -> str | None:
+        if not isinstance(value, str):
+            raise refuse(value)
+        try:
+            text = gotime.canonical(value, micro=micro)
+        except ValueError as error:
+            raise _Abort(str(error)) from None
+        # The beginning of Go's time is no time, unless a pointer says that there is one.
+        return None if text == gotime.ZERO and not kind.pointer else text
+
+    return decode_time
+
+
+def _int_or_string(owner: str, stack: tuple[str, ...]) -> Decoder:
+    """``intstr.IntOrString`` (``k8s.io/apimachinery`` ``pkg/util/intstr/intstr.go``): what is no string is an int32."""
+    refuse = _self_reading("int32", owner, stack)
+
+    def decode_int_or_string(value: Any, notes: _Notes) -> int | str:
+        if isinstance(value, str) or (type(value) is int and -(2**31) <= value < 2**31):
+            return value
+        raise refuse(value)
+
+    return decode_int_or_string
+
+
+def _self_reading(go: str, owner: str, stack: tuple[str, ...]) -> Callable[[Any], _Abort]:
+    """The refusal of a type that reads itself, and that does so at once."""
+    where = f"into Go struct field {owner}.{'.'.join(stack)} of type {go}"
+    return lambda value: _Abort(f"json: cannot unmarshal {_JSON_NAMES.get(type(value), 'number')} {where}")
+
+
+def _bytes(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
+    wrong = _wrong_type(kind, owner, stack)
+
+    def decode_bytes(value: Any, notes: _Notes) -> Any:
+        if not isinstance(value, str):
+            return wrong(value, notes, "")
+        text = value.replace("\n", "").replace("\r", "")
+        try:
+            base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            raise _Abort(f"illegal base64 data at input byte {_first_illegal(text)}") from None
+        return text
+
+    return decode_bytes
+
+
+def _first_illegal(text: str) -> int:
+    """Where Go's decoder stops: at the first character that is none of base64, or at the group that is incomplete."""
+    alphabet = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    body = text.rstrip("=")
+    return next((index for index, char in enumerate(body) if char not in alphabet), len(body) // 4 * 4)
+
+
+def _raw(value: Any, notes: _Notes) -> Any:
+    """Whatever it is; only that no client here could read it again is a reason to refuse what upstream would keep."""
+    if holds_long_number(value):
+        raise _Abort(f"a number of more than {FEW_DIGITS} digits in an embedded object is not supported")
+    return value

@@ -1,0 +1,139 @@
+"""From decoded objects to JSON, as the Go types of an API server encode themselves.
+
+What a server stores and returns differs from what it was sent: fields in the order of the type, empty ones left out or
+spelled out (``generation: 0``), quantities canonical. Error messages show values in the same form, or, where they come
+from the server's internal types, under their Go names.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from drakit_api.objects import schema, structs
+from drakit_api.objects.schema import Field, Type
+
+Encoder = Callable[[Any], Any]
+
+_read = msgspec.json.Decoder(dict[str, Any]).decode
+_ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "time": None, "microtime": None}
+
+
+def encode(kind: str, obj: dict[str, Any], version: str = "v1") -> dict[str, Any]:
+    """A whole object as the server stores it; ``obj`` is not changed."""
+    encoded: dict[str, Any] = struct_encoder(schema.struct_of(kind, version))(obj)
+    return encoded
+
+
+def encode_once(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
+    """The same of a v1 object that is written and not read any more: the spec may come as ``msgspec.Raw``, its text."""
+    struct = f"{schema.struct_of(kind)}Spec"
+    text = structs.writer(schema.load(), struct)(obj.get("spec") or {}) if structs.is_bulky(struct) else None
+    if text is None:
+        return encode(kind, obj)
+    return {**encode(kind, {**obj, "spec": {}}), "spec": msgspec.Raw(text)}
+
+
+@functools.cache
+def struct_encoder(struct: str, *, as_sent: bool = False) -> Encoder:
+    """The encoder of a struct such as ``resource/v1.Device``, absent fields included where they are always shown.
+
+    ``as_sent``: of one that has not been in the store, for messages.
+    """
+    fields = [
+        (field.name, _encoder(field.type, as_sent), field.omit, _empties(field)) for field in schema.fields_of(struct)
+    ]
+
+    def encode_struct(value: dict[str, Any]) -> dict[str, Any]:
+        encoded = {}
+        for name, encode_field, omit, empties in fields:
+            item = value.get(name)
+            if omit and (item is None or (empties and not item)):
+                continue
+            encoded[name] = encode_field(item)
+        return encoded
+
+    return encode_struct
+
+
+@functools.cache
+def _bulky(struct: str) -> Encoder:
+    """The same for one that is mostly written as a whole; to read that again is still quicker."""
+    by_rules = struct_encoder(struct)
+
+    def encode_bulky(value: dict[str, Any]) -> dict[str, Any]:
+        text = structs.writer(schema.load(), struct)(value)
+        return by_rules(value) if text is None else _read(text)
+
+    return encode_bulky
+
+
+def _empties(field: Field) -> bool:
+    """Whether a value that is false in Python is empty in Go: not behind a pointer, nor for what encodes itself."""
+    return not field.type.pointer and field.type.shape not in ("quantity", "struct", "raw")
+
+
+def _encoder(kind: Type, as_sent: bool = False) -> Encoder:
+    if kind.shape == "struct":
+        if as_sent:
+            return _struct(kind, functools.partial(struct_encoder, as_sent=True))
+        return _struct(kind, _bulky if structs.is_bulky(kind.struct) else struct_encoder)
+    if kind.item is not None:
+        # What is empty comes back from the store as null: the store's protobuf knows no difference.
+        return _container(kind, _encoder(kind.item, as_sent), empty=... if as_sent else None)
+    zero = None if kind.pointer else _ZEROS.get(kind.shape)
+    return lambda value: zero if value is None else value
+
+
+def _struct(kind: Type, encoder_of: Callable[[str], Encoder]) -> Encoder:
+    """``encoder_of`` is called late, so that a struct is compiled only once it is met."""
+
+    def encode_struct(value: Any) -> Any:
+        return None if value is None and kind.pointer else encoder_of(kind.struct)(value or {})
+
+    return encode_struct
+
+
+def _container(kind: Type, encode_item: Encoder, *, empty: Any = ...) -> Encoder:
+    """``empty`` is what empty lists and maps become; they stay by default."""
+
+    def encode_list(value: Any) -> Any:
+        return [encode_item(item) for item in value] if value else _or(value, empty)
+
+    def encode_map(value: Any) -> Any:
+        return {key: encode_item(value[key]) for key in sorted(value)} if value else _or(value, empty)
+
+    return encode_list if kind.shape == "list" else encode_map
+
+
+def _or(value: Any, empty: Any) -> Any:
+    return value if empty is ... else empty
+
+
+@functools.cache
+def internal_encoder(struct: str) -> Encoder:
+    """The encoder of a struct's internal twin: every field under its Go name, unset ones as null.
+
+    The twins of ``k8s.io/kubernetes`` ``pkg/apis`` have no JSON tags; only ``metav1`` types keep theirs.
+    """
+    fields = [(field, _internal(field.type)) for field in schema.load().fields(struct)]
+
+    def encode_struct(value: dict[str, Any]) -> dict[str, Any]:
+        encoded: dict[str, Any] = {}
+        for field, encode_field in fields:
+            if not field.name or field.go == "ObjectMeta":
+                encoded |= encode_field(value if not field.name else value.get(field.name, {}))
+            else:
+                encoded[field.go] = encode_field(value.get(field.name))
+        return encoded
+
+    return encode_struct
+
+
+def _internal(kind: Type) -> Encoder:
+    if kind.shape == "struct":
+        return _struct(kind, struct_encoder if kind.struct.startswith("meta/") else internal_encoder)
+    return _encoder(kind) if kind.item is None else _container(kind, _internal(kind.item))

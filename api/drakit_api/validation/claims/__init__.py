@@ -1,0 +1,1 @@
+"""What Kubernetes demands of a ResourceClaim and of its templates."""

@@ -1,0 +1,1 @@
+"""What opens an API server: from kubeconfigs, and from a pod's service account."""
