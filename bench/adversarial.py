@@ -17,7 +17,7 @@ import msgspec
 
 from bench.recorded import VECTORS, Json, decoded, timed
 from bench.report import Report, Step, ratio
-from drakit_allocator.problems import answer
+from drakit_allocator.inputs.problems import answer
 
 TARGET = 200.0  # milliseconds, for each problem
 

@@ -19,8 +19,8 @@ import msgspec
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation, Solution
+from drakit_allocator.inputs.problems import features_of
 from drakit_allocator.nodes import Node
-from drakit_allocator.problems import features_of
 from drakit_allocator.snapshot import Snapshot
 
 VECTORS = Path(__file__).parent.parent / "tests" / "vectors" / "allocator"

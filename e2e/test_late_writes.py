@@ -14,7 +14,7 @@ from drakit_allocator.scheduler.binding import Binder, Decision
 from drakit_allocator.scheduler.claims import Claims
 from drakit_allocator.scheduler.leadership.fence import Fence
 from drakit_allocator.scheduler.leadership.lease import LeaseLost, NoLease
-from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict
 from drakit_client.resources import PODS, RESOURCE_CLAIMS

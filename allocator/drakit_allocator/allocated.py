@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-from drakit_allocator.devices import DeviceID, PoolID
+from drakit_allocator.devices.devices import DeviceID, PoolID
 from drakit_allocator.features import Features
 from drakit_api.quantity import Quantity
 

@@ -9,20 +9,20 @@ from functools import cached_property
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.answers import UNKNOWN, Unknown, signature_of
 from drakit_allocator.candidates import Situation
 from drakit_allocator.defects import Defect
+from drakit_allocator.devices.request_kinds import RequestKind
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
-from drakit_allocator.kinds import RequestKind
-from drakit_allocator.likeness import interest_of, likeness
 from drakit_allocator.nodes import Node
-from drakit_allocator.placements import placements
+from drakit_allocator.pools.views import PoolView
 from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request, expand
-from drakit_allocator.results import Json, allocation_result
+from drakit_allocator.results.alike_nodes import interest_of, likeness
+from drakit_allocator.results.answers import UNKNOWN, Unknown, signature_of
+from drakit_allocator.results.claim_status import Json, allocation_result
+from drakit_allocator.results.placements import placements
 from drakit_allocator.search import NO_LIMITS, Choice, Limits, Search
 from drakit_allocator.snapshot import Snapshot
-from drakit_allocator.views import PoolView
 
 
 @dataclass(slots=True)  # frozen, making one would take as long as finding it among known answers

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.capacity import CapacityError, fits
-from drakit_allocator.columns import bits
-from drakit_allocator.devices import Device, PoolID
+from drakit_allocator.devices.capacity import CapacityError, fits
+from drakit_allocator.devices.columns import bits
+from drakit_allocator.devices.devices import Device, PoolID
+from drakit_allocator.devices.taints import first_untolerated
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
+from drakit_allocator.pools.views import PoolView, by_pool, skips_operations
 from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
-from drakit_allocator.taints import first_untolerated
-from drakit_allocator.views import PoolView, by_pool, skips_operations
 
 
 class Obstacle(enum.Enum):

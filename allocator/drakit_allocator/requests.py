@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from drakit_allocator.attributes import Attribute
-from drakit_allocator.capacity import Amounts, CapacityError, parse_requests
 from drakit_allocator.constraints import Constraint
 from drakit_allocator.defects import Defect
-from drakit_allocator.devices import DeviceContent
+from drakit_allocator.devices.capacity import Amounts, CapacityError, parse_requests
+from drakit_allocator.devices.devices import DeviceContent
+from drakit_allocator.devices.request_kinds import RequestKind, kind_of
+from drakit_allocator.devices.selectors import Selectors, expressions_of
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
-from drakit_allocator.kinds import RequestKind, kind_of
-from drakit_allocator.selectors import Selectors, expressions_of
+from drakit_allocator.pools.compared_attributes import Attribute
 
 MAX_RESULTS = 32  # devices in the allocation of one claim (AllocationResultsMaxSize)
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.answers import Answers
 from drakit_allocator.defects import Defect
-from drakit_allocator.devices import PublishedSlice
+from drakit_allocator.devices.devices import PublishedSlice
+from drakit_allocator.devices.selectors import expressions_of
+from drakit_allocator.devices.taints import ruled_positions
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
-from drakit_allocator.pools import SliceIndex
-from drakit_allocator.selectors import expressions_of
-from drakit_allocator.taints import ruled_positions
-from drakit_allocator.views import PoolView
+from drakit_allocator.pools.pools import SliceIndex
+from drakit_allocator.pools.views import PoolView
+from drakit_allocator.results.answers import Answers
 
 Object = Mapping[str, Any]
 

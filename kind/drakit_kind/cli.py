@@ -28,12 +28,14 @@ _COMMANDS = {
         "drakit_kind.demo.command", "demo", "Run MIG and TPU claims in a cluster and draw who got which device."
     ),
     "driver": Elsewhere("drakit_driver.cli", "driver", "The fake DRA driver: print its slices, or run it on nodes."),
-    "scheduler": Elsewhere("drakit_allocator.cli", "scheduler", "Run the bundled scheduler against any API server."),
+    "scheduler": Elsewhere(
+        "drakit_allocator.cli.scheduler_command", "scheduler", "Run the bundled scheduler against any API server."
+    ),
     "allocate": Elsewhere(
-        "drakit_allocator.allocate_command", "allocate", "Allocate the claims of files, without a cluster."
+        "drakit_allocator.cli.allocate_command", "allocate", "Allocate the claims of files, without a cluster."
     ),
     "explain": Elsewhere(
-        "drakit_allocator.explain_command",
+        "drakit_allocator.cli.explain_command",
         "explain",
         "Say why a claim or pod of a cluster gets no devices, and what would help.",
     ),

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
-from drakit_allocator.columns import bits
 from drakit_allocator.defects import Compat
+from drakit_allocator.devices.columns import bits
 from drakit_allocator.errors import AllocationError
+from drakit_allocator.inputs.problems import features_of
 from drakit_allocator.nodes import Node
-from drakit_allocator.problems import features_of
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.feasibility import Feasibility

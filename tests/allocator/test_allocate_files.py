@@ -10,8 +10,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from drakit_allocator.allocate_command import allocate
-from drakit_allocator.placement import Placed, Placement, Workload
+from drakit_allocator.cli.allocate_command import allocate
+from drakit_allocator.inputs.placement import Placed, Placement, Workload
 
 Json = dict[str, Any]
 
@@ -432,7 +432,7 @@ def test_ctrl_c_is_no_answer(files: _Files, monkeypatch: pytest.MonkeyPatch) -> 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("drakit_allocator.placement.Placement.place", interrupt)
+    monkeypatch.setattr("drakit_allocator.inputs.placement.Placement.place", interrupt)
     result = files.allocate(_NODE, _CLASS, _slice(), _claim("one"))
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted\n")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from drakit_allocator import columns
 from drakit_allocator.allocated import AllocatedState
+from drakit_allocator.devices import columns
+from drakit_allocator.devices.request_kinds import kind_of
 from drakit_allocator.features import Features
-from drakit_allocator.kinds import kind_of
 from drakit_allocator.nodes import Node
+from drakit_allocator.pools.views import PoolView
 from drakit_allocator.snapshot import Snapshot
-from drakit_allocator.views import PoolView
 from drakit_api.cel import DeviceView, Selector
 
 Json = dict[str, Any]

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from bench.families import FAMILIES
-from drakit_allocator.problems import answer
+from drakit_allocator.inputs.problems import answer
 from drakit_allocator.search import Limits
 from tests.vectors import recordings
 

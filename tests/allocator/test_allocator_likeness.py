@@ -9,12 +9,12 @@ import pytest
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
-from drakit_allocator.attributes import Attribute, Value
-from drakit_allocator.columns import attribute_of
+from drakit_allocator.devices.columns import attribute_of
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
-from drakit_allocator.likeness import interest_of, likeness, pattern
 from drakit_allocator.nodes import Node
+from drakit_allocator.pools.compared_attributes import Attribute, Value
+from drakit_allocator.results.alike_nodes import interest_of, likeness, pattern
 from drakit_allocator.search import Limits
 from drakit_allocator.snapshot import Snapshot
 

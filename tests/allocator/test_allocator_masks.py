@@ -10,18 +10,18 @@ import pytest
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.candidates import Obstacle, Situation
-from drakit_allocator.capacity import CapacityError, fits
-from drakit_allocator.columns import bits
-from drakit_allocator.counters import Availability
-from drakit_allocator.devices import Device
+from drakit_allocator.devices.capacity import CapacityError, fits
+from drakit_allocator.devices.columns import bits
+from drakit_allocator.devices.counters import Availability
+from drakit_allocator.devices.devices import Device
+from drakit_allocator.devices.selectors import verdict
+from drakit_allocator.devices.taints import first_untolerated
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node, is_reachable
+from drakit_allocator.pools.views import PoolView
 from drakit_allocator.requests import Request, expand
-from drakit_allocator.selectors import verdict
 from drakit_allocator.snapshot import Snapshot
-from drakit_allocator.taints import first_untolerated
-from drakit_allocator.views import PoolView
 
 Json = dict[str, Any]
 

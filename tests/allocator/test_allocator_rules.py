@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from drakit_allocator.allocate_command import allocate as allocate_command
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
-from drakit_allocator.attributes import Attribute
-from drakit_allocator.capacity import CapacityError, consumed, fits, parse_limits, parse_requests
-from drakit_allocator.counters import Availability, DuplicateCounterSet, PoolCounters, parse_consumption
-from drakit_allocator.devices import PublishedSlice
+from drakit_allocator.cli.allocate_command import allocate as allocate_command
+from drakit_allocator.devices.capacity import CapacityError, consumed, fits, parse_limits, parse_requests
+from drakit_allocator.devices.counters import Availability, DuplicateCounterSet, PoolCounters, parse_consumption
+from drakit_allocator.devices.devices import PublishedSlice
 from drakit_allocator.explanation.summary import summary
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
+from drakit_allocator.pools.compared_attributes import Attribute
+from drakit_allocator.pools.views import PoolView
 from drakit_allocator.search.numbering import Numbering
 from drakit_allocator.search.values import Column, Distinct, Match, State
 from drakit_allocator.snapshot import Snapshot
-from drakit_allocator.views import PoolView
 from drakit_api.features import FeatureGates
 
 Json = dict[str, Any]

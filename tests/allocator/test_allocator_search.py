@@ -15,7 +15,7 @@ from drakit_allocator.errors import AllocationAborted, AllocationError
 from drakit_allocator.explanation.summary import summary
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
-from drakit_allocator.placements import placements
+from drakit_allocator.results.placements import placements
 from drakit_allocator.search import Limits, Search
 from drakit_allocator.search.first_solution import FirstSolution
 from drakit_allocator.snapshot import Snapshot

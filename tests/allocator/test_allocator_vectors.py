@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from drakit_allocator.problems import answer
+from drakit_allocator.inputs.problems import answer
 from drakit_allocator.search import NO_LIMITS, Limits
 from tests.vectors import recordings
 

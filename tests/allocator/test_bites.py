@@ -10,16 +10,16 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from drakit_allocator.allocate_command import allocate
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.cli.allocate_command import allocate
 from drakit_allocator.defects import COMPATS, SAFE, UPSTREAM, Compat, Defect
 from drakit_allocator.explanation import Inventory, explain, explanation_text, summary
 from drakit_allocator.explanation.bites import bites
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.features import Features
+from drakit_allocator.inputs.problems import answer
 from drakit_allocator.nodes import Node
-from drakit_allocator.problems import answer
 from drakit_allocator.snapshot import Snapshot
 from tests.allocator.defect_problems import defective_of
 from tests.allocator.problem_strategies import Json

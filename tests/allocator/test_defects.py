@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from drakit_allocator.defects import Defect
-from drakit_allocator.problems import answer
+from drakit_allocator.inputs.problems import answer
 from drakit_allocator.search.first_solution import FirstSolution
 from tests.allocator.defect_problems import defective_of, defective_problems
 from tests.allocator.problem_strategies import Json, problem_of

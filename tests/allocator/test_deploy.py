@@ -11,7 +11,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from drakit_allocator.cli import run
+from drakit_allocator.cli.scheduler_command import run
 from drakit_allocator.scheduler import Scheduler
 from drakit_allocator.scheduler.leadership.lease import NAME, NAMESPACE
 from drakit_client.connection import Connection

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from drakit_allocator.explain_command import explain
+from drakit_allocator.cli.explain_command import explain
 from drakit_client.connection import Connection
 from drakit_client.resources import (
     DEVICE_CLASSES,

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from drakit_allocator.explanation import Inventory, explain, explanation_json, explanation_text
-from drakit_allocator.problems import features_of
+from drakit_allocator.inputs.problems import features_of
 from tests.vectors import recordings
 
 _VECTORS = Path(__file__).parent.parent / "vectors" / "allocator"

@@ -15,20 +15,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from drakit_allocator.columns import bits
 from drakit_allocator.defects import COMPATS, Compat
+from drakit_allocator.devices.columns import bits
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.bounds import Bounds
+from drakit_allocator.search.bounds.bounds import Bounds
+from drakit_allocator.search.bounds.prices import PriceBound
 from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Outcome
 from drakit_allocator.search.needs import Need, Rest
-from drakit_allocator.search.parts import Part
-from drakit_allocator.search.prices import PriceBound
 from drakit_allocator.search.propagation import Propagation, bonds_of
 from drakit_allocator.search.repair import Known, Repair
-from drakit_allocator.search.service import Service
 from drakit_allocator.search.state import State
 from drakit_allocator.search.sums import usable
+from drakit_allocator.search.symmetry.parts import Part
+from drakit_allocator.search.symmetry.service import Service
 from drakit_allocator.search.walk import is_walk_needed
 from tests.allocator.problem_strategies import GPU, Json, problems, selector
 from tests.allocator.reference_search import Reference
@@ -42,13 +42,13 @@ _some = settings(max_examples=250, deadline=None, suppress_health_check=list(Hea
 _SEARCH = "drakit_allocator.search."
 _PROPAGATION = _SEARCH + "propagation.Propagation."
 _RULES: dict[str, tuple[str, Callable[..., Any]]] = {
-    "counters over all sets": (_SEARCH + "totals.Totals.suffice", lambda *_: True),
-    "capacity over all shares": (_SEARCH + "shares.Shares.suffice", lambda *_: True),
-    "what parts can give": (_SEARCH + "offers.Offers.suffice", lambda *_: True),
-    "flow over parts": (_SEARCH + "bounds.Bounds._flow_suffices", lambda *_: True),
-    "values for all": (_SEARCH + "matches.Matches.suffice", lambda *_: True),
-    "distinct values": (_SEARCH + "bounds.Bounds._values_suffice", lambda *_: True),
-    "prices": (_SEARCH + "prices.PriceBound.allows", lambda *_: True),
+    "counters over all sets": (_SEARCH + "bounds.totals.Totals.suffice", lambda *_: True),
+    "capacity over all shares": (_SEARCH + "bounds.shares.Shares.suffice", lambda *_: True),
+    "what parts can give": (_SEARCH + "bounds.offers.Offers.suffice", lambda *_: True),
+    "flow over parts": (_SEARCH + "bounds.bounds.Bounds._flow_suffices", lambda *_: True),
+    "values for all": (_SEARCH + "bounds.matches.Matches.suffice", lambda *_: True),
+    "distinct values": (_SEARCH + "bounds.bounds.Bounds._values_suffice", lambda *_: True),
+    "prices": (_SEARCH + "bounds.prices.PriceBound.allows", lambda *_: True),
     "forced devices": (_PROPAGATION + "_fill", lambda _, needs: needs),
     "forced alternatives": (_PROPAGATION + "_decide", lambda _, needs, lists: [one.alternatives for one in lists]),
     "common values": (_PROPAGATION + "_match", lambda _, needs, lists: needs),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 
-from drakit_allocator.problems import answer
+from drakit_allocator.inputs.problems import answer
 from drakit_allocator.search.first_solution import FirstSolution
 from tests.allocator.problem_strategies import Json, problem_of, problems
 from tests.allocator.reference_search import Answer, Reference, TooLong, picks_of

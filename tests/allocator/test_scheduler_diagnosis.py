@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from drakit_allocator.scheduler.diagnosis import MESSAGE_BYTES, Diagnosis
-from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES, NODE_RESOURCES, Rejection
+from drakit_allocator.scheduler.nodes.filters import DYNAMIC_RESOURCES, NODE_RESOURCES, Rejection
 
 NO_DEVICES = Rejection(DYNAMIC_RESOURCES, ("cannot allocate all claims",))
 NO_ROOM = Rejection(NODE_RESOURCES, ("Insufficient cpu", "Insufficient memory"))

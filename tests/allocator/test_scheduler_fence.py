@@ -13,7 +13,7 @@ from drakit_allocator.scheduler.binding import Binder, BindingFailed, Decision
 from drakit_allocator.scheduler.claims import Claims
 from drakit_allocator.scheduler.leadership.fence import FENCE, Fence, Gap
 from drakit_allocator.scheduler.leadership.lease import LeaseLost, NoLease
-from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS

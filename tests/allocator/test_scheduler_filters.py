@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from drakit_allocator.scheduler.affinity import PodAffinity
-from drakit_allocator.scheduler.cluster import Cluster
-from drakit_allocator.scheduler.filters import insufficient, reject
-from drakit_allocator.scheduler.pods import PodInfo
-from drakit_allocator.scheduler.resources import nonzero_requests, pod_requests
-from drakit_allocator.scheduler.spread import TopologySpread
+from drakit_allocator.scheduler.nodes.affinity import PodAffinity
+from drakit_allocator.scheduler.nodes.cluster import Cluster
+from drakit_allocator.scheduler.nodes.filters import insufficient, reject
+from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_allocator.scheduler.nodes.resources import nonzero_requests, pod_requests
+from drakit_allocator.scheduler.nodes.spread import TopologySpread
 
 Json = dict[str, Any]
 

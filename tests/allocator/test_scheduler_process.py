@@ -13,12 +13,12 @@ import pytest
 
 from drakit_allocator.scheduler import Backoff, Scheduler
 from drakit_allocator.scheduler.binding import Binder, Decision
-from drakit_allocator.scheduler.cluster import NodeInfo
 from drakit_allocator.scheduler.cycle import Cycle
-from drakit_allocator.scheduler.filters import Rejection, reject
 from drakit_allocator.scheduler.leadership.lease import LeaseTimes
+from drakit_allocator.scheduler.nodes.cluster import NodeInfo
+from drakit_allocator.scheduler.nodes.filters import Rejection, reject
+from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.pace import Pace
-from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.search import Search
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
@@ -504,7 +504,7 @@ async def test_an_odd_node_keeps_no_pod_from_the_others(api: Connection, monkeyp
             raise ZeroDivisionError
         return reject(pod, node)
 
-    monkeypatch.setattr("drakit_allocator.scheduler.rankings.reject", cannot_judge)
+    monkeypatch.setattr("drakit_allocator.scheduler.nodes.rankings.reject", cannot_judge)
     async with scheduling(api):
         await add_pod(api)
         assert (await bound(api))["spec"]["nodeName"] == "even"

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.queue import Backoff, SchedulingQueue
 
 

@@ -8,14 +8,14 @@ import pytest
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
+from drakit_allocator.devices.turns import TurnOver, turn
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
-from drakit_allocator.scheduler.cluster import Cluster
+from drakit_allocator.scheduler.nodes.cluster import Cluster
 from drakit_allocator.scheduler.suspects import Suspects
 from drakit_allocator.search import Limits
 from drakit_allocator.snapshot import Snapshot
-from drakit_allocator.turns import TurnOver, turn
 
 DEVICES = 12
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from drakit_allocator.attributes import Value, is_unknown
-from drakit_allocator.devices import Device
+from drakit_allocator.devices.devices import Device
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.inventory import Object, pool_of
 from drakit_allocator.explanation.minimal import irreducible, smallest
 from drakit_allocator.explanation.report import AttributeValues, Conflict, ConstraintName, CounterName, RequestName
 from drakit_allocator.explanation.trials import Bench, Trial, changed
+from drakit_allocator.pools.compared_attributes import Value, is_unknown
 from drakit_allocator.requests import ClaimRequests, Request
 
 Usable = Callable[[Request], Sequence[Device]]

@@ -10,7 +10,7 @@ import msgspec
 
 from drakit_allocator.allocator import PodAllocation, Solution
 from drakit_allocator.candidates import Situation
-from drakit_allocator.devices import Device
+from drakit_allocator.devices.devices import Device
 from drakit_allocator.errors import AllocationAborted, AllocationError
 from drakit_allocator.explanation.bites import bites
 from drakit_allocator.explanation.conflicts import Conflicts, Member

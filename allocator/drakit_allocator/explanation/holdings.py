@@ -6,9 +6,8 @@ import functools
 from typing import Literal
 
 from drakit_allocator.candidates import Situation
-from drakit_allocator.compatibility import PoolGroups
-from drakit_allocator.counters import Availability
-from drakit_allocator.devices import Device, DeviceID, PoolID
+from drakit_allocator.devices.counters import Availability
+from drakit_allocator.devices.devices import Device, DeviceID, PoolID
 from drakit_allocator.explanation.reasons import (
     CounterOverdrawn,
     CountersShort,
@@ -16,7 +15,8 @@ from drakit_allocator.explanation.reasons import (
     Holder,
     ShortCounter,
 )
-from drakit_allocator.pools import PoolView
+from drakit_allocator.pools.compatibility import PoolGroups
+from drakit_allocator.pools.pools import PoolView
 from drakit_api.quantity import Quantity
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
-from drakit_allocator.devices import PoolID
+from drakit_allocator.devices.devices import PoolID
 from drakit_allocator.features import Features
 from drakit_allocator.snapshot import Snapshot
 

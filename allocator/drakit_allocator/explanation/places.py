@@ -11,15 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.candidates import Situation
-from drakit_allocator.capacity import BrokenRange
-from drakit_allocator.columns import bits
 from drakit_allocator.defects import UPSTREAM, Defect
+from drakit_allocator.devices.capacity import BrokenRange
+from drakit_allocator.devices.columns import bits
 from drakit_allocator.explanation.holdings import Holdings
 from drakit_allocator.explanation.report import BitePlace
 from drakit_allocator.nodes import Node
+from drakit_allocator.pools.views import PoolView, by_pool
 from drakit_allocator.requests import ClaimRequests, Request
 from drakit_allocator.search import Choice
-from drakit_allocator.views import PoolView, by_pool
 
 
 class Places:

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from drakit_allocator.candidates import Situation
-from drakit_allocator.devices import PoolID, PublishedSlice
+from drakit_allocator.devices.devices import PoolID, PublishedSlice
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.inventory import Inventory, generation_of, name_of
 from drakit_allocator.explanation.phrases import needs_gates
 from drakit_allocator.explanation.reasons import PoolHidden, PoolIncomplete, PoolInvalid, PoolReason
 from drakit_allocator.nodes import Node, is_reachable
-from drakit_allocator.pools import COMPATIBILITY_GROUPS, SliceIndex, gates_missing
+from drakit_allocator.pools.pools import COMPATIBILITY_GROUPS, SliceIndex, gates_missing
 
 
 def pool_reasons(situation: Situation, index: SliceIndex, inventory: Inventory) -> list[PoolReason]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from drakit_allocator.candidates import Situation
-from drakit_allocator.devices import Device, PublishedSlice
+from drakit_allocator.devices.devices import Device, PublishedSlice
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.inventory import Inventory
 from drakit_allocator.explanation.reasons import (
@@ -19,7 +19,7 @@ from drakit_allocator.explanation.report import RequestExplanation, RuledOut
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.explanation.verdicts import Verdicts, selection_text
 from drakit_allocator.nodes import Node, is_reachable
-from drakit_allocator.pools import PoolView
+from drakit_allocator.pools.pools import PoolView
 from drakit_allocator.requests import Request
 
 # A request for all devices does not want those; it fails on any other that it cannot have.

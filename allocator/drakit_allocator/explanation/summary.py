@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 
 from drakit_allocator.allocator import PodAllocation
-from drakit_allocator.devices import Device
+from drakit_allocator.devices.devices import Device
 from drakit_allocator.explanation.bites import bites
 from drakit_allocator.explanation.conflicts import Conflicts, members_of
 from drakit_allocator.explanation.phrases import (

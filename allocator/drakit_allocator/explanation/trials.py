@@ -9,7 +9,7 @@ from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
-from drakit_allocator.devices import PoolID
+from drakit_allocator.devices.devices import PoolID
 from drakit_allocator.errors import AllocationAborted, AllocationError
 from drakit_allocator.explanation.inventory import Inventory, Object, pool_of
 from drakit_allocator.nodes import Node

@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 
 from drakit_allocator.candidates import Obstacle, Situation
-from drakit_allocator.capacity import CapacityError
-from drakit_allocator.devices import Device, DeviceContent
+from drakit_allocator.devices.capacity import CapacityError
+from drakit_allocator.devices.devices import Device, DeviceContent
+from drakit_allocator.devices.selectors import verdict
+from drakit_allocator.devices.taints import first_untolerated
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.explanation.holdings import Holdings, amount_text
 from drakit_allocator.explanation.reasons import (
@@ -31,10 +33,8 @@ from drakit_allocator.explanation.reasons import (
     WrongNode,
 )
 from drakit_allocator.nodes import is_reachable
-from drakit_allocator.pools import PoolView
+from drakit_allocator.pools.pools import PoolView
 from drakit_allocator.requests import Request
-from drakit_allocator.selectors import verdict
-from drakit_allocator.taints import first_untolerated
 from drakit_api.cel import device_view
 from drakit_api.cel.readings import failed_conditions, readings
 

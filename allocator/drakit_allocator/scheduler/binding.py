@@ -25,7 +25,7 @@ from weakref import WeakValueDictionary
 from drakit_allocator.explanation.report import Bite
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.leadership.lease import Permission
-from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_client import claim_writes
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import UNREACHABLE, ApiError, Conflict, NotFound

@@ -17,19 +17,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from drakit_allocator.explanation.report import Bite
-from drakit_allocator.scheduler.affinity import PodAffinity
 from drakit_allocator.scheduler.binding import Decision
-from drakit_allocator.scheduler.cluster import Cluster, NodeInfo
 from drakit_allocator.scheduler.device_search import Allocated, DeviceSearch, DeviceSearches
 from drakit_allocator.scheduler.diagnosis import Diagnosis, SchedulingFailed, Unschedulable, before_filters
-from drakit_allocator.scheduler.filters import NODE_AFFINITY, NODE_NAME, Rejection, reject
 from drakit_allocator.scheduler.hints import NO_NODES
+from drakit_allocator.scheduler.nodes.affinity import PodAffinity
+from drakit_allocator.scheduler.nodes.cluster import Cluster, NodeInfo
+from drakit_allocator.scheduler.nodes.filters import NODE_AFFINITY, NODE_NAME, Rejection, reject
+from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_allocator.scheduler.nodes.rankings import Rankings
+from drakit_allocator.scheduler.nodes.scores import DEVICES_WEIGHT, MAX_SCORE, Scorer
+from drakit_allocator.scheduler.nodes.spread import TopologySpread
 from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.pod_claims import PodClaims, Requirements
-from drakit_allocator.scheduler.pods import PodInfo
-from drakit_allocator.scheduler.rankings import Rankings
-from drakit_allocator.scheduler.scores import DEVICES_WEIGHT, MAX_SCORE, Scorer
-from drakit_allocator.scheduler.spread import TopologySpread
 
 # Nodes for which a failed pod is told why its claims did not fit.
 _EXPLAINED_NODES = 8

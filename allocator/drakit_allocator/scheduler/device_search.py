@@ -21,8 +21,8 @@ import msgspec
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
-from drakit_allocator.answers import Unknown
 from drakit_allocator.defects import SAFE, Compat
+from drakit_allocator.devices.turns import TurnOver, turn
 from drakit_allocator.errors import AllocationAborted, AllocationError
 from drakit_allocator.explanation.bites import bites
 from drakit_allocator.explanation.report import Bite
@@ -30,17 +30,17 @@ from drakit_allocator.explanation.summary import summary
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
-from drakit_allocator.pools import PoolView
+from drakit_allocator.pools.pools import PoolView
+from drakit_allocator.results.answers import Unknown
 from drakit_allocator.scheduler import claims, readiness
-from drakit_allocator.scheduler.cluster import Cluster, NodeInfo
 from drakit_allocator.scheduler.diagnosis import SchedulingFailed
-from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES, Rejection
+from drakit_allocator.scheduler.nodes.cluster import Cluster, NodeInfo
+from drakit_allocator.scheduler.nodes.filters import DYNAMIC_RESOURCES, Rejection
 from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.scheduler.pod_claims import PodClaims
 from drakit_allocator.scheduler.suspects import Suspects
 from drakit_allocator.search import Limits, Search
 from drakit_allocator.snapshot import Snapshot
-from drakit_allocator.turns import TurnOver, turn
 from drakit_api.cel import CelCompileError, compile_selector
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Object

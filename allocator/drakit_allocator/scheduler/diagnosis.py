@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from drakit_allocator.scheduler.filters import Rejection
+from drakit_allocator.scheduler.nodes.filters import Rejection
 from drakit_client.connection import Object
 
 # core/v1 Event: message; the condition gets the same text.

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from drakit_allocator.scheduler import resources
+from drakit_allocator.scheduler.nodes import resources
 
 Object = Mapping[str, Any]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from drakit_allocator.scheduler import filters, node_taints
-from drakit_allocator.scheduler.cluster import NodeInfo
-from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.nodes import filters, node_taints
+from drakit_allocator.scheduler.nodes.cluster import NodeInfo
+from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.queue import Hint
 from drakit_client.connection import Object
 

@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.nodes.pods import PodInfo
 
 log = logging.getLogger(__name__)
 

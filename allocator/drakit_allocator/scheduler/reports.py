@@ -17,7 +17,7 @@ from drakit_allocator.explanation.report import Bite
 from drakit_allocator.scheduler.diagnosis import cut
 from drakit_allocator.scheduler.leadership import fence
 from drakit_allocator.scheduler.leadership.fence import Gap
-from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.queue import Entry
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES

@@ -25,8 +25,8 @@ from drakit_allocator.scheduler.hints import devices_changed
 from drakit_allocator.scheduler.leadership.fence import Fence
 from drakit_allocator.scheduler.leadership.lease import Lease, LeaseLost, LeaseTimes, NoLease
 from drakit_allocator.scheduler.mirror import Mirror, served
+from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.pace import Pace
-from drakit_allocator.scheduler.pods import PodInfo
 from drakit_allocator.scheduler.queue import Backoff, Entry
 from drakit_allocator.scheduler.readiness import DevicesNotReady
 from drakit_allocator.scheduler.reports import SCHEDULER_ERROR, UNSCHEDULABLE, Reports

@@ -13,13 +13,13 @@ import logging
 from drakit_allocator.defects import Compat
 from drakit_allocator.scheduler import claims as claim_store
 from drakit_allocator.scheduler import hints, pod_claims
-from drakit_allocator.scheduler.cluster import Cluster
 from drakit_allocator.scheduler.cycle import Cycle
 from drakit_allocator.scheduler.device_search import DeviceSearches
-from drakit_allocator.scheduler.filters import DYNAMIC_RESOURCES
-from drakit_allocator.scheduler.pods import PodInfo
+from drakit_allocator.scheduler.nodes.cluster import Cluster
+from drakit_allocator.scheduler.nodes.filters import DYNAMIC_RESOURCES
+from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_allocator.scheduler.nodes.rankings import Rankings
 from drakit_allocator.scheduler.queue import Backoff, SchedulingQueue
-from drakit_allocator.scheduler.rankings import Rankings
 from drakit_allocator.scheduler.readiness import Readiness
 from drakit_api.features import MIXINS_GATE, FeatureGates
 from drakit_api.layouts import mixins

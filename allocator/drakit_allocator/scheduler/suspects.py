@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.nodes import Node
-from drakit_allocator.scheduler.cluster import Cluster
+from drakit_allocator.scheduler.nodes.cluster import Cluster
 
 
 class Suspects:

@@ -13,9 +13,9 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from drakit_allocator.candidates import Candidates, Situation
-from drakit_allocator.columns import bits, union
-from drakit_allocator.compatibility import Groups, PoolGroups
-from drakit_allocator.devices import Device, PoolID
+from drakit_allocator.devices.columns import bits, union
+from drakit_allocator.devices.devices import Device, PoolID
+from drakit_allocator.pools.compatibility import Groups, PoolGroups
 from drakit_allocator.requests import ClaimRequests, Request
 from drakit_allocator.search.demands import Demand, Item, items_of
 from drakit_allocator.search.numbering import Numbering

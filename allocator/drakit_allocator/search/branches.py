@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from drakit_allocator.attributes import Value
-from drakit_allocator.columns import union
+from drakit_allocator.devices.columns import union
+from drakit_allocator.pools.compared_attributes import Value
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.needs import Need, Rest
 from drakit_allocator.search.propagation import Propagation, bonds_of
 from drakit_allocator.search.state import State
-from drakit_allocator.search.structure import Structure
+from drakit_allocator.search.symmetry.structure import Structure
 
 
 class DeviceBranch(NamedTuple):

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from drakit_allocator.attributes import Attribute
 from drakit_allocator.candidates import Candidates
-from drakit_allocator.columns import bits, union
+from drakit_allocator.devices.columns import bits, union
 from drakit_allocator.errors import AllocationError
+from drakit_allocator.pools.compared_attributes import Attribute
 from drakit_allocator.requests import ClaimRequests, Request
 from drakit_allocator.search.numbering import Numbering
 from drakit_allocator.search.values import Column

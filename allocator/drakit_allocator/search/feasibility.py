@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable
 
-from drakit_allocator.attributes import Value
+from drakit_allocator.pools.compared_attributes import Value
 from drakit_allocator.search.board import Board
-from drakit_allocator.search.bounds import Bounds
+from drakit_allocator.search.bounds.bounds import Bounds
+from drakit_allocator.search.bounds.prices import PriceBound
 from drakit_allocator.search.branches import Branch, Branches, CellBranch, DeviceBranch, ListBranch, ValueBranch
 from drakit_allocator.search.demands import Demand
 from drakit_allocator.search.independence import split
 from drakit_allocator.search.levels import Level, Outcome
 from drakit_allocator.search.needs import Need, Rest
-from drakit_allocator.search.prices import PriceBound
 from drakit_allocator.search.propagation import Propagation
 from drakit_allocator.search.state import State
-from drakit_allocator.search.structure import Structure
+from drakit_allocator.search.symmetry.structure import Structure
 
 _REMEMBERED_STATES = 200_000  # of either kind, dead ones and sound ones; what comes later is not remembered
 _PRICES_AFTER = 20  # states

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from drakit_allocator.columns import bits
+from drakit_allocator.devices.columns import bits
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item

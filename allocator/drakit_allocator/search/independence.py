@@ -8,7 +8,7 @@ from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item
 from drakit_allocator.search.needs import Need, Rest
-from drakit_allocator.search.structure import Structure
+from drakit_allocator.search.symmetry.structure import Structure
 from drakit_allocator.search.values import Match
 
 Bonds = set[Hashable]

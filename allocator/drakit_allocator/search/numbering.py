@@ -5,8 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from drakit_allocator.devices import Device
-from drakit_allocator.views import PoolView
+from drakit_allocator.devices.devices import Device
+from drakit_allocator.pools.views import PoolView
 
 
 class Numbering:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from drakit_allocator.attributes import Value
-from drakit_allocator.columns import bits
+from drakit_allocator.devices.columns import bits
+from drakit_allocator.pools.compared_attributes import Value
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item

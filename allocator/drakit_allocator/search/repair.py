@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from drakit_allocator.columns import bits
+from drakit_allocator.devices.columns import bits
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board
 from drakit_allocator.search.demands import Demand, Item

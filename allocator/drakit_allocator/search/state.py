@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from drakit_allocator.attributes import Value
-from drakit_allocator.columns import bits, union
+from drakit_allocator.devices.columns import bits, union
+from drakit_allocator.pools.compared_attributes import Value
 from drakit_allocator.search.demands import Item
-from drakit_allocator.search.kinds import Family
 from drakit_allocator.search.needs import Need, Rest
-from drakit_allocator.search.parts import Part, blocks
-from drakit_allocator.search.structure import Group, Structure
+from drakit_allocator.search.symmetry.kinds import Family
+from drakit_allocator.search.symmetry.parts import Part, blocks
+from drakit_allocator.search.symmetry.structure import Group, Structure
 from drakit_allocator.search.values import Match
 
 Key = tuple[Any, ...]

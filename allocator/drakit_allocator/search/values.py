@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from drakit_allocator.attributes import Attribute, Value, is_unknown
-from drakit_allocator.columns import bits, remember
+from drakit_allocator.devices.columns import bits, remember
 from drakit_allocator.errors import AllocationError
+from drakit_allocator.pools.compared_attributes import Attribute, Value, is_unknown
+from drakit_allocator.pools.views import PoolView
 from drakit_allocator.requests import ClaimRequests
 from drakit_allocator.search.numbering import Numbering
-from drakit_allocator.views import PoolView
 
 Elements = frozenset[Value]
 

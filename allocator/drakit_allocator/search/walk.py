@@ -7,7 +7,7 @@ which devices are visited on the way, so the way itself is part of the answer (`
 
 from __future__ import annotations
 
-from drakit_allocator.columns import bits
+from drakit_allocator.devices.columns import bits
 from drakit_allocator.errors import AllocationError
 from drakit_allocator.requests import MAX_RESULTS
 from drakit_allocator.search.board import Board

@@ -1,0 +1,1 @@
+"""The commands drakit allocate, drakit explain and drakit scheduler."""

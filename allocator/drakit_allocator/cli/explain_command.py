@@ -1,0 +1,293 @@
+"""``drakit explain``: why a claim or a pod of a cluster does not get its devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from drakit_allocator.cli.compat_option import compat_option
+from drakit_allocator.cli.interruption import ended_by_ctrl_c
+
+if TYPE_CHECKING:
+    from drakit_allocator.cli.extended_resources import ExtendedRequests
+    from drakit_allocator.explanation import Explanation
+    from drakit_allocator.inputs.live_objects import LiveObjects
+    from drakit_allocator.inputs.placement import Workload
+    from drakit_api.features import FeatureGates
+    from drakit_client.connection import Connection
+
+F = TypeVar("F", bound=Callable[..., Any])
+# What both commands need to know, by the names of the options.
+Options = dict[str, Any]
+
+_SILENCE = 2.0
+
+
+@click.group()
+def explain() -> None:
+    """Say why a claim or a pod of a cluster does not get its devices, and what would help.
+
+    \b
+    drakit explain claim my-claim
+    drakit explain pod my-pod -n team-a --node gpu-worker-1
+    drakit explain claim my-claim -o json | jq '.nodes[].remedies'
+
+    It reads nodes, ResourceSlices, DeviceClasses, ResourceClaims and DeviceTaintRules and changes nothing. It
+    explains devices: for CPU, memory and the like, look at the events of the pod. Exit status 0: explained, or
+    it fits; 1: there is nothing to explain; 130: Ctrl-C. For files instead of a cluster: drakit allocate -f FILE
+    --explain.
+
+    Where a known defect of Kubernetes' allocator is to blame, it is named; --compat safe explains for a scheduler
+    that has none of them, such as drakit scheduler run --compat safe.
+    """
+
+
+def _options(command: F) -> F:
+    """Shared by both commands."""
+    options = (
+        click.option("-n", "--namespace", help="Of the claim or pod. [default: that of the context, or default]"),
+        click.option(
+            "--kubeconfig", type=click.Path(dir_okay=False), help="Default: $KUBECONFIG, then ~/.kube/config."
+        ),
+        click.option("--context", help="Context of the kubeconfig to use."),
+        click.option("--node", "nodes", multiple=True, metavar="NAME", help="Only for this node; repeat for more."),
+        click.option("--feature-gates", default="", metavar="A=true,B=false", help="Gates of the cluster."),
+        click.option("--emulated-version", metavar="V", help="Version of its scheduler. [default: the server's]"),
+        compat_option,
+        click.option("-o", "--output", type=click.Choice(["text", "json"]), default="text", show_default=True),
+        click.option("--timeout", type=click.FloatRange(min=0.1), default=20.0, show_default=True, help="Seconds."),
+    )
+    for decorate in reversed(options):
+        command = decorate(command)
+    return command
+
+
+@explain.command()
+@click.argument("name")
+@_options
+def claim(name: str, **options: Any) -> None:
+    """Why the ResourceClaim NAME is not allocated.
+
+    \b
+    drakit explain claim my-claim -n team-a
+    drakit explain claim my-claim --node gpu-worker-1 -o json
+    """
+    _run(lambda connection, gates: _claim(connection, gates, name, options), options)
+
+
+@explain.command()
+@click.argument("name")
+@_options
+def pod(name: str, **options: Any) -> None:
+    """Why the pod NAME does not get the devices of its claims.
+
+    All claims of the pod that are not allocated must fit on one node, also those made from templates.
+
+    \b
+    drakit explain pod my-pod -n team-a
+    """
+    _run(lambda connection, gates: _pod(connection, gates, name, options), options)
+
+
+class _Question(NamedTuple):
+    """Everything that was read from the cluster, and what is to be explained of it."""
+
+    workload: Workload
+    live: LiveObjects
+    gates: FeatureGates
+    extended: ExtendedRequests | None = None  # that there is no claim for yet
+
+
+_Reading = Callable[["Connection", "FeatureGates"], Coroutine[Any, Any, _Question]]
+
+
+def _run(reading: _Reading, options: Options) -> None:
+    import asyncio
+    import json
+
+    from drakit_allocator.explanation import explanation_json, explanation_text
+    from drakit_allocator.inputs.live_objects import ClusterError
+    from drakit_api.features import FeatureGateError
+    from drakit_client.errors import ConfigurationError
+
+    try:
+        # Not explained in there: while it computes, an event loop would not hear Ctrl-C.
+        with ended_by_ctrl_c():
+            question = asyncio.run(_connected(reading, options))
+            explanation = _explained(question, options)
+    except ConfigurationError as error:
+        raise click.ClickException(f"{error}; name a file with --kubeconfig") from error
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+    except FeatureGateError as error:
+        raise click.UsageError(str(error)) from error
+    if options["output"] == "json":
+        click.echo(json.dumps(explanation_json(explanation), indent=2, ensure_ascii=False))
+    else:
+        if question.extended is not None:
+            head = f"pod {_full_name(question.extended.pod)} requests extended resources"
+            click.echo("\n".join([head, *question.extended.lines(), ""]))
+        click.echo(explanation_text(explanation, detailed=len(options["nodes"]) or 3), nl=False)
+        if explanation.fits:
+            click.echo("Its devices are free: if it waits, the events of its pod say for what (kubectl describe pod).")
+
+
+async def _connected(reading: _Reading, options: Options) -> _Question:
+    import asyncio
+
+    from drakit_allocator.inputs.live_objects import server_version
+    from drakit_api.features import FeatureGates, parse_gates
+    from drakit_client.connection import Connection
+
+    connection = await Connection.from_kubeconfig(
+        options["kubeconfig"], context=options["context"], user_agent="drakit-explain"
+    )
+    overrides = parse_gates(options["feature_gates"])
+    loop = asyncio.get_running_loop()
+    told = loop.call_later(_SILENCE, lambda: click.echo(f"reading from {connection.server} ...", err=True))
+    async with connection:
+        try:
+            version = options["emulated_version"] or await server_version(connection)
+            return await reading(connection, FeatureGates(version, overrides))
+        finally:
+            told.cancel()
+
+
+async def _claim(connection: Connection, gates: FeatureGates, name: str, options: Options) -> _Question:
+    from drakit_allocator.inputs.live_objects import read_cluster
+    from drakit_allocator.inputs.placement import Workload
+
+    live = await read_cluster(connection, gates)
+    found = live.claim(_namespace(options), name)
+    _refuse_allocated([found])
+    return _Question(Workload(None, [found]), live, gates)
+
+
+async def _pod(connection: Connection, gates: FeatureGates, name: str, options: Options) -> _Question:
+    from drakit_allocator.inputs.live_objects import ClusterError, read_cluster, read_pod
+    from drakit_allocator.inputs.placement import Workload
+
+    namespace = _namespace(options)
+    found = await read_pod(connection, namespace, name)
+    live = await read_cluster(connection, gates)
+    claims = _claims_of(found, live)
+    extended = _extended(found, live, gates, claims)
+    if (node := found["spec"].get("nodeName")) and all(_is_allocated(one) for one in claims):
+        raise ClusterError(f"pod {namespace}/{name} is on node {node} already{_holdings(claims)}")
+    _refuse_allocated(claims)
+    return _Question(Workload(found, claims), live, gates, extended)
+
+
+def _extended(
+    found: dict[str, Any], live: LiveObjects, gates: FeatureGates, claims: list[dict[str, Any]]
+) -> ExtendedRequests | None:
+    """The pod's extended resources, the claim for which is appended; None if it has none, or all are allocated."""
+    from drakit_allocator.cli.extended_resources import ExtendedRequests
+    from drakit_allocator.inputs.live_objects import ClusterError
+    from drakit_allocator.scheduler import extended_resources
+
+    extended = ExtendedRequests(found, live.classes, gates.enabled(extended_resources.GATE))
+    made = extended_resources.claim_of(found, live.claims)
+    if made is not None:
+        claims.append(dict(made))
+        return None
+    if extended.claim is not None and not found["spec"].get("nodeName"):
+        claims.append(extended.claim)
+    if not claims:
+        told = "nor requests extended resources"
+        if extended.requested:
+            told = "\n".join(["but requests extended resources", *extended.lines()])
+        raise ClusterError(f"pod {_full_name(found)} has no claims (spec.resourceClaims is empty), {told}")
+    return extended if extended.requested else None
+
+
+def _full_name(found: Mapping[str, Any]) -> str:
+    return f"{found['metadata']['namespace']}/{found['metadata']['name']}"
+
+
+def _namespace(options: Options) -> str:
+    from drakit_allocator.cli.context_namespace import namespace_of
+
+    return options["namespace"] or namespace_of(options["kubeconfig"], options["context"])
+
+
+def _claims_of(found: dict[str, Any], live: LiveObjects) -> list[dict[str, Any]]:
+    from drakit_allocator.inputs.live_objects import ClusterError
+    from drakit_allocator.scheduler.nodes.pods import PodInfo
+    from drakit_allocator.scheduler.pod_claims import ClaimsNotReady, names
+
+    info = PodInfo(found)
+    try:
+        claims = [live.claim(info.namespace, name) for name, _ in names(info)]
+    except ClaimsNotReady as error:
+        raise ClusterError(f"{error}; kube-controller-manager makes it from its template") from None
+    return claims
+
+
+def _refuse_allocated(claims: list[dict[str, Any]]) -> None:
+    from drakit_allocator.inputs.live_objects import ClusterError
+
+    if all(map(_is_allocated, claims)):
+        metadata = claims[0]["metadata"]
+        what = f"claim {metadata['namespace']}/{metadata['name']} is" if len(claims) == 1 else "all claims are"
+        raise ClusterError(f"{what} allocated already{_holdings(claims)}")
+
+
+def _is_allocated(found: dict[str, Any]) -> bool:
+    return bool((found.get("status") or {}).get("allocation"))
+
+
+def _holdings(claims: list[dict[str, Any]]) -> str:
+    """What the claims have, and who uses it."""
+    lines = []
+    for one in claims:
+        status = one.get("status") or {}
+        lines += [
+            f"  {one['metadata']['name']} {result['request']}: {result['driver']}/{result['pool']}/{result['device']}"
+            for result in (status.get("allocation") or {}).get("devices", {}).get("results") or ()
+        ]
+        users = [f"{user['resource']} {user['name']}" for user in status.get("reservedFor") or ()]
+        lines += [f"  {one['metadata']['name']} is reserved for {', '.join(users)}"] if users else []
+    return "".join(f"\n{line}" for line in lines)
+
+
+def _explained(question: _Question, options: Options) -> Explanation:
+    import msgspec
+
+    from drakit_allocator.cli.waiting import Waiting
+    from drakit_allocator.explanation import Inventory
+    from drakit_allocator.explanation import explain as explained
+    from drakit_allocator.features import Features
+    from drakit_allocator.inputs.live_objects import ClusterError
+    from drakit_allocator.inputs.placement import split_nodes
+
+    workload, live, gates, extended = question
+    names, only = [node["metadata"]["name"] for node in live.nodes], options["nodes"]
+    if unknown := [name for name in only if name not in names]:
+        raise ClusterError(f"there is no Node {', '.join(unknown)}; there are {', '.join(names[:10])}")
+    candidates, excluded = split_nodes(
+        workload, [node for node in live.nodes if not only or node["metadata"]["name"] in only]
+    )
+    if extended is not None:
+        excluded |= extended.excluded(candidates)
+        candidates = [node for node in candidates if node["metadata"]["name"] not in excluded]
+    inventory = Inventory.of(
+        Features.from_gates(gates).compatible(options["compat"]),
+        slices=live.slices,
+        classes=live.classes,
+        taint_rules=live.taint_rules,
+        claims=live.claims,
+    )
+    progress = Waiting("nodes")
+    explanation = explained(
+        workload.to_allocate,
+        candidates,
+        inventory,
+        excluded=excluded,
+        seconds=options["timeout"],
+        progress=progress,
+    )
+    described = () if extended is None else extended.described()
+    return msgspec.structs.replace(explanation, extended_resources=described)

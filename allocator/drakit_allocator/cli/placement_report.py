@@ -1,0 +1,86 @@
+"""What became of workloads, as a table, or as ResourceClaims with their status."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import yaml
+
+from drakit_allocator.explanation import Explanation, explanation_json
+from drakit_allocator.explanation.phrases import bite_text, some_of
+from drakit_allocator.inputs.manifest_files import Manifests
+from drakit_allocator.inputs.placement import Placed
+
+Form = Literal["text", "json", "yaml"]
+_HEADER = ("CLAIM", "NODE", "REQUEST", "DEVICE")
+
+
+def table(placed: Sequence[Placed], *, tells_why: bool = True) -> str:
+    """A row for each device; with ``tells_why`` also a paragraph for each workload that does not fit.
+
+    Then what Kubernetes would have got wrong.
+    """
+    rows = [
+        (f"{claim['metadata']['namespace']}/{claim['metadata']['name']}", one.node, result["request"], _device(result))
+        for one in placed
+        for claim in one.allocated
+        for result in claim["status"]["allocation"]["devices"].get("results") or ()
+    ]
+    lines = _aligned([_HEADER, *rows]) if rows else []
+    for one in placed:
+        if not one.node and tells_why:
+            lines += ["", *_refused(one)] if lines else _refused(one)
+    avoided = [f"{one.workload.name} on {bite.node}: {bite_text(bite)}" for one in placed for bite in one.defects]
+    if avoided:
+        lines += ["", "Defects of Kubernetes that make a difference:", *(f"  {text}" for text in avoided)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _device(result: dict[str, Any]) -> str:
+    return f"{result['driver']}/{result['pool']}/{result['device']}"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _refused(one: Placed) -> list[str]:
+    """One line for each different reason."""
+    if "" in one.refusals:
+        return [f"{one.workload.name} does not fit anywhere: {one.refusals['']}"]
+    by_reason: dict[str, list[str]] = {}
+    for node, reason in one.refusals.items():
+        by_reason.setdefault(reason, []).append(node)
+    where = "any node" if len(one.refusals) != 1 else next(iter(one.refusals))
+    lines = [f"  {some_of(nodes, 1)}: {reason}" for reason, nodes in by_reason.items()]
+    return [f"{one.workload.name} does not fit on {where}", *lines]
+
+
+def listed(
+    manifests: Manifests,
+    explanations: Iterable[Explanation] | None,
+    avoided: Iterable[Placed] | None,
+    form: Form,
+) -> str:
+    """A List of all ResourceClaims, which can be read again.
+
+    Beside them the explanations, and the defects that were avoided for these workloads, where these are given.
+    """
+    claims = [
+        {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", **claim}
+        for claim in manifests.of("ResourceClaim")
+    ]
+    content: dict[str, Any] = {"apiVersion": "v1", "kind": "List", "items": claims}
+    if explanations is not None:
+        content["explanations"] = [explanation_json(one) for one in explanations]
+    if avoided is not None:
+        told = ((one.workload.name, bite) for one in avoided for bite in one.defects)
+        content["defects"] = [{"workload": name, **explanation_json(bite)} for name, bite in told]
+    if form == "json":
+        return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    # By way of JSON, so that what claims share is written out each time and not as YAML aliases.
+    text: str = yaml.dump(json.loads(json.dumps(content)), Dumper=yaml.CSafeDumper, sort_keys=False, width=120)
+    return text

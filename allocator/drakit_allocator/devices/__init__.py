@@ -1,0 +1,2 @@
+"""What ResourceSlices publish, read once into columns: devices, their counters and capacities, and which of them a
+selector takes."""

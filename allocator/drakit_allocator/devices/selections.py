@@ -1,0 +1,259 @@
+"""Which devices satisfy the selectors of a request, as bits.
+
+Devices of a slice that are alike in all that the expressions read are decided together, once for all slices that are
+alike in it; a pool is its slices one after the other, so that a slice that changes is the only one to be looked at.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from drakit_allocator.devices.columns import AttributeValue, Column, bits, remember
+from drakit_allocator.devices.devices import PublishedSlice, Spoiled
+from drakit_allocator.devices.remembered_values import SelectorReading, selector
+from drakit_allocator.devices.traits import Capacity, capacities_of
+
+_REMEMBERED = 64  # expressions of which each pool keeps the selection
+
+
+class Fault(NamedTuple):
+    """An expression failed, that at this position: an error for whoever visits the device."""
+
+    position: int
+    error: Exception
+
+
+class Selection:
+    """The devices ``among`` some of a slice for which all expressions are true, found out as far as somebody asks.
+
+    An expression that fails may be one that runs into the cost limit, and should not do so on every device: after a
+    first failure, nothing is evaluated but for devices that are visited.
+    """
+
+    def __init__(
+        self,
+        readings: Sequence[SelectorReading],
+        columns: dict[str, Column[AttributeValue | None]],
+        capacities: Column[Capacity] | None,
+        among: int,
+    ) -> None:
+        self.mask = 0  # of the devices that have been decided on
+        self._readings = tuple(readings)
+        self._columns = columns
+        self._capacities = capacities
+        self._among = among
+        self._groups = self._grouped()
+        self._verdicts: list[bool | Fault] = []  # of groups, as far as they are known in order
+        self._has_fault = False
+        self._group_of: dict[int, int] | None = None
+
+    def _grouped(self) -> list[int]:
+        """Masks of the devices that are alike, in the order of their first devices."""
+        columns: list[Column[AttributeValue | None] | Column[Capacity]] = [*self._columns.values()]
+        if self._capacities is not None:
+            columns.append(self._capacities)
+        if not columns:
+            return [self._among] if self._among else []
+        groups: dict[object, int] = {}
+        bit = 1
+        for row in columns[0].values if len(columns) == 1 else zip(*[one.values for one in columns], strict=True):
+            groups[row] = groups.get(row, 0) | bit
+            bit <<= 1
+        masks = (mask & self._among for mask in groups.values())
+        return sorted((mask for mask in masks if mask), key=lambda mask: mask & -mask)
+
+    def is_clean(self) -> bool:
+        """Decide on all devices; False as soon as an expression fails on one of them."""
+        while not self._has_fault and len(self._verdicts) < len(self._groups):
+            self._decide()
+        if not self._has_fault:
+            self._columns, self._capacities = {}, None  # which may remember this selection themselves
+        return not self._has_fault
+
+    def visit(self) -> Iterator[tuple[int, Fault | None]]:
+        """The devices that match or fail, in order; decided as the caller goes on."""
+        for position in bits(self._among):
+            verdict = self._verdict(position)
+            if verdict is not False:
+                yield position, None if verdict is True else verdict
+
+    def _verdict(self, position: int) -> bool | Fault:
+        if self._group_of is None:
+            self._group_of = {one: number for number, mask in enumerate(self._groups) for one in bits(mask)}
+        number = self._group_of[position]
+        # Groups stand in the order of their first devices, so that going on in order never evaluates too much.
+        while len(self._verdicts) <= number:
+            self._decide()
+        return self._verdicts[number]
+
+    def _decide(self) -> None:
+        """Evaluate for the next group."""
+        mask = self._groups[len(self._verdicts)]
+        verdict = self._evaluate((mask & -mask).bit_length() - 1)
+        self._verdicts.append(verdict)
+        if verdict is True:
+            self.mask |= mask
+        elif verdict is not False:
+            self._has_fault = True
+
+    def _evaluate(self, position: int) -> bool | Fault:
+        """Up to the first expression that is false or fails."""
+        for number, reading in enumerate(self._readings):
+            values = [self._columns[name].values[position] for name in reading.names]
+            capacity = None
+            if reading.reads_capacity and self._capacities is not None:
+                capacity = self._capacities.values[position]
+            found = reading.of(values, capacity)
+            if found is False:
+                return False
+            if found is not True:
+                return Fault(number, found)
+        return True
+
+
+class _Part(NamedTuple):
+    """What expressions read of a slice: their readings, and the attributes that any of these looks at."""
+
+    readings: tuple[SelectorReading, ...]
+    names: tuple[str, ...]
+    reads_capacity: bool
+    spoiled: Spoiled
+
+
+class _Plan:
+    """What expressions read of pools with one schema, worked out once for all of them."""
+
+    def __init__(self, parts: Sequence[_Part]) -> None:
+        self.parts = parts
+        self.reads = tuple([(number, name) for number, part in enumerate(parts) for name in part.names])
+        self.reads_capacity = any(part.reads_capacity for part in parts)
+        # By what is read: numbers of columns, which are never used twice. Pools hold them, not their numbers.
+        self.found: weakref.WeakValueDictionary[Hashable, PoolSelection] = weakref.WeakValueDictionary()
+
+
+# Driver, attributes, what is spoiled, and the number of devices of each slice.
+_SliceSchemas = tuple[tuple[str, tuple[str, ...], Spoiled, int], ...]
+
+
+Reads = tuple[tuple[int, str], ...]  # numbers of slices, and names of attributes
+
+
+class Schema:
+    """What slices publish as far as names go: where it is equal, expressions read the same. Made by ``schema_of``."""
+
+    __slots__ = ("__weakref__", "_plans", "_slices")
+
+    def __init__(self, slices: _SliceSchemas) -> None:
+        self._slices = slices
+        self._plans: dict[tuple[str, ...], _Plan] = {}
+
+    def plan(self, expressions: tuple[str, ...]) -> _Plan:
+        """What these expressions read."""
+        found = self._plans.get(expressions)
+        if found is None:
+            parts = [_part(driver, names, spoiled, expressions) for driver, names, spoiled, _ in self._slices]
+            found = remember(self._plans, expressions, _Plan(parts))
+        return found
+
+
+_SCHEMAS: weakref.WeakValueDictionary[_SliceSchemas, Schema] = weakref.WeakValueDictionary()
+
+
+def schema_of(slices: Iterable[PublishedSlice]) -> Schema:
+    """The schema of slices with devices, one after the other."""
+    parts = tuple([(one.pool[0], one.attribute_names, _spoiled(one), len(one)) for one in slices])
+    found = _SCHEMAS.get(parts)
+    if found is None:
+        found = _SCHEMAS[parts] = Schema(parts)
+    return found
+
+
+def _spoiled(published: PublishedSlice) -> Spoiled:
+    return Spoiled(published.spoiled, capacities_of(published.traits).has_problem)
+
+
+def _part(driver: str, names: tuple[str, ...], spoiled: Spoiled, expressions: tuple[str, ...]) -> _Part:
+    readings = tuple([selector(driver, one, names, spoiled) for one in expressions])
+    read = tuple(dict.fromkeys(name for one in readings for name in one.names))
+    return _Part(readings, read, any(one.reads_capacity for one in readings), spoiled)
+
+
+def _selection(published: PublishedSlice, expressions: tuple[str, ...], part: _Part, among: int) -> Selection:
+    """The devices of a slice that satisfy the expressions; shared with all slices that are alike in what is read."""
+    columns = {name: published.attributes[name] for name in part.names}
+    capacities = capacities_of(published.traits)
+    # On the youngest of the columns: it does not outlive the others, and a column that only this slice has does not
+    # crowd the memory of those that many have.
+    read: list[Column[Any]] = [*columns.values(), *([capacities] if part.reads_capacity else [])]
+    host = max(read, key=lambda column: column.number, default=capacities)
+    names = tuple([(name, column.number) for name, column in columns.items()])
+    key = (expressions, published.pool[0], names, part.spoiled, part.reads_capacity and capacities.number, among)
+    found: Selection | None = host.memory.get(key)
+    if found is None:
+        found = Selection(part.readings, columns, capacities if part.reads_capacity else None, among)
+        remember(host.memory, key, found)
+    return found
+
+
+class PoolSelection:
+    """The selections of some slices, one after the other."""
+
+    __slots__ = ("__weakref__", "_parts", "mask")
+
+    def __init__(self, slices: Iterable[PublishedSlice], expressions: tuple[str, ...], plan: _Plan, among: int) -> None:
+        self.mask = 0  # once it is clean
+        self._parts: list[tuple[int, Selection]] = []
+        start = 0
+        for one, part in zip(slices, plan.parts, strict=True):
+            of_slice = among >> start & (1 << len(one)) - 1
+            self._parts.append((start, _selection(one, expressions, part, of_slice)))
+            start += len(one)
+
+    def is_clean(self) -> bool:
+        """Decide on all devices; False as soon as an expression fails on one of them."""
+        if self.mask:
+            return True
+        if not all(part.is_clean() for _, part in self._parts):
+            return False
+        for start, part in self._parts:
+            self.mask |= part.mask << start
+        return True
+
+    def visit(self) -> Iterator[tuple[int, Fault | None]]:
+        """The devices that match or fail, in order; decided as the caller goes on."""
+        return ((start + position, fault) for start, part in self._parts for position, fault in part.visit())
+
+
+class PoolSelections:
+    """The selections of one pool. Others that are alike in what is read have the same objects."""
+
+    __slots__ = ("_among", "_capacities", "_known", "_numbers", "_schema", "_slices")
+
+    def __init__(self, slices: Sequence[PublishedSlice], capacities: Column[Capacity], among: int) -> None:
+        self._slices = slices
+        self._capacities = capacities
+        self._among = among
+        self._schema = schema_of(slices)
+        self._known: dict[tuple[str, ...], PoolSelection] = {}
+        self._numbers: tuple[Reads, tuple[int, ...]] = ((), ())  # of the columns that were read last
+
+    def of(self, expressions: tuple[str, ...]) -> PoolSelection:
+        """The devices that satisfy all expressions."""
+        found = self._known.get(expressions)
+        if found is None:
+            found = remember(self._known, expressions, self._shared(expressions), _REMEMBERED)
+        return found
+
+    def _shared(self, expressions: tuple[str, ...]) -> PoolSelection:
+        plan = self._schema.plan(expressions)
+        reads, numbers = self._numbers
+        if reads is not plan.reads and reads != plan.reads:
+            numbers = tuple([self._slices[number].attributes[name].number for number, name in plan.reads])
+            self._numbers = plan.reads, numbers
+        key = (numbers, self._capacities.number if plan.reads_capacity else 0, self._among)
+        found = plan.found.get(key)
+        if found is None:
+            found = plan.found[key] = PoolSelection(self._slices, expressions, plan, self._among)
+        return found

@@ -1,0 +1,88 @@
+"""The devices of some slices as one table: a row for each device, in the order in which they are tried."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any, overload
+
+from drakit_allocator.devices.columns import AttributeValue, Column, column_of, joined
+from drakit_allocator.devices.devices import Device, PublishedSlice
+from drakit_allocator.devices.traits import Traits
+
+_EMPTY: Column[Any] = column_of(())
+
+
+class Table:
+    """Some slices, one after the other."""
+
+    def __init__(self, slices: Sequence[PublishedSlice]) -> None:
+        self.slices = slices
+        self.names: Column[str] = joined([one.names for one in slices]) if slices else _EMPTY
+        self.traits: Column[Traits] = joined([one.traits for one in slices]) if slices else _EMPTY
+        self.devices: Sequence[Device] = _Devices(slices)
+        # The taints that DeviceTaintRules give to devices; where these change, the pool gets another table.
+        self.rule_taints: Mapping[int, tuple[Mapping[str, Any], ...]] = _rule_taints(slices)
+        self._columns: dict[str, Column[AttributeValue | None]] = {}
+
+    @cached_property
+    def attribute_names(self) -> tuple[str, ...]:
+        """The attributes that any of the devices has, as published."""
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(one.attributes for one in self.slices)))
+
+    def column(self, name: str) -> Column[AttributeValue | None]:
+        """The values of an attribute."""
+        found = self._columns.get(name)
+        if found is None:
+            parts = [one.attributes.get(name) or column_of((None,) * len(one)) for one in self.slices]
+            found = self._columns[name] = joined(parts)
+        return found
+
+    def of_slices(self, rule: Callable[[PublishedSlice], bool]) -> int:
+        """The devices of the slices that obey a rule, as bits."""
+        mask = start = 0
+        for one in self.slices:
+            if rule(one):
+                mask |= (1 << len(one)) - 1 << start
+            start += len(one)
+        return mask
+
+
+def _rule_taints(slices: Iterable[PublishedSlice]) -> dict[int, tuple[Mapping[str, Any], ...]]:
+    found: dict[int, tuple[Mapping[str, Any], ...]] = {}
+    start = 0
+    for one in slices:
+        for position, taints in one.rule_taints.items():
+            found[start + position] = taints
+        start += len(one)
+    return found
+
+
+class _Devices(Sequence[Device]):
+    """The devices of some slices, one after the other; each made when it is asked for."""
+
+    def __init__(self, slices: Sequence[PublishedSlice]) -> None:
+        self._slices = slices
+        self._starts = [0, *itertools.accumulate(map(len, slices))]
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    @overload
+    def __getitem__(self, position: int) -> Device: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Device]: ...
+
+    def __getitem__(self, position: int | slice) -> Device | Sequence[Device]:
+        if isinstance(position, slice):
+            return [self[one] for one in range(*position.indices(len(self)))]
+        if not 0 <= position < len(self):
+            raise IndexError(position)
+        number = bisect_right(self._starts, position) - 1
+        return self._slices[number].device(position - self._starts[number])
+
+    def __iter__(self) -> Iterator[Device]:
+        return (published.device(position) for published in self._slices for position in range(len(published)))

@@ -1,0 +1,56 @@
+"""Device taints, from slices and from DeviceTaintRules, and whether a request tolerates them (KEP-5055).
+
+Semantics: ``taintPreventsAllocation`` of the structured allocator, ``resourceclaim/devicetoleration.go`` and
+``resourceslice/tracker`` of dynamic-resource-allocation 0.37.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from drakit_allocator.devices.devices import Device, PublishedSlice
+
+Taint = Mapping[str, Any]
+Toleration = Mapping[str, Any]
+
+_PREVENTING = ("NoExecute", "NoSchedule")  # None, and effects that are not known, prevent nothing
+
+
+def first_untolerated(device: Device, tolerations: Iterable[Toleration]) -> Taint | None:
+    """The taint that keeps a request with these tolerations from getting the device."""
+    return untolerated((*device.content.taints, *device.rule_taints), tolerations)
+
+
+def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:
+    """The first of the taints that keeps a request with these tolerations away."""
+    tolerations = tuple(tolerations)
+    for taint in taints:
+        if taint.get("effect") in _PREVENTING and not any(_tolerates(one, taint) for one in tolerations):
+            return taint
+    return None
+
+
+def _tolerates(toleration: Toleration, taint: Taint) -> bool:
+    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
+        return False
+    if toleration.get("key") and toleration["key"] != taint.get("key"):
+        return False
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Equal":
+        return (toleration.get("value") or "") == (taint.get("value") or "")
+    return bool(operator == "Exists")
+
+
+def ruled_positions(rule: Mapping[str, Any], published: PublishedSlice) -> Iterable[int]:
+    """The devices of a slice that a DeviceTaintRule taints. A rule without selector taints none."""
+    selector = rule["spec"].get("deviceSelector")
+    if selector is None:
+        return ()
+    wanted = (selector.get("driver"), selector.get("pool"))
+    if not all(want is None or want == have for want, have in zip(wanted, published.pool, strict=True)):
+        return ()
+    name = selector.get("device")
+    if name is None:
+        return range(len(published))
+    return (position for position, have in enumerate(published.names.values) if have == name)

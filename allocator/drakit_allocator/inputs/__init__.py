@@ -1,0 +1,1 @@
+"""The objects that decide about an allocation, from files, a cluster or recorded problems."""

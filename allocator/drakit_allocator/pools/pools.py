@@ -1,0 +1,266 @@
+"""Resource pools: an index of ResourceSlices that slice events update, and the view of the pools that a node has.
+
+Upstream gathers the pools of a node again for every pod; here a view is built when a node asks for the first time after
+a slice of the pool changed. Semantics: ``GatherPools`` of ``structured/internal/{stable,incubating,experimental}``:
+which generation counts, when a pool is complete or invalid, and in which order pools, slices and devices are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from drakit_allocator.devices.columns import remember
+from drakit_allocator.devices.counters import DuplicateCounterSet, PoolCounters
+from drakit_allocator.devices.devices import PoolID, PublishedSlice
+from drakit_allocator.devices.traits import Traits
+from drakit_allocator.errors import AllocationError
+from drakit_allocator.features import Features
+from drakit_allocator.nodes import Node, is_reachable
+from drakit_allocator.pools.views import PoolView as PoolView
+
+_Key = TypeVar("_Key", PoolID, str)
+
+# Nodes, known by name, of which it is remembered what they see. Names of nodes that have gone make room some day.
+_REMEMBERED_NODES = 16384
+
+COMPATIBILITY_GROUPS = "DRADeviceCompatibilityGroups"
+PARTITIONABLE_DEVICES = "DRAPartitionableDevices"
+
+
+def gates_missing(one: PublishedSlice, features: Features) -> tuple[str, ...]:
+    """The feature gates that are off, and because of which the allocator ignores the slice; empty if it counts."""
+    missing: tuple[str, ...] = ()
+    if not features.partitionable_devices and (one.spec.get("perDeviceNodeSelection") is not None or one.counters.sets):
+        missing = (PARTITIONABLE_DEVICES,)
+    if not features.compatibility_groups and one.uses_compatibility_groups:
+        missing = (*missing, COMPATIBILITY_GROUPS)
+    return missing
+
+
+class _Pool:
+    """All slices of one pool, of any generation and for any node, in the order in which they were first seen."""
+
+    def __init__(self, pool_id: PoolID, features: Features) -> None:
+        self.id = pool_id
+        self.features = features
+        self.slices: dict[str, PublishedSlice] = {}
+        self.nodes: dict[str, int] = {}  # those that slices name, with the number of their slices
+        self._views: dict[tuple[PublishedSlice, ...], PoolView | None] = {}
+        self._replaced: object = (
+            None  # earlier views: what they have in common with the next must not vanish in between
+        )
+        self._by_node: dict[str, tuple[Mapping[str, str], PoolView | None]] = {}
+
+    def changed(self) -> None:
+        """Forget the views; some slice changed."""
+        if self._views:
+            self._replaced = self._views
+        self._views = {}
+        self._by_node.clear()
+
+    def view(self, node: Node) -> PoolView | None:
+        """The pool as the node sees it, or None when it has nothing for the node or is being replaced."""
+        known = self._by_node.get(node.name)
+        if known is not None and known[0] == node.labels:
+            return known[1]
+        visible = tuple(self._visible(node))
+        if visible not in self._views:
+            self._views[visible] = self._build(visible) if visible else None
+            self._replaced = None
+        view = self._views[visible]
+        remember(self._by_node, node.name, (node.labels, view), _REMEMBERED_NODES)
+        return view
+
+    def _visible(self, node: Node) -> Iterable[PublishedSlice]:
+        on_node = [one for one in self.slices.values() if one.node_name and one.node_name == node.name]
+        shared = [one for one in self.slices.values() if not one.node_name or self._is_for_all(one)]
+        return (one for one in dict.fromkeys(on_node + shared) if self._is_known(one) and self._targets(one, node))
+
+    def _is_for_all(self, one: PublishedSlice) -> bool:
+        """The stable variant takes counter sets from everywhere."""
+        return self.features.variant == "stable" and bool(one.counters.sets)
+
+    def _is_known(self, one: PublishedSlice) -> bool:
+        """Whether the enabled features understand the slice; others are as if they did not exist."""
+        return not gates_missing(one, self.features)
+
+    def hidden_by(self, node: Node) -> tuple[str, ...]:
+        """The feature gates without which the node sees nothing of the pool, though there are slices for it."""
+        ignored = [one for one in self.slices.values() if not self._is_known(one) and self._targets(one, node)]
+        if not ignored or self.view(node) is not None:
+            return ()
+        return tuple(dict.fromkeys(gate for one in ignored for gate in gates_missing(one, self.features)))
+
+    def _targets(self, one: PublishedSlice, node: Node) -> bool:
+        all_nodes, selector = bool(one.spec.get("allNodes")), one.spec.get("nodeSelector")
+        if self._is_for_all(one):
+            return True
+        try:
+            if one.node_name or all_nodes or selector is not None:
+                return is_reachable(node, one.node_name, all_nodes, selector)
+            if one.is_selected_per_device:
+                return any(_is_traits_reachable(traits, node) for traits in one.traits.values)
+        except AllocationError as error:
+            where = f"gather pool information: failed to perform node selection for slice {one.name}"
+            raise AllocationError(f"{where}: {error.message}") from None
+        return False
+
+    def _build(self, visible: tuple[PublishedSlice, ...]) -> PoolView | None:
+        generation = max(one.generation for one in visible)
+        current = [one for one in visible if one.generation == generation]
+        others: list[PublishedSlice] = []
+        if len(current) != current[0].slice_count:
+            # Only now does upstream look at the slices for other nodes.
+            if any(one.generation > generation for one in self.slices.values()):
+                return None
+            everywhere = [one for one in self.slices.values() if one.generation == generation]
+            ignored: list[PublishedSlice] = []
+            if not self.features.compatibility_groups:
+                ignored = [one for one in everywhere if one.uses_compatibility_groups]
+                everywhere = [one for one in everywhere if not one.uses_compatibility_groups]
+            if len(everywhere) != current[0].slice_count:
+                seen = f"{len(everywhere)} of {current[0].slice_count} slices of generation {generation}"
+                if ignored:
+                    seen += f", {len(ignored)} ignored: feature gate {COMPATIBILITY_GROUPS} is off"
+                return PoolView(self.id, self.features).defective("incomplete", seen)
+            others = [one for one in everywhere if one not in current]
+        return self._assemble(sorted(current, key=lambda one: one.name), others)
+
+    def _assemble(self, current: list[PublishedSlice], others: list[PublishedSlice]) -> PoolView:
+        slices, elsewhere = self._with_devices(current), self._with_devices(others)
+        if duplicate := _first_duplicate([name for one in slices for name in one.names.values]):
+            return PoolView(self.id, self.features).defective("invalid", f"duplicate device name {duplicate}")
+        try:
+            counters = None
+            if self.features.partitionable_devices:
+                counters = PoolCounters.joined(one.counters for one in (*current, *others))
+            return PoolView(self.id, self.features, slices, elsewhere, counters)
+        except (DuplicateCounterSet, KeyError) as error:
+            return PoolView(self.id, self.features).defective("invalid", error.args[0])
+
+    def _with_devices(self, slices: list[PublishedSlice]) -> list[PublishedSlice]:
+        """Those that are there for their devices; one with counter sets has none, whatever it says."""
+        if not self.features.partitionable_devices:
+            return slices
+        return [one for one in slices if not one.counters.sets]
+
+
+def _is_traits_reachable(traits: Traits, node: Node) -> bool:
+    spec = traits.spec
+    return is_reachable(node, spec.get("nodeName") or "", bool(spec.get("allNodes")), spec.get("nodeSelector"))
+
+
+def _first_duplicate(names: list[str]) -> str | None:
+    if len(set(names)) == len(names):
+        return None
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+class SliceIndex:
+    """All ResourceSlices, by pool, kept up to date by ``put`` and ``remove``."""
+
+    def __init__(self, features: Features) -> None:
+        self._features = features
+        self._pools: dict[PoolID, _Pool] = {}
+        self._known: dict[str, tuple[PublishedSlice, str | None]] = {}  # by slice name, with its resourceVersion
+        self._on_node: dict[str, dict[PoolID, int]] = {}  # node -> pools, with the number of their slices for it
+        self._shared: dict[PoolID, int] = {}  # pools with slices that are not for a single node
+        self._seen: dict[str, tuple[Mapping[str, str], list[PoolView]]] = {}  # by node name, with the node's labels
+
+    def put(self, resource_slice: Mapping[str, Any]) -> PublishedSlice | None:
+        """Add or replace a slice; None if this resourceVersion is known already."""
+        metadata = resource_slice["metadata"]
+        name, version = metadata.get("name", ""), metadata.get("resourceVersion")
+        if name in self._known:
+            if version is not None and self._known[name][1] == version:
+                return None
+            old = self._known[name][0]
+        else:
+            old = None
+        new = PublishedSlice(resource_slice, hides_sharing=self._features.variant == "stable")
+        if old is not None and old.pool != new.pool:
+            self.remove(name)
+            old = None
+        pool = self._pools.setdefault(new.pool, _Pool(new.pool, self._features))
+        if old is not None:
+            self._count(pool, old, -1)
+        pool.slices[name] = new
+        self._known[name] = (new, version)
+        self._count(pool, new, 1)
+        self._changed(pool)
+        return new
+
+    def remove(self, name: str) -> None:
+        """Forget a slice; one that is not known is ignored."""
+        old, _ = self._known.pop(name, (None, None))
+        if old is None:
+            return
+        pool = self._pools[old.pool]
+        del pool.slices[name]
+        self._count(pool, old, -1)
+        self._changed(pool)
+        if not pool.slices:
+            del self._pools[old.pool]
+
+    def _count(self, pool: _Pool, one: PublishedSlice, change: int) -> None:
+        """Keep account of who sees the pool because of this slice; those who do are to look again."""
+        if not one.node_name or (self._features.variant == "stable" and one.counters.sets):
+            self._seen.clear()
+            _add(self._shared, pool.id, change)
+            return
+        self._seen.pop(one.node_name, None)
+        _add(pool.nodes, one.node_name, change)
+        on_node = self._on_node.setdefault(one.node_name, {})
+        _add(on_node, pool.id, change)
+        if not on_node:
+            del self._on_node[one.node_name]
+
+    def _changed(self, pool: _Pool) -> None:
+        """All who see the pool are to look again."""
+        pool.changed()
+        if pool.id in self._shared:
+            self._seen.clear()
+        for node_name in pool.nodes:
+            self._seen.pop(node_name, None)
+
+    def hidden(self, node: Node) -> list[tuple[PoolID, tuple[str, ...]]]:
+        """Pools with slices for the node that all are ignored, with the feature gates that are off."""
+        visible = sorted({**self._on_node.get(node.name, {}), **self._shared})
+        found = [(pool_id, self._pools[pool_id].hidden_by(node)) for pool_id in visible]
+        return [(pool_id, gates) for pool_id, gates in found if gates]
+
+    def slices(self) -> Iterable[PublishedSlice]:
+        """Every slice, of any generation."""
+        return (one for one, _ in self._known.values())
+
+    def retainted(self, published: PublishedSlice) -> None:
+        """The taints of devices of the slice changed; what was remembered about its pool no longer holds."""
+        self._changed(self._pools[published.pool])
+
+    def pools(self, node: Node) -> list[PoolView]:
+        """The node's pools in the order in which they are tried: by driver and name, binding conditions last.
+
+        The same list, which is not to be changed, as long as nothing that the node sees changes. Raises
+        ``AllocationError`` for a broken node selector.
+        """
+        seen = self._seen.get(node.name)
+        if seen is not None and (seen[0] is node.labels or seen[0] == node.labels):
+            return seen[1]
+        visible = {**self._on_node.get(node.name, {}), **self._shared}
+        views = [view for pool_id in visible if (view := self._pools[pool_id].view(node)) is not None]
+        views.sort(key=lambda view: (view.has_binding_conditions, view.id))
+        remember(self._seen, node.name, (node.labels, views), _REMEMBERED_NODES)
+        return views
+
+
+def _add(counts: dict[_Key, int], key: _Key, change: int) -> None:
+    """Count, without keeping what is not there any more."""
+    counts[key] = counts.get(key, 0) + change
+    if not counts[key]:
+        del counts[key]

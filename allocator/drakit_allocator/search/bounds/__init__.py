@@ -1,0 +1,1 @@
+"""Bounds: relaxations that say early that a search cannot succeed."""
