@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drakit_client.connection import Connection
-from drakit_driver import device_classes
 from drakit_driver.api_versions import API_FAILURES
-from drakit_driver.cdi import CdiSpecs
-from drakit_driver.checkpoint import Checkpoint
-from drakit_driver.commitments import Inventory
 from drakit_driver.plugin.health import Health, HealthBoard
 from drakit_driver.plugin.server import KubeletPlugin
 from drakit_driver.plugin.services import ALL_SERVICES
 from drakit_driver.plugin.sockets import PluginError, PluginPaths
-from drakit_driver.prepare import Preparer
-from drakit_driver.publisher import Publisher
+from drakit_driver.preparing.cdi import CdiSpecs
+from drakit_driver.preparing.checkpoint import Checkpoint
+from drakit_driver.preparing.commitments import Inventory
+from drakit_driver.preparing.prepare import Preparer
+from drakit_driver.publishing import device_classes
+from drakit_driver.publishing.publisher import Publisher
 from drakit_driver.reports import Problem, Reminders, Report
 
 if TYPE_CHECKING:

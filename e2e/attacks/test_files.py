@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from drakit_client.resources import PODS
-from drakit_driver.checkpoint import Checkpoint, PreparedClaim
+from drakit_driver.preparing.checkpoint import Checkpoint, PreparedClaim
 from drakit_kind.cluster import ClusterError
 from drakit_kind.manifests import claim, pod
 from e2e.attacks.victim import Victim

@@ -27,7 +27,9 @@ _COMMANDS = {
     "demo": Elsewhere(
         "drakit_kind.demo.command", "demo", "Run MIG and TPU claims in a cluster and draw who got which device."
     ),
-    "driver": Elsewhere("drakit_driver.cli", "driver", "The fake DRA driver: print its slices, or run it on nodes."),
+    "driver": Elsewhere(
+        "drakit_driver.cli.driver_command", "driver", "The fake DRA driver: print its slices, or run it on nodes."
+    ),
     "scheduler": Elsewhere(
         "drakit_allocator.cli.scheduler_command", "scheduler", "Run the bundled scheduler against any API server."
     ),

@@ -74,8 +74,8 @@ def main() -> None:
 
 def _says_what_is_wrong(error: Exception) -> bool:
     """Whether its text is for users, who need no traceback."""
-    from drakit_driver.checkpoint import CheckpointError
     from drakit_driver.plugin.sockets import PluginError
+    from drakit_driver.preparing.checkpoint import CheckpointError
     from drakit_embedded.apiserver import JournalError, ServerError
     from drakit_embedded.kubelet.claims import CheckpointError as KubeletCheckpointError
 

@@ -447,7 +447,7 @@ _ODD_ROOMS = {
             sets={"g0": _amounts(mem=3), "g1": _amounts(mem=3)},
         ),
     ),
-    "capacity over all shares": ("shares.usable", _problem([_shared(0), _shared(1)], [_exactly()] * 3)),
+    "capacity over all shares": ("bounds.shares.usable", _problem([_shared(0), _shared(1)], [_exactly()] * 3)),
 }
 
 

@@ -19,11 +19,11 @@ from typing import Any
 from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
-from drakit_driver.cdi import CdiSpecs
-from drakit_driver.checkpoint import Checkpoint, PreparedClaim
-from drakit_driver.claim_references import ClaimReference
-from drakit_driver.commitments import Inventory
-from drakit_driver.prepare import Preparer
+from drakit_driver.preparing.cdi import CdiSpecs
+from drakit_driver.preparing.checkpoint import Checkpoint, PreparedClaim
+from drakit_driver.preparing.claim_references import ClaimReference
+from drakit_driver.preparing.commitments import Inventory
+from drakit_driver.preparing.prepare import Preparer
 
 DRIVER, NODE = "gpu.example.com", "node-1"
 REFERENCES = {name: ClaimReference("default", name, f"uid-{name}") for name in ("a", "b", "c")}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from drakit_driver.cdi import CdiError, CdiSpecs
-from drakit_driver.checkpoint import PreparedClaim, PreparedDevice
+from drakit_driver.preparing.cdi import CdiError, CdiSpecs
+from drakit_driver.preparing.checkpoint import PreparedClaim, PreparedDevice
 
 DRIVER = "gpu.nvidia.com"
 UID = "dab5ab50-d59a-42a6-af16-cfd4628c0f7a"

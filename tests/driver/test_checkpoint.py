@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from drakit_driver.checkpoint import Checkpoint, CheckpointError, PreparedClaim, PreparedDevice
+from drakit_driver.preparing.checkpoint import Checkpoint, CheckpointError, PreparedClaim, PreparedDevice
 
 DEVICE = PreparedDevice(
     request="gpu/big",

@@ -15,8 +15,8 @@ from drakit_api.features import FeatureGates
 from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
 from drakit_driver import profiles
-from drakit_driver.claim_references import ClaimReference
 from drakit_driver.driver import Driver, NodeDirectories
+from drakit_driver.preparing.claim_references import ClaimReference
 
 Object = dict[str, Any]
 ROOT = Path(__file__).parents[2] / "driver"
@@ -134,7 +134,7 @@ def containers() -> list[tuple[str, Object]]:
 
 @pytest.mark.parametrize(("name", "container"), containers(), ids=[name for name, _ in containers()])
 def test_containers_run_commands_that_exist_without_privileges(name: str, container: Object) -> None:
-    from drakit_driver.run_command import run
+    from drakit_driver.cli.run_command import run
 
     arguments = [argument.replace("$(NODE_NAME)", "w2") for argument in container["args"]]
     assert arguments[:2] == ["driver", "run"]
@@ -148,7 +148,7 @@ def test_containers_run_commands_that_exist_without_privileges(name: str, contai
 
 
 def test_paths_of_the_volumes_are_the_defaults_of_the_program() -> None:
-    from drakit_driver.run_command import CDI_DIR, KUBELET_DIR
+    from drakit_driver.cli.run_command import CDI_DIR, KUBELET_DIR
 
     wanted = {f"{KUBELET_DIR}/plugins_registry", f"{KUBELET_DIR}/plugins", CDI_DIR}
     for name in ("drakit-gpu", "drakit-tpu"):

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from drakit_driver.cli import driver
-from drakit_driver.manifests import dump
+from drakit_driver.cli.driver_command import driver
+from drakit_driver.cli.manifests import dump
 
 _LAYOUTS = Path(__file__).parents[2] / "driver" / "examples" / "layouts"
 

@@ -13,7 +13,7 @@ from drakit_client.connection import Connection
 from drakit_client.resources import EVENTS, NODES, RESOURCE_SLICES
 from drakit_driver import profiles
 from drakit_driver.driver import Driver, NodeDirectories
-from drakit_driver.publisher import Publisher
+from drakit_driver.publishing.publisher import Publisher
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.kubelet.nodes import NodeSpec
 from drakit_embedded.kubelet.simulator import KubeletSimulator

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from drakit_driver.allocation import family_of
-from drakit_driver.environment import (
+from drakit_driver.preparing.allocation import family_of
+from drakit_driver.preparing.environment import (
     DeviceError,
     claim_environment,
     device_environment,
     nvidia_environment,
     tpu_environment,
 )
-from drakit_driver.opaque import decode
+from drakit_driver.preparing.opaque import decode
 
 Object = dict[str, Any]
 

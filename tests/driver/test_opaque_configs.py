@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from drakit_driver.opaque import ConfigError, Family, config_for, decode
+from drakit_driver.preparing.opaque import ConfigError, Family, config_for, decode
 
 Object = dict[str, Any]
 DRIVER = "gpu.nvidia.com"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from drakit_driver.placement import node_names, selects
+from drakit_driver.preparing.placement import node_names, selects
 
 Object = dict[str, Any]
 LABELS = {"kubernetes.io/hostname": "n1", "zone": "a", "cores": "8"}

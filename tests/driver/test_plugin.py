@@ -31,11 +31,11 @@ from drakit_api.kubelet import (
 from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
 from drakit_client.resources import NODES, Resource
-from drakit_driver import prepare
-from drakit_driver.checkpoint import Checkpoint, CheckpointError
 from drakit_driver.driver import Driver, NodeDirectories
 from drakit_driver.plugin.health import Health
 from drakit_driver.plugin.sockets import PluginError, PluginPaths
+from drakit_driver.preparing import prepare
+from drakit_driver.preparing.checkpoint import Checkpoint, CheckpointError
 
 Object = dict[str, Any]
 DRIVER = "gpu.example.com"

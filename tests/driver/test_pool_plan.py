@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drakit_api.layouts.slice_names import generate_name
-from drakit_driver.pool_plan import Desired, plan
+from drakit_driver.publishing.pool_plan import Desired, plan
 
 Object = dict[str, Any]
 

@@ -11,7 +11,7 @@ from drakit_api.features import FeatureGates
 from drakit_api.layouts.mixins import flatten
 from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.layouts.slices import split
-from drakit_driver.manifests import dump, listed
+from drakit_driver.cli.manifests import dump, listed
 from drakit_driver.profiles import build
 from drakit_driver.profiles.layout import documents
 

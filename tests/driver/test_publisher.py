@@ -14,7 +14,7 @@ import pytest
 from drakit_api.features import FeatureGates
 from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
-from drakit_driver.publisher import Publisher
+from drakit_driver.publishing.publisher import Publisher
 from drakit_driver.reports import Problem
 
 Object = dict[str, Any]

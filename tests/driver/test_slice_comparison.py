@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from drakit_driver.slice_comparison import canonical, dropped_fields, suspected_gates
+from drakit_driver.publishing.slice_comparison import canonical, dropped_fields, suspected_gates
 
 Object = dict[str, Any]
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from drakit_driver.cli import driver
+from drakit_driver.cli.driver_command import driver
 
 
 def layout(path: Path, values: int) -> Path:

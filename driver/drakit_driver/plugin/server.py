@@ -17,7 +17,7 @@ import grpc
 from drakit_driver.plugin.health import HealthBoard
 from drakit_driver.plugin.services import ALL_SERVICES, plugin_handlers, registration_handler
 from drakit_driver.plugin.sockets import InstanceLock, PluginError, PluginPaths, remove_stale_socket
-from drakit_driver.prepare import Preparer
+from drakit_driver.preparing.prepare import Preparer
 from drakit_driver.reports import REMIND_SECONDS, Problem, Report
 
 log = logging.getLogger(__name__)

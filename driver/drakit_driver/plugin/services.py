@@ -21,10 +21,10 @@ from drakit_api.kubelet import (
     registration_v1_pb2,
     wire,
 )
-from drakit_driver.checkpoint import PreparedClaim
-from drakit_driver.claim_references import ClaimReference
 from drakit_driver.plugin.health import HealthBoard
-from drakit_driver.prepare import Preparer
+from drakit_driver.preparing.checkpoint import PreparedClaim
+from drakit_driver.preparing.claim_references import ClaimReference
+from drakit_driver.preparing.prepare import Preparer
 from drakit_driver.reports import Report
 
 T = TypeVar("T")

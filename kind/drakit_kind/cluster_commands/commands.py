@@ -12,7 +12,7 @@ import click
 from click.core import ParameterSource
 
 from drakit_client.processes.output_option import Format, output_option
-from drakit_driver.profile_completion import complete_driver
+from drakit_driver.cli.profile_completion import complete_driver
 from drakit_kind.backends import LOCAL
 from drakit_kind.cluster import (
     COMPONENTS,
@@ -207,7 +207,7 @@ def status(name: str, data_dir: Path | None, output: Format | None) -> None:
     drakit cluster status
     drakit cluster status --name red -o json | jq .components.apiserver.featureGates
     """
-    from drakit_driver.manifests import dump
+    from drakit_driver.cli.manifests import dump
     from drakit_kind.cluster_commands import status as statuses
 
     with readable_errors():
@@ -228,7 +228,7 @@ def list_clusters(output: Format | None) -> None:
     """
     from dataclasses import asdict
 
-    from drakit_driver.manifests import dump
+    from drakit_driver.cli.manifests import dump
     from drakit_kind.cluster_commands import listing
 
     with readable_errors():

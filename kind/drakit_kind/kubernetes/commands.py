@@ -198,7 +198,7 @@ def _described(release: Release, entry: CacheEntry) -> dict[str, Any]:
 
 
 def _print(data: Any, output: Format) -> None:
-    from drakit_driver.manifests import dump
+    from drakit_driver.cli.manifests import dump
 
     click.echo(dump(data, output), nl=False)
 

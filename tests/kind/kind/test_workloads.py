@@ -81,7 +81,7 @@ def test_a_tpu_driver_is_one_publisher_and_a_plugin_on_each_host() -> None:
 
 @pytest.mark.parametrize("spec", [GPU, TPU], ids=["gpu", "tpu"])
 def test_the_program_accepts_its_command_line(spec: DriverSpec) -> None:
-    from drakit_driver.run_command import run
+    from drakit_driver.cli.run_command import run
 
     for workload in workloads.driver(spec, IMAGE):
         if workload["kind"] in ("DaemonSet", "Deployment"):

@@ -11,7 +11,7 @@ import click
 
 from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
 from drakit_client.processes.output_option import Format, output_option
-from drakit_driver.profile_completion import complete_profile
+from drakit_driver.cli.profile_completion import complete_profile
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-_COMMANDS = {"run": Elsewhere("drakit_driver.run_command", "run", "Run the driver on nodes of a cluster.")}
+_COMMANDS = {"run": Elsewhere("drakit_driver.cli.run_command", "run", "Run the driver on nodes of a cluster.")}
 
 
 @click.group(cls=LazyGroup, elsewhere=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
@@ -73,7 +73,7 @@ def profiles(output: Format | None) -> None:
     drakit driver profiles
     drakit driver profiles -o json | jq -r '.[].name'
     """
-    from drakit_driver.manifests import dump
+    from drakit_driver.cli.manifests import dump
     from drakit_driver.profiles import profiles as known
 
     rows = {name: profile.summary for name, profile in known().items()}
@@ -132,7 +132,7 @@ def slices(
     Exit status: 1 if the devices cannot be published (every reason on stderr),
     2 if the command line is wrong.
     """
-    from drakit_driver.manifests import dump, listed
+    from drakit_driver.cli.manifests import dump, listed
     from drakit_driver.profiles import build
 
     gates = parse_gate_options(emulated_version, feature_gates)
@@ -159,7 +159,7 @@ def classes(profile: str, driver_name: str | None, output: str) -> None:
     drakit driver classes dgx-a100 | kubectl apply -f -
     drakit driver classes layout --driver-name gpu.example.com
     """
-    from drakit_driver.manifests import dump, listed
+    from drakit_driver.cli.manifests import dump, listed
     from drakit_driver.profiles import device_classes
 
     with pool_errors():
@@ -197,7 +197,7 @@ def _split(pools: list[Pool], gates: FeatureGates, combined: bool) -> list[dict[
 def _tell_gate_effects(slices: list[dict[str, Any]], gates: FeatureGates) -> None:
     """Say on stderr what such an API server drops; raises ``PoolError`` if it refuses the rest."""
     from drakit_api.layouts.pools import PoolError
-    from drakit_driver.gate_effects import gate_effects
+    from drakit_driver.cli.gate_effects import gate_effects
 
     dropped, refused = gate_effects(slices, gates)
     if refused:

@@ -22,13 +22,13 @@ from drakit_client.errors import Conflict, Invalid, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Reflector
 from drakit_driver.api_versions import API_FAILURES
-from drakit_driver.pool_plan import Desired, Plan, comparable, plan
-from drakit_driver.pool_slices import Form, has_mixins, pool_name, wanted, with_taint_times
+from drakit_driver.publishing.pool_plan import Desired, Plan, comparable, plan
+from drakit_driver.publishing.pool_slices import Form, has_mixins, pool_name, wanted, with_taint_times
+from drakit_driver.publishing.slice_api import SliceApi
+from drakit_driver.publishing.slice_comparison import dropped_fields, suspected_gates
+from drakit_driver.publishing.sync_queue import SyncQueue
+from drakit_driver.publishing.written_slices import WrittenSlices
 from drakit_driver.reports import REMIND_SECONDS, Problem, Reminders, Report
-from drakit_driver.slice_api import SliceApi
-from drakit_driver.slice_comparison import dropped_fields, suspected_gates
-from drakit_driver.sync_queue import SyncQueue
-from drakit_driver.written_slices import WrittenSlices
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates

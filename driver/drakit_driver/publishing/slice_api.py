@@ -16,8 +16,8 @@ from drakit_client.errors import Invalid, NotFound
 from drakit_client.reflector import Handler, Reflector
 from drakit_client.resources import NODES, RESOURCE_SLICES, Resource
 from drakit_driver.api_versions import served_version
-from drakit_driver.pool_plan import Desired, comparable
-from drakit_driver.slice_comparison import Spec
+from drakit_driver.publishing.pool_plan import Desired, comparable
+from drakit_driver.publishing.slice_comparison import Spec
 
 log = logging.getLogger(__name__)
 

@@ -23,9 +23,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from drakit_driver.claim_references import shown
-from drakit_driver.opaque import DeviceConfig
-from drakit_driver.placement import node_names
+from drakit_driver.preparing.claim_references import shown
+from drakit_driver.preparing.opaque import DeviceConfig
+from drakit_driver.preparing.placement import node_names
 
 Device = Mapping[str, Any]
 Variables = dict[str, str]

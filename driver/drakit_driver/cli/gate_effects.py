@@ -12,7 +12,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from drakit_api.objects.gated_fields import drop_slice_fields
-from drakit_driver.slice_comparison import canonical, dropped_fields, suspected_gates
+from drakit_driver.publishing.slice_comparison import canonical, dropped_fields, suspected_gates
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates

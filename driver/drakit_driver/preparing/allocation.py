@@ -13,11 +13,11 @@ from typing import Any
 import msgspec
 
 from drakit_api.quantity import Quantity, QuantityError
-from drakit_driver import environment, opaque
-from drakit_driver.cdi import CdiError, CdiSpecs
-from drakit_driver.checkpoint import PreparedClaim, PreparedDevice
-from drakit_driver.commitments import Inventory, consumption
-from drakit_driver.placement import HOSTNAME_LABEL, selects
+from drakit_driver.preparing import environment, opaque
+from drakit_driver.preparing.cdi import CdiError, CdiSpecs
+from drakit_driver.preparing.checkpoint import PreparedClaim, PreparedDevice
+from drakit_driver.preparing.commitments import Inventory, consumption
+from drakit_driver.preparing.placement import HOSTNAME_LABEL, selects
 
 Object = dict[str, Any]
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import click
 
 from drakit_client.processes.process_logging import logs_as
-from drakit_driver.cli import gate_options, parse_gate_options, pool_errors, profile_options
+from drakit_driver.cli.driver_command import gate_options, parse_gate_options, pool_errors, profile_options
 from drakit_driver.reports import Problem
 
 if TYPE_CHECKING:
@@ -210,9 +210,9 @@ async def _connect(kubeconfig: str | None) -> Connection:
 
 
 async def _drive(connection: Connection, options: _Options, stopping: asyncio.Event) -> None:
-    from drakit_driver.checkpoint import CheckpointError
     from drakit_driver.driver import Driver
     from drakit_driver.plugin.sockets import PluginError
+    from drakit_driver.preparing.checkpoint import CheckpointError
 
     try:
         driver = Driver(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from drakit_api.layouts.slice_names import slice_index
-from drakit_driver.slice_comparison import Spec, canonical
+from drakit_driver.publishing.slice_comparison import Spec, canonical
 
 Object = dict[str, Any]
 # Set by the plan for the whole pool, or by its first slice for ever.

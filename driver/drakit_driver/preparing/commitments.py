@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from drakit_api.quantity import Quantity
-from drakit_driver.checkpoint import PreparedClaim, PreparedDevice
+from drakit_driver.preparing.checkpoint import PreparedClaim, PreparedDevice
 
 if TYPE_CHECKING:
     from drakit_api.layouts.pools import Pool

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from drakit_api.features import MIXINS_GATE
 from drakit_api.layouts.mixins import flatten
 from drakit_api.layouts.slices import split
-from drakit_driver.pool_plan import Desired
+from drakit_driver.publishing.pool_plan import Desired
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates

@@ -19,7 +19,7 @@ import msgspec
 
 from drakit_api.quantity import Quantity, QuantityError
 from drakit_client.files import regular_files
-from drakit_driver.claim_references import UID_RULE, is_uid, shown
+from drakit_driver.preparing.claim_references import UID_RULE, is_uid, shown
 
 VERSION = 1
 FILE_NAME = "checkpoint.json"

@@ -19,8 +19,8 @@ from pathlib import Path
 import msgspec
 
 from drakit_client.files import regular_files
-from drakit_driver.checkpoint import PreparedClaim
-from drakit_driver.claim_references import UID_RULE, is_uid, shown
+from drakit_driver.preparing.checkpoint import PreparedClaim
+from drakit_driver.preparing.claim_references import UID_RULE, is_uid, shown
 
 # The oldest version whose device names may start with a digit, as claim UIDs do.
 CDI_VERSION = "0.5.0"

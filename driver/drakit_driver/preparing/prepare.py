@@ -18,13 +18,13 @@ import msgspec
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound, UnreadableError
 from drakit_client.resources import NODES, RESOURCE_CLAIMS
-from drakit_driver.allocation import PrepareError, check_claim, check_node, is_unchanged, prepared_claim
 from drakit_driver.api_versions import API_FAILURES, served_version
-from drakit_driver.cdi import CdiError, CdiSpecs
-from drakit_driver.checkpoint import Checkpoint, PreparedClaim
-from drakit_driver.claim_references import ClaimReference, contradictory
-from drakit_driver.commitments import Inventory, over_commitment
-from drakit_driver.placement import HOSTNAME_LABEL
+from drakit_driver.preparing.allocation import PrepareError, check_claim, check_node, is_unchanged, prepared_claim
+from drakit_driver.preparing.cdi import CdiError, CdiSpecs
+from drakit_driver.preparing.checkpoint import Checkpoint, PreparedClaim
+from drakit_driver.preparing.claim_references import ClaimReference, contradictory
+from drakit_driver.preparing.commitments import Inventory, over_commitment
+from drakit_driver.preparing.placement import HOSTNAME_LABEL
 from drakit_driver.reports import Problem, Report
 
 log = logging.getLogger(__name__)

@@ -1,0 +1,1 @@
+"""From an allocated claim to a prepared one: checks, configuration, CDI specs, and the checkpoint."""

@@ -1,0 +1,1 @@
+"""From pools to ResourceSlices at the API server, kept as the driver wants them."""
