@@ -58,7 +58,7 @@ help:
 	@echo "make e2e-upstream  Kubernetes' own tests of DRA, compared with a list of those that fail and why; needs Go"
 	@echo "                 [REAL=scheduler,controllers, or CLUSTER=binaries (as root) or kind: all is Kubernetes', also nodes"
 	@echo "                 ARGS='-k admin' runs those with a matching name, ARGS='--jobs 4']"
-	@echo "make lint    ruff, mypy --strict, import-linter"
+	@echo "make lint    ruff, mypy --strict, import-linter, shellcheck; where Go is, gofmt and go vet"
 	@echo "make bench   timings, one table each                    [ARGS='startup latency', ARGS=--list names all]"
 	@echo "make clean   remove .venv, dist and build"
 
@@ -151,6 +151,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	VENV=$(VENV) .ci/lint
 
 bench: setup
 	$(BIN)/python -m bench $(ARGS)

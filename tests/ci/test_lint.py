@@ -1,0 +1,75 @@
+"""`.ci/lint` checks the scripts and the Go modules of a tree, and says what it cannot check."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+_LINT = Path(__file__).parents[2] / ".ci" / "lint"
+_SHELLCHECK = '#!/bin/sh\nprintf "shellcheck %s\\n" "$@"\n'
+_GOFMT = '#!/bin/sh\nshift\nfor file in "$@"; do grep -l ugly "$file"; done\nexit 0\n'
+_GO = '#!/bin/sh\necho "go $* in ${PWD##*/}"\n! grep -q wrong *.go\n'
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A bare checkout with scripts, a module of ours and one of Kubernetes, and stand-ins for what checks them."""
+    root = tmp_path / "tree"
+    for name, text in {
+        "script": "#!/bin/sh\n",
+        "scripts/other": "#!/usr/bin/env bash\n",
+        "program.py": "#!/usr/bin/env python3\n",
+        ".venv/script": "#!/bin/sh\n",
+        "module/go.mod": "module example.invalid\n",
+        "module/main.go": "package main\n",
+        "kind/kubernetes/1.0.0/go.mod": "module example.invalid\n",
+        "kind/kubernetes/1.0.0/main.go": "package main // wrong\n",
+        ".venv/bin/shellcheck": _SHELLCHECK,
+        ".venv/bin/gofmt": _GOFMT,
+        ".venv/bin/go": _GO,
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    for program in (root / ".venv/bin").iterdir():
+        program.chmod(0o755)
+    (root / ".ci").mkdir()
+    shutil.copy(_LINT, root / ".ci")
+    return root
+
+
+def _lint(tree: Path) -> tuple[int, list[str]]:
+    """Its status and the lines that it prints."""
+    environment = {**os.environ, "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([tree / ".ci/lint"], env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_scripts_and_modules_are_found_by_what_they_are(tree: Path) -> None:
+    checked = {"shellcheck .ci/lint", "shellcheck script", "shellcheck scripts/other", "go vet ./... in module"}
+    status, lines = _lint(tree)
+    assert (status, set(lines)) == (0, checked)
+
+
+def test_sources_that_gofmt_would_change_are_named(tree: Path) -> None:
+    (tree / "kind/kubernetes/1.0.0/main.go").write_text("package ugly\n")
+    status, lines = _lint(tree)
+    assert (status, lines[-1]) == (1, "kind/kubernetes/1.0.0/main.go")
+
+
+def test_what_vet_finds_ends_it(tree: Path) -> None:
+    (tree / "module/main.go").write_text("package wrong\n")
+    assert _lint(tree)[0] == 1
+
+
+def test_what_is_missing_on_the_machine_is_named(tree: Path) -> None:
+    for program in (tree / ".venv/bin").iterdir():
+        program.unlink()
+    if shutil.which("go", path="/usr/bin:/bin") or shutil.which("shellcheck", path="/usr/bin:/bin"):
+        pytest.skip("this machine has them beside everything else")
+    status, lines = _lint(tree)
+    assert status == 0
+    assert lines == ["no shellcheck here: scripts are not checked", "no Go here: Go sources are not checked"]
