@@ -14,7 +14,7 @@ _COMMANDS = {
     "kubernetes": Elsewhere(
         "drakit_kind.kubernetes.commands",
         "kubernetes",
-        "Build and find the real binaries of a Kubernetes version.",
+        "Build, download and find the real binaries of a Kubernetes version.",
     ),
     "kind": Elsewhere(
         "drakit_kind.kind.commands", "kind", "Make the images of kind clusters without any image registry."

@@ -16,7 +16,8 @@ from typing import IO, Protocol
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kubernetes import toolchain
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
-from drakit_kind.kubernetes.releases import Release
+from drakit_kind.kubernetes.published import UNPUBLISHED
+from drakit_kind.kubernetes.releases import Release, check_in_release
 from drakit_kind.spawn import log_tail
 
 # Storage drivers that need C libraries; overlayfs is what nodes use. What other modules see of these tags is nothing.
@@ -65,17 +66,13 @@ def _link_flags(version: str) -> str:
 
 
 def _check_names(release: Release, names: Sequence[str]) -> None:
-    if foreign := [name for name in names if name not in release.names]:
-        raise ClusterError(
-            f"the module of Kubernetes {release.version} has no {', '.join(foreign)}, only "
-            f"{', '.join(release.names)}; what serves every version is built with the newest one"
-        )
+    check_in_release(release, names)
     if sys.platform != "linux":
         raise ClusterError("drakit builds Kubernetes' binaries on Linux only; elsewhere name a directory with them")
 
 
 def _build_missing(release: Release, missing: Sequence[str], entry: CacheEntry, progress: Progress) -> None:
-    go = toolchain.find_go(release.go_version, f"building Kubernetes {release.version}")
+    go = _find_go(release, missing)
     shutil.rmtree(entry.unfinished, ignore_errors=True)
     entry.unfinished.mkdir(mode=0o700, exist_ok=True)
     try:
@@ -90,6 +87,17 @@ def _build_missing(release: Release, missing: Sequence[str], entry: CacheEntry, 
                 progress.finished(name, seconds, (entry.binaries / name).stat().st_size)
     finally:
         shutil.rmtree(entry.unfinished, ignore_errors=True)
+
+
+def _find_go(release: Release, missing: Sequence[str]) -> toolchain.Go:
+    try:
+        return toolchain.find_go(release.go_version, f"building Kubernetes {release.version}")
+    except ClusterError as error:
+        if set(missing) <= set(UNPUBLISHED):
+            raise
+        raise ClusterError(
+            f"{error}; or take the published programs, without Go: `drakit kubernetes download {release.version}`"
+        ) from None
 
 
 def _build_one(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,58 +12,31 @@ from drakit_client.processes.output_option import Format, output_option
 from drakit_kind.cluster import ClusterError
 from drakit_kind.interrupts import continued_by_the_same_command
 from drakit_kind.kubernetes import build as building
+from drakit_kind.kubernetes import wanted
 from drakit_kind.kubernetes.assets import DIRECTORY_VARIABLE, find_assets
 from drakit_kind.kubernetes.cache import CacheEntry
+from drakit_kind.kubernetes.command_options import cache_option, complete_name, directory_option, version_argument
+from drakit_kind.kubernetes.download_command import download
 from drakit_kind.kubernetes.progress import BuildProgress, mib
-from drakit_kind.kubernetes.releases import (
-    Release,
-    checked_name,
-    is_of_kubernetes,
-    pinned_release,
-    pinned_releases,
-)
+from drakit_kind.kubernetes.releases import Release, is_of_kubernetes, pinned_release, pinned_releases
 from drakit_kind.readable_errors import readable_errors
 
 if TYPE_CHECKING:
     from drakit_kind.backends import Backend
 
 
-def _complete_version(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    return [release.version for release in pinned_releases() if release.version.startswith(incomplete)]
-
-
-def _complete_name(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[str]:
-    names = {name for release in pinned_releases() for name in release.names}
-    return sorted(name for name in names if name.startswith(incomplete))
-
-
-_Wanted = tuple[Release, Sequence[str]]
-_cache = click.option(
-    "--cache",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar="DRAKIT_CACHE",
-    show_envvar=True,
-    help="Where built binaries are kept.  [default: drakit in $XDG_CACHE_HOME or ~/.cache]",
-)
-_directory = click.option(
-    "--directory",
-    type=click.Path(file_okay=False, path_type=Path),
-    envvar=DIRECTORY_VARIABLE,
-    show_envvar=True,
-    help="A directory with binaries of your own, which come first.",
-)
-
-
 @click.group()
 def kubernetes() -> None:
-    """Build and find the real binaries of a Kubernetes version.
+    """Build, download and find the real binaries of a Kubernetes version.
 
     Clusters of real components (`--cluster binaries`, `--cluster kind`) take their binaries from a directory that you
-    name, or from a build: drakit pins each version as a Go module, and your Go (no container, no root) builds it.
+    name, or from drakit's cache. It is filled by a build: drakit pins each version as a Go module, and your Go (no
+    container, no root) builds it. Or by a download of what Kubernetes and the other projects publish.
 
     \b
     drakit kubernetes list                       what can be built, and what is
     drakit kubernetes build 1.37.1               all of it; about 20 minutes on two cores, once
+    drakit kubernetes download 1.37.1            without Go: all but pause and dra-test-driver
     drakit kubernetes build 1.36.3 --only kubelet
     $(drakit kubernetes where 1.37.1 kubectl) version
 
@@ -78,8 +50,11 @@ def kubernetes() -> None:
     """
 
 
+kubernetes.add_command(download)
+
+
 @kubernetes.command()
-@click.argument("version", shell_complete=_complete_version)
+@version_argument
 @click.option("--only", multiple=True, metavar="NAME", help="Build this binary only; may be repeated.  [default: all]")
 @click.option(
     "--lacking",
@@ -90,7 +65,7 @@ def kubernetes() -> None:
     f"node image, and ${DIRECTORY_VARIABLE} lacks; etcd and the like with the newest version.  [of --lacking alone: "
     "binaries]",
 )
-@_cache
+@cache_option
 def build(version: str, only: tuple[str, ...], lacking: Backend | None, cache: Path | None) -> None:
     """Build the binaries of a Kubernetes VERSION with the `go` in PATH, as far as they are not built yet.
 
@@ -105,51 +80,16 @@ def build(version: str, only: tuple[str, ...], lacking: Backend | None, cache: P
     with readable_errors():
         if lacking and only:
             raise ClusterError(f"--only {only[0]}: --lacking says itself what is built; leave one of them out")
-        if lacking:
-            wanted, nowhere = _lacking(version, lacking, cache)
-        else:
-            wanted, nowhere = _chosen(version, only), []
-        for release, names in wanted:
+        found = wanted.lacking(version, lacking, cache) if lacking else wanted.named(version, only)
+        for release, names in found.by_release:
             entry = CacheEntry.of(release, cache)
             with continued_by_the_same_command("what is built"), BuildProgress() as progress:
                 built = building.build(release, names, entry, progress)
             click.echo(_summary(release, entry, built))
-    for line in nowhere:
+    for line in found.nowhere:
         click.echo(line, err=True)
-    if not wanted and not nowhere:
+    if not found.by_release and not found.nowhere:
         click.echo(f"clusters of Kubernetes {version} have all that they need, nothing was to be done")
-
-
-def _chosen(version: str, only: Sequence[str]) -> list[_Wanted]:
-    release = pinned_release(version)
-    return [(release, [checked_name(name) for name in only] or release.names)]
-
-
-def _lacking(version: str, backend: Backend, cache: Path | None) -> tuple[list[_Wanted], list[str]]:
-    """What clusters of a version need on this machine and is nowhere, by the release that has it; and what none has.
-
-    That is for the start to refuse, as ``--real`` may name components that do without.
-    """
-    assets = find_assets(version, built_in=cache)
-    missing = [name for name in _needed(backend) if assets.find(name) is None]
-    of_version = list(filter(is_of_kubernetes, missing))
-    others = [name for name in missing if name not in of_version]
-    newest: list[_Wanted] = [(pinned_releases()[0], others)] if others else []
-    is_pinned = assets.version in [release.version for release in pinned_releases()]
-    if not is_pinned and any(map(is_of_kubernetes, assets.found())):
-        return newest, [f"there is no {name} of Kubernetes {version}; {assets.remedy(name)}" for name in of_version]
-    return [*([(pinned_release(version), of_version)] if of_version else []), *newest], []
-
-
-def _needed(backend: Backend) -> Sequence[str]:
-    if backend == "kind":
-        from drakit_kind.kind.node_image import BINARIES
-
-        return BINARIES
-    from drakit_kind.backends import real_components
-    from drakit_kind.control_plane.flags import PROGRAMS
-
-    return [name for component in sorted(real_components(backend)) for name in PROGRAMS[component]]
 
 
 def _summary(release: Release, entry: CacheEntry, built: list[str]) -> str:
@@ -160,7 +100,7 @@ def _summary(release: Release, entry: CacheEntry, built: list[str]) -> str:
 
 
 @kubernetes.command(name="list")
-@_cache
+@cache_option
 @output_option
 def list_versions(cache: Path | None, output: Format | None) -> None:
     """Show the versions that can be built, and what is built of each.
@@ -210,9 +150,9 @@ def _others(cache: Path, entries: list[CacheEntry]) -> list[CacheEntry]:
 
 
 @kubernetes.command()
-@click.argument("version", shell_complete=_complete_version)
-@click.argument("name", required=False, shell_complete=_complete_name)
-@_directory
+@version_argument
+@click.argument("name", required=False, shell_complete=complete_name)
+@directory_option
 @output_option
 def where(version: str, name: str | None, directory: Path | None, output: Format | None) -> None:
     """Print the path of the binary NAME that clusters of VERSION use, or of all of them.

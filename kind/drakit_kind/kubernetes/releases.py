@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,6 +62,13 @@ class Release:
         """What to give to ``go build`` for one of its names."""
         return PLUGINS.get(name) or f"./cmd/{name}"
 
+    def required_version(self, module: str) -> str:
+        """The version of a Go module that go.mod requires, e.g. ``v3.7.3``; ``ClusterError`` if it requires none."""
+        found = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", self._go_mod, re.MULTILINE)
+        if found is None:
+            raise ClusterError(f"{self.directory}/go.mod requires no {module}; pin version {self.version} again")
+        return found[1]
+
     def _has(self, name: str) -> bool:
         if name in PLUGINS:
             return re.search(rf"^\s+{re.escape(PLUGINS[name])}$", self._go_mod, re.MULTILINE) is not None
@@ -97,6 +105,15 @@ def pinned_release(version: str) -> Release:
         f"drakit has no build of Kubernetes {wanted}, only of {known}; of another version, name a directory with its "
         "binaries in $DRAKIT_KUBERNETES_DIR"
     )
+
+
+def check_in_release(release: Release, names: Iterable[str]) -> None:
+    """Raise ``ClusterError`` for a name that this version does not have."""
+    if foreign := [name for name in names if name not in release.names]:
+        raise ClusterError(
+            f"the module of Kubernetes {release.version} has no {', '.join(foreign)}, only "
+            f"{', '.join(release.names)}; what serves every version comes with the newest one"
+        )
 
 
 def checked_name(name: str) -> str:
