@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.home import ClusterHome
-from drakit_kind.local import LocalCluster
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.local.backend import LocalCluster
 
 
 @contextmanager

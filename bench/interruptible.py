@@ -12,7 +12,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from drakit_client.processes.readiness import told_to_stop
-from drakit_kind.concurrency import first_of
+from drakit_kind.processes.concurrency import first_of
 
 T = TypeVar("T")
 

@@ -14,7 +14,7 @@ from kubernetes.utils.quantity import parse_quantity
 from drakit_api.features import FeatureGates
 from drakit_api.layouts.slices import split
 from drakit_driver import profiles
-from drakit_kind import manifests
+from drakit_kind.clusters import manifests
 
 Object = dict[str, Any]
 

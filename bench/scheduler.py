@@ -25,9 +25,9 @@ from drakit_client.events import timestamp
 from drakit_client.reflector import Reflector
 from drakit_client.resources import BY_KIND, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_driver import profiles
-from drakit_kind import manifests
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.local import LocalCluster
+from drakit_kind.clusters import manifests
+from drakit_kind.local.backend import LocalCluster
 
 Object = dict[str, Any]
 

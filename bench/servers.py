@@ -22,11 +22,11 @@ from bench import processes
 from bench.wire import Client, Refused, Request
 from drakit_client.resources import NAMESPACES
 from drakit_kind.cluster import ClusterError, ClusterSpec
-from drakit_kind.control_plane.control_plane import ControlPlane
-from drakit_kind.control_plane.flags import PROGRAMS, Behaviour
-from drakit_kind.home import ClusterHome
+from drakit_kind.clusters.flags import PROGRAMS, Behaviour
+from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.kubernetes.assets import assets_of
-from drakit_kind.ports import free_port
+from drakit_kind.local.real_control_plane import ControlPlane
+from drakit_kind.processes.ports import free_port
 
 NAMESPACE = "default"
 _START_SECONDS = 60.0

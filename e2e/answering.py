@@ -9,8 +9,8 @@ from typing import Any
 
 from drakit_client.errors import UNREACHABLE, ApiError
 from drakit_client.resources import PODS, RESOURCE_SLICES
-from drakit_kind.api import Api, WaitTimeout
-from drakit_kind.conditions import is_unschedulable
+from drakit_kind.clusters.api import Api, WaitTimeout
+from drakit_kind.clusters.conditions import is_unschedulable
 from e2e.subject import Subject
 
 Object = dict[str, Any]

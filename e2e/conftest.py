@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from drakit_client.resources import DEVICE_CLASSES, RESOURCE_CLAIMS
-from drakit_kind import manifests
-from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, ClusterError, Driver
-from drakit_kind.pod_endings import NO_ANSWER, end_pods
-from drakit_kind.reported import teardown_failure
-from drakit_kind.settings.chosen_cluster import require_cluster
-from drakit_kind.settings.values import text
+from drakit_kind.clusters import manifests
+from drakit_kind.clusters.api import Api
+from drakit_kind.testing.chosen_cluster import require_cluster
+from drakit_kind.testing.pod_endings import NO_ANSWER, end_pods
+from drakit_kind.testing.reported import teardown_failure
+from drakit_kind.testing.settings.values import text
 from e2e.answering import silence
 from e2e.hardware import Gpus, StartGpus, StartTpus, TakeNodes, Tpus
 from e2e.known_bugs import known_bug

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from drakit_client.resources import PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
-from drakit_kind.api import Api
-from drakit_kind.manifests import claim_template, pod, request
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import claim_template, pod, request
 
 # Watches that found no API server are tried again after up to half a minute.
 _SECONDS = 60.0

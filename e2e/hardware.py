@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from drakit_kind import manifests
 from drakit_kind.cluster import Driver
+from drakit_kind.clusters import manifests
 
 Object = dict[str, Any]
 

@@ -13,7 +13,7 @@ from typing import Any
 from kubernetes.utils.quantity import parse_quantity
 
 from drakit_client.resources import RESOURCE_CLAIMS, RESOURCE_SLICES
-from drakit_kind.api import Api
+from drakit_kind.clusters.api import Api
 
 Object = dict[str, Any]
 

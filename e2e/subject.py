@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from drakit_client.resources import NODES, RESOURCE_CLAIMS, RESOURCE_SLICES
-from drakit_kind import manifests
-from drakit_kind.api import ALL_NAMESPACES, Api
 from drakit_kind.cluster import Driver
+from drakit_kind.clusters import manifests
+from drakit_kind.clusters.api import ALL_NAMESPACES, Api
 from e2e.ledger import results
 
 Object = dict[str, Any]

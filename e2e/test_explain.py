@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
-from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster
-from drakit_kind.manifests import pod
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import pod
 from e2e.hardware import StartGpus
 
 pytestmark = pytest.mark.capability("explanations", source="KEP-4381, KEP-4815")

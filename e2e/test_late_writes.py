@@ -18,8 +18,8 @@ from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
-from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster
+from drakit_kind.clusters.api import Api
 from e2e.once_allowed import OnceAllowed
 
 pytestmark = [

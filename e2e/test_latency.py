@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from drakit_client.resources import PODS
-from drakit_kind.api import Api
-from drakit_kind.manifests import pod
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import pod
 from e2e.hardware import StartGpus
 
 pytestmark = pytest.mark.capability(

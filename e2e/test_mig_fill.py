@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
-from drakit_kind.api import Api
-from drakit_kind.conditions import is_unschedulable
-from drakit_kind.manifests import pod
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.conditions import is_unschedulable
+from drakit_kind.clusters.manifests import pod
 from e2e.hardware import StartGpus
 from e2e.ledger import Allocated, Ledger, OpenLedger
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
-from drakit_kind.api import Api
-from drakit_kind.conditions import condition
-from drakit_kind.manifests import pod
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.conditions import condition
+from drakit_kind.clusters.manifests import pod
 from e2e.four_partitions import SEED_CLAIM, gpu_of_all_four
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, Allocated, DevicesOf, OpenLedger

@@ -12,8 +12,8 @@ import pytest
 
 from drakit_client.errors import Invalid
 from drakit_client.resources import RESOURCE_SLICES
-from drakit_kind.api import Api
 from drakit_kind.cluster import Driver
+from drakit_kind.clusters.api import Api
 from e2e.hardware import TakeNodes
 
 pytestmark = pytest.mark.capability(

@@ -10,8 +10,8 @@ import pytest
 
 from drakit_client.errors import ApiError
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_QUOTAS, RESOURCE_SLICES
-from drakit_kind.api import Api
-from drakit_kind.manifests import claim, claim_template, pod, request
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import claim, claim_template, pod, request
 from e2e.hardware import StartGpus, TakeNodes
 
 pytestmark = pytest.mark.capability(

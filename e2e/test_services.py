@@ -10,10 +10,10 @@ import pytest
 
 from drakit_client.connection import Object
 from drakit_client.resources import DEPLOYMENTS, ENDPOINT_SLICES, PODS, SERVICES
-from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster
-from drakit_kind.command_output import output
-from drakit_kind.manifests import deployment, pod
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import deployment, pod
+from drakit_kind.processes.command_output import output
 
 pytestmark = pytest.mark.capability("services: addresses and endpoints", source="for charts with Services")
 

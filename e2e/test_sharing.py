@@ -6,8 +6,8 @@ import pytest
 
 from drakit_client.errors import Invalid
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
-from drakit_kind.api import Api
-from drakit_kind.manifests import claim_template, first_available, pod, subrequest
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import claim_template, first_available, pod, subrequest
 from e2e.hardware import StartGpus
 from e2e.ledger import AllFree, DevicesOf, OpenLedger
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from drakit_client.resources import DEPLOYMENTS, NODES, PODS, RESOURCE_CLAIMS
-from drakit_kind.api import Api
-from drakit_kind.manifests import deployment, pod
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import deployment, pod
 from e2e.hardware import StartTpus, TakeNodes
 from e2e.ledger import DevicesOf, OpenLedger
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.reported import reported
-from drakit_kind.session_clusters import StartedCluster
+from drakit_kind.clusters.api import Api
+from drakit_kind.testing.reported import reported
+from drakit_kind.testing.session_clusters import StartedCluster
 from e2e.attacks.victim import Victim
 
 _SEED: pytest.StashKey[int] = pytest.StashKey()

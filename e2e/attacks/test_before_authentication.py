@@ -20,7 +20,7 @@ from drakit_client.credentials import kubeconfig
 from drakit_client.errors import ApiError
 from drakit_client.resources import NODES
 from drakit_embedded import certificates
-from drakit_kind.manifests import pod
+from drakit_kind.clusters.manifests import pod
 from e2e.attacks.victim import Victim
 
 _MAPS = "/api/v1/namespaces/default/configmaps"

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from drakit_client.credentials import kubeconfig
-from drakit_kind.manifests import pod
+from drakit_kind.clusters.manifests import pod
 from e2e.attacks.victim import Victim
 
 Object = dict[str, Any]

@@ -16,7 +16,7 @@ import pytest
 from drakit_client.connection import Object
 from drakit_client.errors import ApiError
 from drakit_client.resources import PODS
-from drakit_kind.manifests import API_VERSION, claim, pod, request
+from drakit_kind.clusters.manifests import API_VERSION, claim, pod, request
 from e2e.attacks.growing import doubled, growing
 from e2e.attacks.victim import Victim
 

@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 
 from drakit_client.resources import CONFIG_MAPS
-from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.session_clusters import StartedCluster
+from drakit_kind.clusters.api import Api
+from drakit_kind.testing.session_clusters import StartedCluster
 
 _OBJECTS = 60
 _FILES = ("store.sqlite", "store.sqlite-wal")

@@ -13,7 +13,7 @@ import pytest
 
 from drakit_api.kubelet import dra_v1_pb2, wire
 from drakit_client.resources import NAMESPACES, PODS, RESOURCE_CLAIMS
-from drakit_kind.manifests import Object, claim, pod
+from drakit_kind.clusters.manifests import Object, claim, pod
 from e2e.attacks.victim import Victim
 
 Rounds = Callable[[], Iterator[int]]

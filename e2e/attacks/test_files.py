@@ -17,7 +17,7 @@ import pytest
 from drakit_client.resources import PODS
 from drakit_driver.preparing.checkpoint import Checkpoint, PreparedClaim
 from drakit_kind.cluster import ClusterError
-from drakit_kind.manifests import claim, pod
+from drakit_kind.clusters.manifests import claim, pod
 from e2e.attacks.victim import Victim
 
 Rounds = Callable[[], Iterator[int]]

@@ -14,10 +14,10 @@ from typing import Any
 
 from drakit_client.errors import UNREACHABLE
 from drakit_client.resources import CONFIG_MAPS, PODS, RESOURCE_CLAIMS
-from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.manifests import claim, pod
-from drakit_kind.session_clusters import StartedCluster
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import claim, pod
+from drakit_kind.testing.session_clusters import StartedCluster
 from e2e.attacks.victim import Victim
 from e2e.ledger import Ledger
 

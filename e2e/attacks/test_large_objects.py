@@ -12,8 +12,8 @@ import pytest
 
 from drakit_client.errors import ApiError
 from drakit_client.resources import DEPLOYMENTS, PODS, Resource
-from drakit_kind.api import Api
-from drakit_kind.manifests import pod
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import pod
 from e2e.attacks.victim import Victim
 
 _LABELS = 2000

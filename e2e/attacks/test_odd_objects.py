@@ -21,7 +21,7 @@ from drakit_client.resources import (
     RESOURCE_SLICES,
     Resource,
 )
-from drakit_kind.supervision import endings
+from drakit_kind.processes.supervision import endings
 from e2e.attacks.victim import Victim
 
 Object = dict[str, Any]

@@ -17,11 +17,11 @@ import pytest
 
 from drakit_client.connection import Connection
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
-from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.manifests import API_VERSION, claim, pod, request
-from drakit_kind.session_clusters import StartedCluster
-from drakit_kind.supervision import endings
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import API_VERSION, claim, pod, request
+from drakit_kind.processes.supervision import endings
+from drakit_kind.testing.session_clusters import StartedCluster
 from e2e.attacks.victim import Victim
 
 Object = dict[str, Any]

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from drakit_client.resources import NAMESPACES
-from drakit_kind.api import Api
 from drakit_kind.cluster import DriverSpec
-from drakit_kind.manifests import claim, pod
-from drakit_kind.session_clusters import StartedCluster
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import claim, pod
+from drakit_kind.testing.session_clusters import StartedCluster
 from e2e.hardware import GpuClaims
 
 _LATENCIES = 200

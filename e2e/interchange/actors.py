@@ -13,8 +13,8 @@ from typing import Any
 
 from drakit_client.connection import Connection
 from drakit_client.resources import CONFIG_MAPS, EVENTS, NODES, PODS, RESOURCE_CLAIMS
-from drakit_kind.api import Api
 from drakit_kind.cluster import Component
+from drakit_kind.clusters.api import Api
 
 Object = dict[str, Any]
 _GO = "gc"

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from drakit_client.resources import SERVICE_ACCOUNTS
-from drakit_kind.api import Api
-from drakit_kind.backends import real_components
 from drakit_kind.cluster import Cluster, ClusterSpec, Component
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.backends import real_components
 from drakit_kind.conformance.records import read
-from drakit_kind.local import LocalCluster
-from drakit_kind.reported import reported
+from drakit_kind.local.backend import LocalCluster
+from drakit_kind.testing.reported import reported
 from e2e.interchange import kubernetes_driver
 
 pytestmark = pytest.mark.capability("interchangeable parts", source="KEP-4381")

@@ -19,11 +19,11 @@ import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, SERVICE_ACCOUNTS
 from drakit_driver import profiles
-from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
-from drakit_kind.local import LocalCluster
-from drakit_kind.manifests import claim, device_class, pod, request
-from drakit_kind.reported import reported
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import claim, device_class, pod, request
+from drakit_kind.local.backend import LocalCluster
+from drakit_kind.testing.reported import reported
 from e2e.four_partitions import SEED_CLAIM, gpu_of_all_four
 from e2e.hardware import GpuClaims, Gpus
 from e2e.interchange import actors, kubernetes_driver

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, SERVICE_ACCOUNTS
-from drakit_kind.api import Api
 from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
-from drakit_kind.kind.cluster import SCHEDULER_NAME
-from drakit_kind.manifests import pod
-from drakit_kind.reported import reported
-from drakit_kind.settings.chosen_cluster import backend
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import pod
+from drakit_kind.kind.backend import SCHEDULER_NAME
+from drakit_kind.testing.reported import reported
+from drakit_kind.testing.settings.values import backend
 from e2e.hardware import GpuClaims, Gpus, StartGpus
 from e2e.interchange.actors import allocated_by
 from e2e.ledger import Ledger, results

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from drakit_kind.home import ClusterHome
+from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.kind.docker import docker
 from drakit_kind.nodes.footprint import footprint
 from e2e.machine.docker_footprint import docker_footprint

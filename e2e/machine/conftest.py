@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from drakit_kind.settings import chosen_cluster
+from drakit_kind.testing.settings.values import backend as chosen_backend
 from e2e.heard_signals import signals_heard
 from e2e.machine.backends import KIND, REAL_NODES, SIMULATED_NODES, Backend
 
@@ -16,7 +16,7 @@ __all__ = ["signals_heard"]
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Each way in which the backends may be ended; that they end by themselves is shown on one."""
     names = metafunc.fixturenames
-    backends = [KIND] if chosen_cluster.backend(metafunc.config) == "kind" else [REAL_NODES, SIMULATED_NODES]
+    backends = [KIND] if chosen_backend(metafunc.config) == "kind" else [REAL_NODES, SIMULATED_NODES]
     if "ending" in names:
         cases = [
             pytest.param(backend, ending, id=f"{backend.name}, {ending.name}", marks=_marks(backend))

@@ -33,7 +33,7 @@ _STORY = """
 import pathlib, time
 import pytest
 from drakit_client.resources import PODS
-from drakit_kind.manifests import claim, pod, request
+from drakit_kind.clusters.manifests import claim, pod, request
 
 HERE = pathlib.Path(__file__).parent
 

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.backends import real_components
 from drakit_kind.cluster import Cluster, ClusterSpec, Component
-from drakit_kind.reported import reported
-from drakit_kind.settings.chosen_cluster import backend
-from drakit_kind.settings.values import text
+from drakit_kind.clusters.backends import real_components
+from drakit_kind.testing.reported import reported
+from drakit_kind.testing.settings.values import backend, text
 from e2e.matrix.row import Row, StillLacking
 from e2e.matrix.stage import Stage
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from kubernetes.utils.quantity import parse_quantity
 
 from drakit_client.resources import RESOURCE_CLAIMS
-from drakit_kind.manifests import Object, claim, request
+from drakit_kind.clusters.manifests import Object, claim, request
 from e2e.matrix.stage import Stage
 
 _DRIVER = "nic.example.com"

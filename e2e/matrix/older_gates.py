@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from drakit_client.resources import DEVICE_CLASSES, NAMESPACES, PODS, RESOURCE_CLAIMS
-from drakit_kind.manifests import Object, claim, pod, request
+from drakit_kind.clusters.manifests import Object, claim, pod, request
 from e2e.matrix.stage import Stage
 
 _DRIVER = "older.example.com"

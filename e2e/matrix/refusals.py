@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from drakit_kind.cluster import ClusterError, Component
-from drakit_kind.manifests import claim, request
+from drakit_kind.clusters.manifests import claim, request
 from e2e.matrix.stage import Stage
 
 _DRIVER = "plain.example.com"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from drakit_client.resources import PODS
-from drakit_kind.manifests import Object, claim, request
+from drakit_kind.clusters.manifests import Object, claim, request
 from e2e.matrix.stage import Stage
 
 # After which a container ends.

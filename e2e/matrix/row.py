@@ -6,8 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from drakit_client.errors import ApiError
-from drakit_kind.api import IdleObjectWarning
 from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, Component
+from drakit_kind.clusters.api import IdleObjectWarning
 from e2e.fence import await_controllers
 from e2e.matrix.stage import Stage
 

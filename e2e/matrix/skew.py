@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS
-from drakit_kind.manifests import claim, first_available
+from drakit_kind.clusters.manifests import claim, first_available
 from e2e.hardware import Gpus
 from e2e.matrix.rule_followers import RuleFollower
 from e2e.matrix.stage import Stage

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import click
 
-from drakit_kind.backends import BACKENDS, Backend, real_components
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component
+from drakit_kind.clusters.backends import BACKENDS, Backend, real_components
+from drakit_kind.clusters.readable_errors import readable_errors
 from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
 from drakit_kind.nodes.busybox import find_busybox
-from drakit_kind.prerequisites import require
-from drakit_kind.readable_errors import readable_errors
+from drakit_kind.testing.prerequisites import require
 from e2e.upstream import expectations
 from e2e.upstream.clusters import Clusters
 from e2e.upstream.pod_images import write_pod_images

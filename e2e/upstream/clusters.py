@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drakit_client.errors import REQUEST_FAILURES
-from drakit_kind.backends import Backend
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component
-from drakit_kind.concurrency import together
-from drakit_kind.home import ClusterHome
-from drakit_kind.kind.cluster import KindCluster
+from drakit_kind.clusters.backends import Backend
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.kind.backend import KindCluster
 from drakit_kind.kubernetes.assets import assets_of
-from drakit_kind.local import LocalCluster
+from drakit_kind.local.backend import LocalCluster
 from drakit_kind.nodes.image_import import import_images
+from drakit_kind.processes.concurrency import together
 
 # Some tests need two nodes, none needs more. Short names, as drivers' sockets lie below their directories.
 _NODES = ("a", "b")

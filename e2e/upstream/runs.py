@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.home import ClusterHome
-from drakit_kind.process import tied
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.processes.process import tied
 from e2e.upstream.clusters import Clusters
 from e2e.upstream.specs import Spec, leaves
 

@@ -171,6 +171,12 @@ def in_short(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{names[0]} ... {names[-1]} ({len(names)} nodes)"
 
 
+def tagged_version(image: str) -> str | None:
+    """The Kubernetes version that the tag of a node image of kind says: ``1.36.3`` of ``kindest/node:v1.36.3``."""
+    tagged = re.search(r":v(\d+\.\d+\.\d+)", image)
+    return tagged[1] if tagged else None
+
+
 def minor_version(version: str) -> str:
     """ "1.37" of "1.37.1"; raises ``ClusterError`` for what is no version."""
     matched = re.fullmatch(r"v?(\d+\.\d+)(\.\d+.*)?", version)

@@ -23,8 +23,8 @@ from typing import IO, Any
 import msgspec
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.clusters.manifests import IMAGE
 from drakit_kind.kubernetes.cache import host_platform
-from drakit_kind.manifests import IMAGE
 
 # What kind's nodes and containerd 2.4 are configured with; any name would do that both sides agree on.
 PAUSE_IMAGE = "registry.k8s.io/pause:3.10"

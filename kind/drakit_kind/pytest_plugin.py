@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from drakit_kind.pod_endings import end_pods, wait_for_end
-from drakit_kind.reported import evidence, reported, teardown_failure
-from drakit_kind.settings.chosen_cluster import refuse_ignored, refuse_unused_programs, spec_of
-from drakit_kind.settings.options import add_options
-from drakit_kind.settings.short_names import forget_values, nobodys, written_out
-from drakit_kind.settings.values import path
+from drakit_kind.testing.chosen_cluster import refuse_ignored, refuse_unused_programs, spec_of
+from drakit_kind.testing.pod_endings import end_pods, wait_for_end
+from drakit_kind.testing.reported import evidence, reported, teardown_failure
+from drakit_kind.testing.settings.options import add_options
+from drakit_kind.testing.settings.short_names import forget_values, nobodys, written_out
+from drakit_kind.testing.settings.values import path
 
 if TYPE_CHECKING:
-    from drakit_kind.api import Api
     from drakit_kind.cluster import Cluster, ClusterSpec, Driver
-    from drakit_kind.cluster_turns import ClusterTurns
-    from drakit_kind.session_clusters import SessionClusters, StartedCluster
-    from drakit_kind.shared_cluster import SharedCluster
+    from drakit_kind.clusters.api import Api
+    from drakit_kind.testing.cluster_turns import ClusterTurns
+    from drakit_kind.testing.session_clusters import SessionClusters, StartedCluster
+    from drakit_kind.testing.shared_cluster import SharedCluster
 
 # Whether the present test of this process wants the cluster alone, and the next one.
 _ALONE: pytest.StashKey[tuple[bool, bool]] = pytest.StashKey()
@@ -97,7 +97,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a story about a feature that is off in this run."""
     if not any(item.iter_markers("capability")) and not any(item.iter_markers("needs_gates")):
         return
-    from drakit_kind.features_off import why_left_out
+    from drakit_kind.testing.features_off import why_left_out
 
     if why := why_left_out(item):
         pytest.skip(why)
@@ -122,7 +122,7 @@ def cluster_spec(request: pytest.FixtureRequest) -> ClusterSpec:
 
 @pytest.fixture(scope="session")
 def _clusters(request: pytest.FixtureRequest) -> Iterator[SessionClusters]:
-    from drakit_kind.session_clusters import SessionClusters
+    from drakit_kind.testing.session_clusters import SessionClusters
 
     with SessionClusters(request.config) as clusters:
         yield clusters
@@ -145,7 +145,7 @@ def _shared(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> SharedCluster[StartedCluster] | None:
     """The cluster that this worker of pytest-xdist has together with the others, if it has any."""
-    from drakit_kind.shared_cluster import SharedCluster
+    from drakit_kind.testing.shared_cluster import SharedCluster
 
     if not cluster_spec.real or not hasattr(request.config, "workerinput"):
         return None
@@ -164,7 +164,7 @@ def _turns(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> ClusterTurns | None:
     """What this worker's tests wait for, where those of others use the same cluster: ours, or one that is there."""
-    from drakit_kind.cluster_turns import ClusterTurns
+    from drakit_kind.testing.cluster_turns import ClusterTurns
 
     is_worker = hasattr(request.config, "workerinput")
     turns = _shared.turns if _shared is not None else None
@@ -189,7 +189,7 @@ def cluster(
     """
     kubeconfig = path(request.config, "cluster-kubeconfig")
     if kubeconfig is not None:
-        from drakit_kind.foreign import ForeignCluster
+        from drakit_kind.clusters.foreign import ForeignCluster
 
         yield ForeignCluster(kubeconfig)
     elif _shared is not None:
@@ -214,7 +214,7 @@ def _end_timeout(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def _session_api(cluster: Cluster) -> Iterator[Api]:
-    from drakit_kind.api import Api
+    from drakit_kind.clusters.api import Api
 
     with Api(cluster.kubeconfig, patience=cluster.spec.patience) as api:
         yield api
@@ -264,7 +264,7 @@ def namespace(_turn: None, _session_api: Api, _ending_namespaces: list[str]) -> 
 @pytest.fixture
 def api(request: pytest.FixtureRequest, cluster: Cluster, namespace: str) -> Iterator[Api]:
     """The Kubernetes API in this test's namespace: blocking calls and waits on plain objects."""
-    from drakit_kind.api import Api
+    from drakit_kind.clusters.api import Api
 
     drivers = request.node.stash.setdefault(_DRIVERS, [])
     with (
@@ -283,7 +283,7 @@ def driver(request: pytest.FixtureRequest, cluster: Cluster, api: Api) -> Iterat
     is gone.
     """
     from drakit_kind.cluster import DriverSpec
-    from drakit_kind.drivers import driver_name
+    from drakit_kind.processes.drivers import driver_name
 
     started = request.node.stash.setdefault(_DRIVERS, [])
     with contextlib.ExitStack() as stack:

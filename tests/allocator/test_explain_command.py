@@ -24,7 +24,7 @@ from drakit_client.resources import (
     RESOURCE_SLICES,
 )
 from drakit_embedded.apiserver import Server, ServerConfig
-from drakit_kind.cli import main
+from drakit_kind.cli.drakit_command import main
 
 Json = dict[str, Any]
 _DRIVER = "gpu.example.com"

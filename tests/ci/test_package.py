@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
-from drakit_kind.cli import main
+from drakit_kind.cli.drakit_command import main
 
 _ROOT = Path(__file__).parents[2]
 _URLS: dict[str, str] = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]["urls"]

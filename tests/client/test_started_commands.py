@@ -22,7 +22,7 @@ _API = """
 import sys
 from pathlib import Path
 from drakit_client.resources import PODS
-from drakit_kind.api import Api
+from drakit_kind.clusters.api import Api
 Api(Path(sys.argv[1])).find(PODS, "p")
 """
 COMMANDS = {

@@ -17,7 +17,7 @@ from drakit_driver.publishing.publisher import Publisher
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.kubelet.nodes import NodeSpec
 from drakit_embedded.kubelet.simulator import KubeletSimulator
-from drakit_kind.ports import free_port
+from drakit_kind.processes.ports import free_port
 
 Object = dict[str, Any]
 NODE = "node-1"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.settings.options import OPTIONS
+from drakit_kind.testing.settings.options import OPTIONS
 from tests.kind.drakit_command import Drakit, run
 
 

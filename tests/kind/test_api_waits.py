@@ -19,7 +19,7 @@ import pytest
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, ConfigurationError, NotFound
 from drakit_client.resources import EVENTS, PODS
-from drakit_kind.api import Api, WaitTimeout
+from drakit_kind.clusters.api import Api, WaitTimeout
 
 PATIENCE = 4.0
 KUBECONFIG = """
@@ -59,7 +59,7 @@ def test_waits_one_after_the_other_have_the_patience_together(
 
     with monkeypatch.context() as patch:
         patch.setattr(Api, "_wait", wait)
-        patch.setattr("drakit_kind.api.time.monotonic", lambda: next(clock))
+        patch.setattr("drakit_kind.clusters.api.time.monotonic", lambda: next(clock))
         several(api)
     assert bounds == pytest.approx([30 * PATIENCE - 50, 30 * PATIENCE - 100, 0.1])
 
@@ -72,7 +72,7 @@ def test_an_environment_is_waited_for(monkeypatch: pytest.MonkeyPatch, api: Api)
 
 def test_a_pod_that_prints_no_environment_is_named(monkeypatch: pytest.MonkeyPatch, api: Api) -> None:
     monkeypatch.setattr(Api, "log", lambda *_: "hello\n")
-    monkeypatch.setattr("drakit_kind.api._LOG_SECONDS", 0.05)
+    monkeypatch.setattr("drakit_kind.clusters.api._LOG_SECONDS", 0.05)
     with pytest.raises(WaitTimeout, match=r"Pod quiet has printed no environment; its log: \['hello'\]"):
         api.environment("quiet")
 

@@ -11,7 +11,7 @@ import pytest
 
 from drakit_client.resources import Resource
 from drakit_embedded.apiserver import Server, ServerConfig
-from drakit_kind.api import Api, IdleObjectWarning
+from drakit_kind.clusters.api import Api, IdleObjectWarning
 
 _JOBS = Resource("batch", "v1", "jobs", "Job")
 _ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.backends import Local, real_components, started_components
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
-from drakit_kind.home import ClusterHome
-from drakit_kind.local import LocalCluster
+from drakit_kind.clusters.backends import Local, real_components, started_components
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.local.backend import LocalCluster
 from drakit_kind.nodes import leftovers
 
 CONTROL_PLANE = {"apiserver", "controllers", "scheduler"}

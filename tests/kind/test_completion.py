@@ -10,9 +10,9 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from drakit_kind.cli import main
+from drakit_kind.cli.drakit_command import main
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.home import ClusterHome
+from drakit_kind.clusters.home import ClusterHome
 
 
 def _completed(*words: str) -> list[str]:
@@ -50,7 +50,7 @@ def test_names_of_commands_are_completed_without_importing_them() -> None:
     code = (
         "import sys\n"
         "from click.shell_completion import ShellComplete\n"
-        "from drakit_kind.cli import main\n"
+        "from drakit_kind.cli.drakit_command import main\n"
         "assert len(ShellComplete(main, {}, 'drakit', 'X').get_completions([], '')) > 10\n"
         "sys.exit(bool({'drakit_driver', 'drakit_allocator', 'drakit_embedded', 'aiohttp', 'yaml'} & set(sys.modules)))"
     )

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from drakit_kind import spawn
-from drakit_kind.cli import main
+from drakit_kind.cli.drakit_command import main
+from drakit_kind.processes import spawn
 
 _DRAKIT = [sys.executable, "-m", "drakit_kind"]
 _BOUND = 30

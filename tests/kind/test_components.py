@@ -14,14 +14,15 @@ import pytest
 
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
-from drakit_kind import components, control, host
 from drakit_kind.cluster import ClusterError, ClusterSpec
-from drakit_kind.components import Components
-from drakit_kind.home import ClusterHome
-from drakit_kind.local import LocalCluster
-from drakit_kind.ours import OurComponents
-from drakit_kind.slots import Loop
-from drakit_kind.supervision import Patience, endings
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.local import components, host
+from drakit_kind.local.backend import LocalCluster
+from drakit_kind.local.components import Components
+from drakit_kind.local.ours import OurComponents
+from drakit_kind.processes import control
+from drakit_kind.processes.slots import Loop
+from drakit_kind.processes.supervision import Patience, endings
 
 _BOUND = 20.0
 

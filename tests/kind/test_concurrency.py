@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from drakit_kind.concurrency import in_thread, together
+from drakit_kind.processes.concurrency import in_thread, together
 
 
 async def test_a_thread_is_waited_for_also_when_its_caller_is_cancelled() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from drakit_client.errors import ApiError
 from drakit_kind.cluster import ClusterError
-from drakit_kind.evidence import file_name, gather
+from drakit_kind.clusters.evidence import file_name, gather
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.usefixtures("few_plugins")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("few_plugins")
 def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
-        from drakit_kind.manifests import claim, pod, request
+        from drakit_kind.clusters.manifests import claim, pod, request
 
         def test_it(cluster, api, driver):
             gpus = driver("a30", nodes=["node-1"], gpus=1)

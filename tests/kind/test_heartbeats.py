@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from drakit_kind.heartbeats import is_ready_since, next_second, seconds_until
+from drakit_kind.clusters.heartbeats import is_ready_since, next_second, seconds_until
 
 BEGAN = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 

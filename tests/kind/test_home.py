@@ -16,9 +16,10 @@ from unittest.mock import Mock
 import pytest
 
 from drakit_client.files.regular_files import UnusableFileError
-from drakit_kind import cluster_logs, supervision
 from drakit_kind.cluster import ClusterError, ClusterSpec
-from drakit_kind.home import ClusterHome
+from drakit_kind.clusters import cluster_logs
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.processes import supervision
 
 SPEC = ClusterSpec(token="t", port=1, nodes=[], drivers=[])
 
@@ -144,7 +145,7 @@ def test_a_deep_spec_is_damaged(place: Path) -> None:
 _HOLDER = """
 import sys
 from pathlib import Path
-from drakit_kind.home import ClusterHome
+from drakit_kind.clusters.home import ClusterHome
 with ClusterHome(Path(sys.argv[1])).lock() as held:
     print("running", flush=True)
     sys.stdin.read()

@@ -16,7 +16,7 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
-from drakit_kind import kubeconfig
+from drakit_kind.clusters import kubeconfig
 
 SERVER = "http://127.0.0.1:1"
 

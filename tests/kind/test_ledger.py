@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from drakit_client.resources import RESOURCE_SLICES, Resource
-from drakit_kind.api import Api
+from drakit_kind.clusters.api import Api
 from e2e.ledger import HeldTwice, Ledger, OverCommitted
 
 DRIVER = "gpu.example.com"

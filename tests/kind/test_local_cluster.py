@@ -14,12 +14,13 @@ from unittest.mock import Mock
 import pytest
 
 from drakit_client.resources import CONFIG_MAPS, PODS, RESOURCE_CLAIMS
-from drakit_kind import manifests, spawn
-from drakit_kind.api import Api
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
-from drakit_kind.home import ClusterHome
-from drakit_kind.local import LocalCluster
+from drakit_kind.clusters import manifests
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.local.backend import LocalCluster
 from drakit_kind.nodes import leftovers
+from drakit_kind.processes import spawn
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from drakit_kind.cluster import COMPONENTS, Cluster, ClusterError, ClusterSpec, Component, DriverSpec, check_names
-from drakit_kind.home import ClusterHome
-from drakit_kind.kind.cluster import KindCluster
-from drakit_kind.local import LocalCluster
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.kind.backend import KindCluster
+from drakit_kind.local.backend import LocalCluster
 
 REAL: frozenset[Component] = frozenset({"kubelet"})
 GPUS = DriverSpec(profile="a100-40gb", nodes=["node-9"])

@@ -11,7 +11,7 @@ _PLAIN = ("-p", "no:cacheprovider", "-p", "no:asyncio")
 _CONFTEST = """
     import pytest
 
-    from drakit_kind.reported import reported
+    from drakit_kind.testing.reported import reported
 
     class Api:
         def objects(self, resource):

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from drakit_client.resources import NAMESPACES, PODS, Resource
-from drakit_kind.api import Api, WaitTimeout
-from drakit_kind.pod_endings import end_pods, wait_for_end
+from drakit_kind.clusters.api import Api, WaitTimeout
+from drakit_kind.testing.pod_endings import end_pods, wait_for_end
 
 
 class _Kept:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind import ports
+from drakit_kind.processes import ports
 
 
 @pytest.mark.parametrize(

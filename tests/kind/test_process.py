@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.nodes import network
-from drakit_kind.process import ServerProcess, State, Unhealthy
+from drakit_kind.processes.own_addresses import NODE_NETWORKS
+from drakit_kind.processes.process import ServerProcess, State, Unhealthy
 
 _BOUND = 20.0
 
@@ -122,7 +122,7 @@ async def test_addresses_of_this_machine_are_reached_without_the_users_proxy(
     thing = server(tmp_path, f"print(os.environ['NO_PROXY'], os.environ['no_proxy'], flush=True); {SERVES}")
     await thing.start()
     await thing.stop()
-    direct = ",".join(["example.com", "localhost", "127.0.0.1", *network.CANDIDATES])
+    direct = ",".join(["example.com", "localhost", "127.0.0.1", *NODE_NETWORKS])
     assert thing.log.read_text() == f"{direct} {direct}\n"
 
 
@@ -159,8 +159,7 @@ async def test_a_start_that_is_cancelled_leaves_no_process(tmp_path: Path) -> No
 _SUPERVISOR = """
 import asyncio, signal, sys
 from pathlib import Path
-from drakit_kind.nodes import network
-from drakit_kind.process import ServerProcess
+from drakit_kind.processes.process import ServerProcess
 
 async def main():
     async def probe(): pass

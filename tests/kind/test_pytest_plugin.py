@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.features_off import to_turn_on
+from drakit_kind.testing.features_off import to_turn_on
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.usefixtures("few_plugins")
@@ -148,7 +148,7 @@ def test_a_failed_setup_is_reported_with_the_logs_of_its_drivers(pytester: pytes
 
 
 _INTERRUPTED = """
-from drakit_kind.api import Api
+from drakit_kind.clusters.api import Api
 
 def wait(self, resource, name, **options):
     raise KeyboardInterrupt
@@ -171,8 +171,8 @@ def test_a_namespace_goes_also_if_the_run_is_interrupted_while_it_is_made(pytest
 
 _STUCK = """
 import os, pathlib, signal
-from drakit_kind.api import Api
-from drakit_kind.manifests import pod
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.manifests import pod
 
 delete = Api.delete
 
@@ -266,7 +266,7 @@ def test_a_test_is_left_out_where_a_gate_that_it_needs_is_off(
 def test_the_gates_of_a_run_are_found_once_however_many_tests_ask(pytester: pytest.Pytester, gates: str) -> None:
     pytester.makepyfile(
         """
-        from drakit_kind.features_off import run_gates
+        from drakit_kind.testing.features_off import run_gates
 
         def test_it(cluster_spec, request):
             assert run_gates(request.session) is cluster_spec.gates

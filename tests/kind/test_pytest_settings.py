@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.settings.options import OPTIONS
-from drakit_kind.settings.short_names import written_out
+from drakit_kind.testing.settings.options import OPTIONS
+from drakit_kind.testing.settings.short_names import written_out
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.usefixtures("few_plugins")
@@ -29,8 +29,8 @@ _SAID = ["--cluster", "theirs", "--drakit-cluster", "embedded"]
 
 _SHOWS_CLUSTER = """
 import os
-from drakit_kind.settings.chosen_cluster import backend
-from drakit_kind.settings.values import number, path, text
+from drakit_kind.testing.settings.values import backend
+from drakit_kind.testing.settings.values import number, path, text
 
 def test_it(request):
     config = request.config

@@ -10,9 +10,9 @@ import click
 import pytest
 
 from drakit_client.errors import ApiError, ConfigurationError
-from drakit_kind.api import WaitTimeout
 from drakit_kind.cluster import ClusterError
-from drakit_kind.readable_errors import readable_errors
+from drakit_kind.clusters.api import WaitTimeout
+from drakit_kind.clusters.readable_errors import readable_errors
 from tests.kind.drakit_command import Drakit
 
 
@@ -58,5 +58,5 @@ def test_judging_a_driver_of_a_cluster_that_no_kubeconfig_names_is_one_line(drak
 
 
 def test_a_command_that_succeeds_does_not_pay_for_the_errors_of_others() -> None:
-    code = "import sys, drakit_kind.cluster_commands.commands; sys.exit('aiohttp' in sys.modules)"
+    code = "import sys, drakit_kind.cli.cluster.commands; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

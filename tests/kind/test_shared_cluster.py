@@ -14,8 +14,8 @@ from typing import TypeVar
 import pytest
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.home import ClusterHome
-from drakit_kind.shared_cluster import SharedCluster
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.testing.shared_cluster import SharedCluster
 
 pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.usefixtures("few_plugins")
@@ -239,7 +239,7 @@ from pathlib import Path
 import pytest
 from drakit_kind import session_clusters
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.home import ClusterHome
+from drakit_kind.clusters.home import ClusterHome
 
 HERE = Path(__file__).parent
 
@@ -445,7 +445,7 @@ def test_a_short_test_is_not_ended_because_those_of_others_take_long(
 _LAST_NAMESPACES = """
 import fcntl
 import pytest
-from drakit_kind.cluster_turns import ClusterTurns
+from drakit_kind.testing.cluster_turns import ClusterTurns
 
 class Api:
     def __init__(self, directory):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind import short_paths
+from drakit_kind.clusters import short_paths
 
 
 @pytest.fixture

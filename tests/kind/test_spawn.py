@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from drakit_kind import spawn
+from drakit_kind.processes import spawn
 from tests.kind.waits import ended
 
 _READY = "from drakit_client.processes.readiness import announce_ready; announce_ready(); "

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from drakit_kind.cli.cluster.endings import lines
 from drakit_kind.cluster import ClusterError
-from drakit_kind.cluster_commands.endings import lines
-from drakit_kind.home import ClusterHome
-from drakit_kind.supervision import Patience, Supervisor, _Component, endings
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.processes.supervision import Patience, Supervisor, _Component, endings
 
 _BOUND = 20.0
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind import short_paths
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.home import ClusterHome
-from drakit_kind.local import LocalCluster
-from drakit_kind.temporary import _HEIR, Heir, remove
+from drakit_kind.clusters import short_paths
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.clusters.temporary import _HEIR, Heir, remove
+from drakit_kind.local.backend import LocalCluster
 from tests.kind.waits import gone
 
 _SECONDS = 60
@@ -101,8 +101,8 @@ def test_a_cluster_that_was_stopped_leaves_no_process() -> None:
 _STARTER = """
 import os, subprocess, time
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.home import ClusterHome
-from drakit_kind.local import LocalCluster
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.local.backend import LocalCluster
 
 def started(home):
     cluster = LocalCluster(ClusterSpec(nodes=[], scheduler=False), home, temporary=True)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError, ClusterSpec
-from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.clusters.flags import PROGRAMS
 from drakit_kind.kind import images
 from e2e.matrix import __main__ as matrix
 from e2e.matrix.rows import ROWS

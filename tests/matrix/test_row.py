@@ -11,8 +11,8 @@ import pytest
 
 from drakit_client.errors import NotFound
 from drakit_embedded.apiserver.registry.kinds import all_kinds
-from drakit_kind.api import IdleObjectWarning, WaitTimeout
 from drakit_kind.cluster import COMPONENTS, Component
+from drakit_kind.clusters.api import IdleObjectWarning, WaitTimeout
 from e2e.matrix.row import Change, NotYet, Phase, Row, StillLacking, play
 from e2e.matrix.rows import ROWS
 from e2e.matrix.stage import Stage

@@ -18,12 +18,12 @@ from xml.etree import ElementTree
 
 import click
 
-from drakit_kind.backends import BACKENDS, Backend, real_components
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError
+from drakit_kind.clusters.backends import BACKENDS, Backend, real_components
+from drakit_kind.clusters.readable_errors import readable_errors
 from drakit_kind.conformance.pytest_options import last_of, refuse_ignored, refuse_settled, with_prefix
 from drakit_kind.conformance.records import RECORDS
 from drakit_kind.interrupts import INTERRUPTED_STATUS, end_in_order_on_signals
-from drakit_kind.readable_errors import readable_errors
 
 if TYPE_CHECKING:
     from drakit_kind.conformance.runs import Configuration, Run
@@ -202,7 +202,7 @@ def _own(
 ) -> list[Configuration]:
     from drakit_api.features import parse_gates
     from drakit_kind.conformance.runs import Configuration
-    from drakit_kind.features_off import NEEDED
+    from drakit_kind.testing.features_off import NEEDED
 
     backend = backend or "embedded"
     if matrix and backend == "kind":
@@ -227,7 +227,7 @@ def _own(
 
 def _of_image(options: Sequence[str], versions: tuple[str, ...]) -> tuple[str, ...]:
     """The versions to run: of a node image that the user names, as its tag says."""
-    from drakit_kind.features_off import tagged_version
+    from drakit_kind.cluster import tagged_version
 
     image = last_of(options, "--drakit-kind-image") or ""
     tagged = tagged_version(image)
@@ -241,9 +241,9 @@ def _of_image(options: Sequence[str], versions: tuple[str, ...]) -> tuple[str, .
 def _foreign(drivers: tuple[str, ...], kubeconfig: Path | None) -> list[Configuration]:
     """One for each driver; without names, for each that publishes slices in the cluster."""
     from drakit_client.resources import RESOURCE_SLICES
-    from drakit_kind.api import Api
+    from drakit_kind.clusters.api import Api
+    from drakit_kind.clusters.kubeconfig import default_path
     from drakit_kind.conformance.runs import Configuration
-    from drakit_kind.kubeconfig import default_path
 
     path = kubeconfig or default_path()
     with Api(path) as api:

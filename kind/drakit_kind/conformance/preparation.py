@@ -8,13 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from drakit_kind import local
-from drakit_kind.backends import real_components, refuse_unused_programs
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Report
+from drakit_kind.clusters.backends import real_components, refuse_unused_programs
+from drakit_kind.clusters.flags import PROGRAMS
 from drakit_kind.conformance.pytest_options import last_of
 from drakit_kind.conformance.runs import Configuration, suite, told
-from drakit_kind.control_plane.flags import PROGRAMS
-from drakit_kind.prerequisites import require_here, require_kind
+from drakit_kind.local import backend as local
+from drakit_kind.testing.prerequisites import require_here, require_kind
 
 
 def prepare(configuration: Configuration, options: Sequence[str], report: Report) -> None:
@@ -40,7 +40,7 @@ def prepare(configuration: Configuration, options: Sequence[str], report: Report
 def _cluster_of(configuration: Configuration, options: Sequence[str]) -> ClusterSpec:
     from drakit_api.features import parse_gates
     from drakit_kind.cluster import minor_version
-    from drakit_kind.features_off import NEEDED, to_turn_on
+    from drakit_kind.testing.features_off import NEEDED, to_turn_on
 
     minor = configuration.emulated or minor_version(configuration.version)
     is_needed = configuration.gates == NEEDED  # known when the stories are, but they are gates of this version

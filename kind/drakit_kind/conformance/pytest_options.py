@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from drakit_kind.backends import Backend
 from drakit_kind.cluster import ClusterError
+from drakit_kind.clusters.backends import Backend
 
 # What a run is about, which page and JUnit XML say too: pytest's option, and that of this command.
 _SETTLED = {
@@ -23,7 +23,7 @@ _SETTLED = {
 
 def with_prefix(options: Sequence[str]) -> tuple[str, ...]:
     """Options of pytest with those of drakit in their long form: the suite is ours, so short names are, too."""
-    from drakit_kind.settings.short_names import written_out
+    from drakit_kind.testing.settings.short_names import written_out
 
     return tuple(written_out(options))
 
@@ -37,7 +37,7 @@ def refuse_settled(options: Sequence[str]) -> None:
 
 def refuse_ignored(options: Sequence[str], backend: Backend | None) -> None:
     """Raise ``ClusterError`` for options of a cluster that is started; None is one that is there; or of kind's."""
-    from drakit_kind.settings.options import OF_KIND, STARTED_WITH
+    from drakit_kind.testing.settings.options import OF_KIND, STARTED_WITH
 
     given = [option.long for option in (*STARTED_WITH, *OF_KIND) if last_of(options, option.long) is not None]
     kinds = {option.long for option in OF_KIND}

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from drakit_kind.conformance.records import CHOSEN, STOPPED, STORY, Outcome, Record
-from drakit_kind.pod_endings import NO_ANSWER
+from drakit_kind.testing.pod_endings import NO_ANSWER
 
 _UNSORTED = "other"
 _NO_CLUSTER = "no_cluster"

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from drakit_kind.backends import Backend, real_components
 from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION
+from drakit_kind.clusters.backends import Backend, real_components
 from drakit_kind.conformance.pytest_options import any_driver_only
 from drakit_kind.conformance.records import CHOSEN, NAMES, RECORDS, STOPPED, Record, read
-from drakit_kind.features_off import NEEDED
 from drakit_kind.interrupts import held_back
+from drakit_kind.testing.features_off import NEEDED
 
 _HERE = Path(__file__).parent
 # Exit statuses of pytest: all passed, some failed, none was chosen. Anything else is a run that could not be done, but
@@ -256,7 +256,7 @@ def _ended(command: Sequence[str]) -> int:
 
 def _environment() -> dict[str, str]:
     """Ours, without what the user's own tests are run with, nor modules of the directory that the user is in."""
-    from drakit_kind.settings.options import BY_NAME
+    from drakit_kind.testing.settings.options import BY_NAME
 
     settings = {option.variable for name, option in BY_NAME.items() if name != "kubernetes-dir"}
     theirs = {"PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTEST_TIMEOUT", *settings}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import aiohttp
 
-from drakit_kind.process import Probe, Unhealthy
+from drakit_kind.processes.process import Probe, Unhealthy
 
 _SHOWN = 200  # characters of an answer
 

@@ -17,14 +17,14 @@ from urllib.parse import urlsplit
 import yaml
 
 from drakit_client.files import private_files
-from drakit_kind import kubeconfig
+from drakit_kind.clusters import kubeconfig
+from drakit_kind.clusters.flags import Behaviour, arguments
+from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.control_plane import probes
 from drakit_kind.control_plane.authority import Authority, KeyPair
-from drakit_kind.control_plane.flags import Behaviour, arguments
-from drakit_kind.home import ClusterHome
-from drakit_kind.ports import free_port
-from drakit_kind.process import Probe, ServerProcess
-from drakit_kind.slots import Access
+from drakit_kind.processes.ports import free_port
+from drakit_kind.processes.process import Probe, ServerProcess
+from drakit_kind.processes.slots import Access
 
 ADMIN = "drakit-admin"
 # kube-apiserver's own users of these components, so that they have just the rights that RBAC's defaults give them.

@@ -16,17 +16,17 @@ from rich.console import Console
 
 from drakit_client.connection import Object
 from drakit_client.resources import DEPLOYMENTS, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
-from drakit_kind import manifests
-from drakit_kind.api import Api, Condition
-from drakit_kind.backends import LOCAL, Local, real_components
+from drakit_kind.cli.cluster.progress import progress
 from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
-from drakit_kind.cluster_commands.progress import progress
+from drakit_kind.clusters import manifests
+from drakit_kind.clusters.api import Api, Condition
+from drakit_kind.clusters.backends import LOCAL, Local, real_components
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.clusters.readable_errors import readable_errors
 from drakit_kind.demo.gpu_picture import gpus
 from drakit_kind.demo.mesh_picture import mesh
-from drakit_kind.home import ClusterHome
 from drakit_kind.interrupts import end_in_order_on_signals
-from drakit_kind.local import LocalCluster
-from drakit_kind.readable_errors import readable_errors
+from drakit_kind.local.backend import LocalCluster
 
 _SECONDS = 60.0
 _NODES = [f"node-{number}" for number in range(1, 6)]

@@ -6,8 +6,8 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from drakit_kind.command_output import failure, overdue
 from drakit_kind.kind.sessions import run_in_session
+from drakit_kind.processes.command_output import failure, overdue
 
 
 def run_step(

@@ -9,8 +9,8 @@ import click
 from click.core import ParameterSource
 
 from drakit_kind.cluster import Report
+from drakit_kind.clusters.readable_errors import readable_errors
 from drakit_kind.interrupts import continued_by_the_same_command
-from drakit_kind.readable_errors import readable_errors
 
 _KEPT = "what is cached"
 _BASE = click.option(

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.command_output import output
 from drakit_kind.images import Entry, Image, write_images
 from drakit_kind.kind.debian import PackageFiles
 from drakit_kind.kind.kind_module import KindModule
 from drakit_kind.kubernetes.assets import Assets
+from drakit_kind.processes.command_output import output
 
 _BINARIES = ("kubeadm", "kubelet", "kubectl")
 _STATIC = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")

@@ -13,8 +13,8 @@ import yaml
 
 from drakit_api.features import FeatureGateError, FeatureGates
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component
-from drakit_kind.control_plane.flags import Behaviour
-from drakit_kind.known_gates import known_gates
+from drakit_kind.clusters.flags import Behaviour
+from drakit_kind.clusters.known_gates import known_gates
 from drakit_kind.nodes.kubelet_config import SYNC_FREQUENCY, settable_gates
 
 Object = dict[str, Any]

@@ -20,10 +20,10 @@ from typing import IO
 import msgspec
 
 from drakit_kind.cluster import ClusterError, Report
-from drakit_kind.command_output import output
 from drakit_kind.kind.kept_files import keep_only
 from drakit_kind.kind.sessions import run_in_session
-from drakit_kind.turns import one_at_a_time
+from drakit_kind.processes.command_output import output
+from drakit_kind.processes.turns import one_at_a_time
 
 # A root that the user has, as a tar file.
 VARIABLE = "DRAKIT_DEBIAN_ROOT"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.command_output import output
+from drakit_kind.processes.command_output import output
 
 _CALL_SECONDS = 60.0
 _LOAD_SECONDS = 300.0

@@ -28,7 +28,7 @@ from drakit_kind.kind.build_steps import run_step
 from drakit_kind.kind.debian import PackageFiles
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, remove_containers
 from drakit_kind.kind.kept_files import keep_only
-from drakit_kind.turns import one_at_a_time, scratch_directory
+from drakit_kind.processes.turns import one_at_a_time, scratch_directory
 
 _REPOSITORY = "localhost/drakit"
 _BASE = "python:3.11-slim"
@@ -212,7 +212,7 @@ def _drakit_entries(python: str, scratch: Path) -> list[Entry]:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(source.read_bytes())
     _copy_metadata(library)
-    command = f"#!{python}\nfrom drakit_kind.cli import main\n\nmain()\n".encode()
+    command = f"#!{python}\nfrom drakit_kind.cli.drakit_command import main\n\nmain()\n".encode()
     return [Entry(path="opt/drakit/bin/drakit", contents=command), *_compiled_entries(library)]
 
 

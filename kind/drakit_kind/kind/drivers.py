@@ -18,12 +18,12 @@ from drakit_client.resources import (
     Resource,
 )
 from drakit_driver import profiles
-from drakit_kind.api import Api, WaitTimeout
 from drakit_kind.cluster import ClusterError, DriverSpec
-from drakit_kind.drivers import driver_name, pools_of, prepare_calls, says_ready
+from drakit_kind.clusters.api import Api, WaitTimeout
 from drakit_kind.kind import workloads
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kind.workloads import NAME_LABEL, NAMESPACE
+from drakit_kind.processes.drivers import driver_name, pools_of, prepare_calls, says_ready
 
 Object = dict[str, Any]
 

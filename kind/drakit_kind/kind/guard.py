@@ -11,9 +11,9 @@ import sys
 import time
 from pathlib import Path
 
-from drakit_kind import guards
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kind.removal import remove_cluster
+from drakit_kind.processes import guards
 
 log = logging.getLogger("drakit.guard")
 

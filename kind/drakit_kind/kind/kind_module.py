@@ -14,9 +14,9 @@ from pathlib import Path
 import msgspec
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.command_output import output
 from drakit_kind.images import Entry
 from drakit_kind.kubernetes.toolchain import environment, find_go
+from drakit_kind.processes.command_output import output
 
 _VERSION_SECONDS = 30.0
 _DOWNLOAD_SECONDS = 300.0

@@ -11,7 +11,7 @@ from pathlib import Path
 from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, silent
 from drakit_kind.kind.docker import docker
-from drakit_kind.turns import one_at_a_time
+from drakit_kind.processes.turns import one_at_a_time
 
 _NETWORK = "kind"
 _NOTE = "network-is-new"

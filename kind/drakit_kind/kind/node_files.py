@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.command_output import output
 from drakit_kind.images import Entry
 from drakit_kind.kind.kind_module import KindModule
 from drakit_kind.kubernetes.assets import Assets
 from drakit_kind.nodes.namespaces import SETTINGS
+from drakit_kind.processes.command_output import output
 
 _RUNTIME = ("containerd", "containerd-shim-runc-v2", "ctr")
 _CNI_PLUGINS = ("bridge", "host-local", "loopback", "portmap", "ptp")

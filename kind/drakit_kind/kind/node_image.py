@@ -22,7 +22,7 @@ from drakit_kind.kind.build_steps import run_step
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, load, remove_containers
 from drakit_kind.kind.kind_module import KindModule, kind_module, kind_version
 from drakit_kind.kubernetes.assets import Assets
-from drakit_kind.turns import one_at_a_time, scratch_directory
+from drakit_kind.processes.turns import one_at_a_time, scratch_directory
 
 # A registry name that no one else can own: kind tries to pull what it builds from.
 _REPOSITORY = "localhost/drakit-node"

@@ -18,10 +18,10 @@ import yaml
 
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import NODES, PODS
-from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component
-from drakit_kind.control_plane.flags import Behaviour
-from drakit_kind.heartbeats import is_ready_since, next_second, seconds_until
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.flags import Behaviour
+from drakit_kind.clusters.heartbeats import is_ready_since, next_second, seconds_until
 from drakit_kind.kind import component_images, static_pods
 from drakit_kind.kind.config import MAIN_PROGRAMS, at_creation, component_flags
 from drakit_kind.kind.nodes import Nodes, in_parallel

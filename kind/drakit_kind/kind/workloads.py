@@ -18,8 +18,8 @@ import drakit_allocator
 import drakit_driver
 from drakit_client.resources import BY_KIND, Resource
 from drakit_kind.cluster import DriverSpec
-from drakit_kind.control_plane.flags import gates_text
-from drakit_kind.drivers import driver_name, pools_of
+from drakit_kind.clusters.flags import gates_text
+from drakit_kind.processes.drivers import driver_name, pools_of
 
 Object = dict[str, Any]
 

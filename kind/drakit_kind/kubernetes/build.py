@@ -18,7 +18,7 @@ from drakit_kind.kubernetes import toolchain
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
 from drakit_kind.kubernetes.published import UNPUBLISHED
 from drakit_kind.kubernetes.releases import Release, check_in_release
-from drakit_kind.spawn import log_tail
+from drakit_kind.processes.spawn import log_tail
 
 # Storage drivers that need C libraries; overlayfs is what nodes use. What other modules see of these tags is nothing.
 _TAGS = "no_btrfs,no_devmapper,no_zfs"

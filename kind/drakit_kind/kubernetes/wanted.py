@@ -11,7 +11,7 @@ from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.kubernetes.releases import Release, checked_name, is_of_kubernetes, pinned_release, pinned_releases
 
 if TYPE_CHECKING:
-    from drakit_kind.backends import Backend
+    from drakit_kind.clusters.backends import Backend
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def _needed(backend: Backend) -> Sequence[str]:
         from drakit_kind.kind.node_image import BINARIES
 
         return BINARIES
-    from drakit_kind.backends import real_components
-    from drakit_kind.control_plane.flags import PROGRAMS
+    from drakit_kind.clusters.backends import real_components
+    from drakit_kind.clusters.flags import PROGRAMS
 
     return [name for component in sorted(real_components(backend)) for name in PROGRAMS[component]]

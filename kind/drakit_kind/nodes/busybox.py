@@ -12,8 +12,8 @@ from pathlib import Path
 
 from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, Report, silent
-from drakit_kind.command_output import output
-from drakit_kind.turns import one_at_a_time, scratch_directory
+from drakit_kind.processes.command_output import output
+from drakit_kind.processes.turns import one_at_a_time, scratch_directory
 
 VARIABLE = "DRAKIT_BUSYBOX"
 _PACKAGE = "busybox-static"

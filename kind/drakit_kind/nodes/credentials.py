@@ -9,9 +9,9 @@ from typing import Any
 import yaml
 
 from drakit_client.files import private_files
-from drakit_kind import kubeconfig
+from drakit_kind.clusters import kubeconfig
 from drakit_kind.control_plane.authority import Authority, KeyPair
-from drakit_kind.slots import Access
+from drakit_kind.processes.slots import Access
 
 _GROUP = "system:nodes"
 

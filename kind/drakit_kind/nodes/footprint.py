@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.home import CLUSTER_VARIABLE, base_directory
+from drakit_kind.clusters.home import CLUSTER_VARIABLE, base_directory
 from drakit_kind.nodes.cgroups import hierarchies
 from drakit_kind.nodes.leftovers import MARK, RECORDS, before_raised
 from drakit_kind.nodes.mounts import mounts

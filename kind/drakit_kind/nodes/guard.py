@@ -8,9 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from drakit_kind import guards
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes.leftovers import Journal
+from drakit_kind.processes import guards
 
 log = logging.getLogger("drakit.guard")
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from drakit_api.features import NEWEST_EMULATED
 from drakit_kind.cluster import minor_version
-from drakit_kind.control_plane.flags import Behaviour, gates_flag
-from drakit_kind.known_gates import gates_of
+from drakit_kind.clusters.flags import Behaviour, gates_flag
+from drakit_kind.clusters.known_gates import gates_of
 
 PORT = 10250
 HEALTH_PORT = 10248

@@ -16,13 +16,12 @@ import msgspec
 
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes.tools import run
+from drakit_kind.processes.own_addresses import NODE_NETWORKS
 
 _PREFIX = 20
 _WIDEST = 8  # a network in use; what is wider is a way to everywhere
 # The addresses 1 to 255 of the subnet are nodes, the others pods.
 MOST_NODES = 255
-# Private networks (RFC 1918) where they are rarely used, then the one for benchmarks (RFC 2544).
-CANDIDATES = ("10.213.0.0/16", "172.29.0.0/16", "192.168.208.0/20", "198.18.0.0/15")
 _SECONDS = 10.0
 _PAUSE = 0.05
 
@@ -30,7 +29,7 @@ _PAUSE = 0.05
 def free_subnet(used: Iterable[IPv4Network]) -> IPv4Network:
     """The first candidate that overlaps none of ``used``; raises ``ClusterError`` if all do."""
     taken = list(used)
-    candidates = [IPv4Network(candidate) for candidate in CANDIDATES]
+    candidates = [IPv4Network(candidate) for candidate in NODE_NETWORKS]
     for candidate in candidates:
         for subnet in candidate.subnets(new_prefix=_PREFIX):
             if not any(subnet.overlaps(other) for other in taken):
@@ -38,7 +37,8 @@ def free_subnet(used: Iterable[IPv4Network]) -> IPv4Network:
     in_the_way = [str(other) for other in taken if any(other.overlaps(candidate) for candidate in candidates)]
     raise ClusterError(
         f"no private network is free for nodes: this machine has {', '.join(in_the_way)}; take one of these routes "
-        f"away (`ip route show table all`), so that a part of {', '.join(CANDIDATES)} is free, or use simulated nodes"
+        f"away (`ip route show table all`), so that a part of {', '.join(NODE_NETWORKS)} is free, "
+        "or use simulated nodes"
     )
 
 

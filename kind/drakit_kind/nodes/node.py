@@ -12,7 +12,6 @@ from pathlib import Path
 import yaml
 
 from drakit_kind import bounds
-from drakit_kind.concurrency import in_thread
 from drakit_kind.control_plane import probes
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.nodes import enter, kubelet_config
@@ -23,7 +22,8 @@ from drakit_kind.nodes.image_import import SOCKET, import_images, snapshotter_in
 from drakit_kind.nodes.kubelet_config import HEALTH_PORT, KubeletSettings, health_address
 from drakit_kind.nodes.namespaces import MountNamespace
 from drakit_kind.nodes.tools import search_path, tool
-from drakit_kind.process import Probe, ServerProcess
+from drakit_kind.processes.concurrency import in_thread
+from drakit_kind.processes.process import Probe, ServerProcess
 
 
 @dataclass(frozen=True, kw_only=True)

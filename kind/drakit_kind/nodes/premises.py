@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from ipaddress import IPv4Network
 
-from drakit_kind.concurrency import in_thread
-from drakit_kind.home import ClusterHome
+from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.nodes import leftovers, network
 from drakit_kind.nodes.cgroups import ControlGroup, hierarchies
 from drakit_kind.nodes.guard import Guard
 from drakit_kind.nodes.leftovers import Journal
 from drakit_kind.nodes.namespaces import COVERED
+from drakit_kind.processes.concurrency import in_thread
 
 # A node takes 8 of the first, and many machines allow 128 for all of root's processes together.
 _SETTINGS = {"fs/inotify/max_user_instances": 8192, "fs/inotify/max_user_watches": 65536}

@@ -16,18 +16,18 @@ from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import NODES
 from drakit_kind import bounds, images
 from drakit_kind.cluster import ClusterError, cleaning_up_after
-from drakit_kind.concurrency import in_thread, together
-from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.clusters.flags import Behaviour
+from drakit_kind.clusters.heartbeats import is_ready_since, next_second, seconds_until
+from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.control_plane.programs import Binaries
-from drakit_kind.heartbeats import is_ready_since, next_second, seconds_until
-from drakit_kind.home import ClusterHome
 from drakit_kind.nodes.busybox import find_busybox
 from drakit_kind.nodes.containerd_config import network_config
 from drakit_kind.nodes.credentials import NodeCredentials
 from drakit_kind.nodes.kubelet_config import settable_gates
 from drakit_kind.nodes.node import Node, Place
 from drakit_kind.nodes.premises import Premises
-from drakit_kind.spawn import log_tail
+from drakit_kind.processes.concurrency import in_thread, together
+from drakit_kind.processes.spawn import log_tail
 
 log = logging.getLogger(__name__)
 

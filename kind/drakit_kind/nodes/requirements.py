@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError, Report, silent
-from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.clusters.flags import PROGRAMS
 from drakit_kind.control_plane.programs import Binaries
 from drakit_kind.nodes import busybox, cgroups, network, tools
 

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.command_output import output
+from drakit_kind.processes.command_output import output
 
 # Each with the Debian package that has it.
 TOOLS = {

@@ -15,10 +15,10 @@ import pytest
 import yaml
 
 from drakit_client.resources import CONFIG_MAPS, NODES, RESOURCE_SLICES
-from drakit_kind import short_paths
-from drakit_kind.api import Api
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.home import ClusterHome
+from drakit_kind.clusters import short_paths
+from drakit_kind.clusters.api import Api
+from drakit_kind.clusters.home import ClusterHome
 from tests.kind.drakit_command import Drakit, command
 from tests.kind.waits import appears, ended
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from click.testing import CliRunner
 
-from drakit_kind import cluster_logs
-from drakit_kind.cli import main
+from drakit_kind.cli.drakit_command import main
 from drakit_kind.cluster import ClusterSpec, Component
-from drakit_kind.home import ClusterHome
-from drakit_kind.local import LocalCluster
+from drakit_kind.clusters import cluster_logs
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.local.backend import LocalCluster
 
 SUPERVISOR = "apiserver started\nkube-scheduler ready, scheduler started\nkubelet started\n"
 

@@ -10,13 +10,13 @@ from unittest.mock import Mock
 import pytest
 from click.testing import CliRunner
 
-from drakit_kind import session_clusters
+from drakit_kind.cli.cluster.commands import cluster
+from drakit_kind.cli.cluster.progress import progress
 from drakit_kind.cluster import ClusterSpec, Component, DriverSpec
-from drakit_kind.cluster_commands.commands import cluster
-from drakit_kind.cluster_commands.progress import progress
-from drakit_kind.home import ClusterHome
-from drakit_kind.local import LocalCluster
-from drakit_kind.session_clusters import SessionClusters
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.local.backend import LocalCluster
+from drakit_kind.testing import session_clusters
+from drakit_kind.testing.session_clusters import SessionClusters
 
 MANY = [f"node-{number}" for number in range(25)]
 REAL: frozenset[Component] = frozenset({"apiserver", "controllers"})

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from drakit_kind.cli.cluster.up_options import spec_of
 from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec
-from drakit_kind.cluster_commands.up_options import spec_of
-from drakit_kind.home import ClusterHome
+from drakit_kind.clusters.home import ClusterHome
 
 NODES = ["node-1", "node-2"]
 BEFORE = ClusterSpec(

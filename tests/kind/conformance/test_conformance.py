@@ -20,9 +20,9 @@ import pytest
 from click.testing import CliRunner
 from hatchling.builders.wheel import WheelBuilder
 
-from drakit_kind.backends import BACKENDS
-from drakit_kind.cli import main
+from drakit_kind.cli.drakit_command import main
 from drakit_kind.cluster import ClusterError
+from drakit_kind.clusters.backends import BACKENDS
 from drakit_kind.conformance import command, junit, page, preparation, runs
 from drakit_kind.conformance.records import Outcome, Record, read
 from drakit_kind.conformance.runs import Configuration, Run
@@ -411,7 +411,7 @@ def test_in_which_it_is_interrupted(namespace):
 # The command with another suite, whose directory is the first argument.
 _OTHER_SUITE = """
 import os, pathlib, sys
-from drakit_kind.cli import main
+from drakit_kind.cli.drakit_command import main
 from drakit_kind.cluster import ClusterError
 from drakit_kind.conformance import runs
 

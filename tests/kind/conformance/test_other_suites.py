@@ -13,7 +13,7 @@ import pytest
 # The command with another suite, whose directory is the first argument.
 _COMMAND = """
 import pathlib, sys
-from drakit_kind.cli import main
+from drakit_kind.cli.drakit_command import main
 from drakit_kind.conformance import runs
 
 suite = pathlib.Path(sys.argv.pop(1))

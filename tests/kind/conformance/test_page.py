@@ -118,7 +118,7 @@ def test_reasons_that_are_alike_are_told_once_the_most_frequent_first() -> None:
     [
         ("AssertionError: pool has 1 of 2\nassert 1 == 2", "pool has 1 of 2"),
         ("assert 1 == 2", "assert 1 == 2"),
-        ("drakit_kind.api.WaitTimeout: pod user: not running", "WaitTimeout: pod user: not running"),
+        ("drakit_kind.clusters.api.WaitTimeout: pod user: not running", "WaitTimeout: pod user: not running"),
         ("Pod user was not Running after 120 s; its state:\nphase: Pending", "Pod user was not Running after 120 s"),
         ("Expected:\n1", "Expected:"),
         ("x" * 400, "x" * 300 + "…"),

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import ClusterError, ClusterSpec
-from drakit_kind.home import ClusterHome
-from drakit_kind.local import LocalCluster
-from drakit_kind.spawn import SpawnError, spawn
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.local.backend import LocalCluster
+from drakit_kind.processes.spawn import SpawnError, spawn
 
 
 @pytest.fixture

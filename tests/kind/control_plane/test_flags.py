@@ -8,8 +8,8 @@ import pytest
 
 from drakit_api.features import FeatureGateError
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, DriverSpec
-from drakit_kind.control_plane.flags import Behaviour, arguments
-from drakit_kind.known_gates import driver_gates
+from drakit_kind.clusters.flags import Behaviour, arguments
+from drakit_kind.clusters.known_gates import driver_gates
 
 
 @pytest.mark.parametrize(

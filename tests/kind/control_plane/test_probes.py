@@ -12,7 +12,7 @@ from aiohttp import web
 
 from drakit_kind.control_plane import probes
 from drakit_kind.control_plane.authority import Authority
-from drakit_kind.process import Probe, Unhealthy
+from drakit_kind.processes.process import Probe, Unhealthy
 
 _PATH = "/healthz?verbose"
 

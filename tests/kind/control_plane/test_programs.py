@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import ClusterError, ClusterSpec
+from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.control_plane import programs
-from drakit_kind.control_plane.control_plane import ControlPlane
-from drakit_kind.home import ClusterHome
+from drakit_kind.local.real_control_plane import ControlPlane
 
 
 def _no_binaries(version: str) -> programs.Binaries:

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.demo.command import demo
-from drakit_kind.home import ClusterHome
-from drakit_kind.local import LocalCluster
+from drakit_kind.local.backend import LocalCluster
 from tests.kind.drakit_command import Drakit
 from tests.kind.waits import ended, gone
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
-from drakit_kind.home import ClusterHome
-from drakit_kind.kind.cluster import KindCluster
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.kind.backend import KindCluster
 from drakit_kind.kind.config import check_components, gates_of_our_scheduler, kind_config
 
 SPEC = ClusterSpec(name="story", nodes=["a", "b"], real=frozenset(COMPONENTS))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.command_output import output
 from drakit_kind.kind.docker import check_daemon, docker, image_labels
+from drakit_kind.processes.command_output import output
 from tests.kind.kind.fake_docker import FakeDocker
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from drakit_kind.api import WaitTimeout
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
-from drakit_kind.home import ClusterHome
-from drakit_kind.kind import cluster, images, removal
-from drakit_kind.kind.cluster import KindCluster
+from drakit_kind.clusters.api import WaitTimeout
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.kind import backend as cluster
+from drakit_kind.kind import images, removal
+from drakit_kind.kind.backend import KindCluster
 from drakit_kind.kind.nodes import Nodes
 from tests.kind.kind.fake_docker import FakeDocker
 

@@ -13,8 +13,8 @@ import pytest
 from drakit_client.errors import ApiError
 from drakit_client.processes.process_logging import TextFormatter
 from drakit_client.resources import Resource
-from drakit_kind.api import WaitTimeout
 from drakit_kind.cluster import ClusterError, DriverSpec
+from drakit_kind.clusters.api import WaitTimeout
 from drakit_kind.kind import drivers
 from drakit_kind.kind.drivers import PodDriver
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
-from drakit_kind.home import ClusterHome
-from drakit_kind.kind.cluster import KindCluster
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.kind.backend import KindCluster
 from drakit_kind.kind.program import kind_program
 from tests.kind.kind.fake_docker import FakeDocker
 

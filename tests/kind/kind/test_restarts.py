@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component
-from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.clusters.flags import Behaviour
 from drakit_kind.kind import restarts
 from drakit_kind.kind.config import MAIN_PROGRAMS
 from drakit_kind.kind.restarts import Restarts

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.kind.sessions import run_in_session
-from drakit_kind.turns import one_at_a_time
+from drakit_kind.processes.turns import one_at_a_time
 
 _SECONDS = 30.0
 # The shell is the child, the sleep is what it starts; both write their process ids.
@@ -94,7 +94,7 @@ def test_builds_wait_for_each_other_and_say_so(tmp_path: Path) -> None:
 _COMMAND = """
 import os
 os.geteuid = lambda: 0
-from drakit_kind.cli import main
+from drakit_kind.cli.drakit_command import main
 main()
 """
 

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.clusters.flags import PROGRAMS
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
 from drakit_kind.kubernetes.releases import is_of_kubernetes, pinned_release

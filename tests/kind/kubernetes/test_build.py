@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from drakit_kind.cli.build_progress import BuildProgress
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kind import node_image
 from drakit_kind.kubernetes.build import build
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
-from drakit_kind.kubernetes.progress import BuildProgress
 from drakit_kind.kubernetes.releases import Release, pinned_release
 from tests.kind.drakit_command import Drakit, command
 from tests.kind.kubernetes.fake_go import FakeGo

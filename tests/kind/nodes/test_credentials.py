@@ -15,7 +15,7 @@ from cryptography.x509.oid import NameOID
 from drakit_kind.cluster import ClusterSpec, check_names
 from drakit_kind.control_plane.authority import Authority
 from drakit_kind.nodes.credentials import NodeCredentials
-from drakit_kind.slots import Access
+from drakit_kind.processes.slots import Access
 
 ACCESS = Access("https://127.0.0.1:6443", "of-the-cluster", b"PEM")
 

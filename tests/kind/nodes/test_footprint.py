@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.home import CLUSTER_VARIABLE, ClusterHome
+from drakit_kind.clusters.home import CLUSTER_VARIABLE, ClusterHome
 from drakit_kind.nodes.footprint import footprint
 
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(1000)"]
@@ -50,7 +50,7 @@ def wait_seen(pid: int) -> None:
 def test_components_of_drakit_are_seen_without_knowing_where_they_are_until_they_end(
     start: Callable[..., Process],
 ) -> None:
-    component, other = start("-m", "drakit_kind.host", "x"), start()
+    component, other = start("-m", "drakit_kind.local.host", "x"), start()
     wait_seen(component.pid)
     assert not seen(other.pid)
     component.kill()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.clusters.flags import Behaviour
 from drakit_kind.nodes.kubelet_config import (
     KubeletSettings,
     health_address,
@@ -17,7 +17,8 @@ from drakit_kind.nodes.kubelet_config import (
     kubelet_config,
     settable_gates,
 )
-from drakit_kind.nodes.network import CANDIDATES, node_address
+from drakit_kind.nodes.network import node_address
+from drakit_kind.processes.own_addresses import NODE_NETWORKS
 
 DERIVED = "DRADerivedAttributes"
 HERE = Path("/h/n/node-1/host")
@@ -64,7 +65,7 @@ def test_a_kubelet_answers_those_only_who_have_a_certificate_of_the_cluster() ->
 def test_health_which_has_no_certificate_is_served_to_this_machine_alone() -> None:
     """Linux answers for all its addresses on each of its interfaces, but for loopback's."""
     assert config()["healthzBindAddress"] == health_address("10.213.0.1") == "127.213.0.1"
-    networks = [subnet for each in CANDIDATES for subnet in IPv4Network(each).subnets(new_prefix=20)]
+    networks = [subnet for each in NODE_NETWORKS for subnet in IPv4Network(each).subnets(new_prefix=20)]
     assert len({health_address(node_address(subnet, 0)) for subnet in networks}) == len(networks)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from drakit_kind.cluster import ClusterError
+from drakit_kind.clusters.flags import Behaviour
+from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.control_plane.authority import Authority
-from drakit_kind.control_plane.flags import Behaviour
-from drakit_kind.home import ClusterHome
 from drakit_kind.nodes.credentials import NodeCredentials
 from drakit_kind.nodes.premises import Premises
 from drakit_kind.nodes.real_nodes import RealNodes
-from drakit_kind.slots import Access
+from drakit_kind.processes.slots import Access
 
 
 def nodes(tmp_path: Path, names: list[str]) -> RealNodes:

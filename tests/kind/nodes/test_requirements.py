@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from drakit_kind.cluster import ClusterError
-from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.clusters.flags import PROGRAMS
 from drakit_kind.nodes import busybox, cgroups, tools
 from drakit_kind.nodes.requirements import check_machine
 

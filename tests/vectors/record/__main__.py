@@ -11,7 +11,7 @@ import aiohttp
 import click
 
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError, Component
-from drakit_kind.control_plane.flags import PROGRAMS
+from drakit_kind.clusters.flags import PROGRAMS
 from drakit_kind.kubernetes.assets import find_assets
 from tests.vectors.record import go_answers
 from tests.vectors.record.go_modules import release_of

@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from drakit_kind.cluster import minor_version
-from drakit_kind.control_plane.flags import Behaviour
+from drakit_kind.clusters.flags import Behaviour
 from tests.vectors import documents
 from tests.vectors.documents import Object
 from tests.vectors.exchanges import recorded

@@ -15,12 +15,12 @@ import aiohttp
 from drakit_api.features import FeatureGates
 from drakit_client.credentials import kubeconfig
 from drakit_kind.cluster import ClusterSpec
-from drakit_kind.control_plane.control_plane import ControlPlane
-from drakit_kind.control_plane.flags import Behaviour
-from drakit_kind.home import ClusterHome
+from drakit_kind.clusters.flags import Behaviour
+from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.kubernetes.assets import assets_of
-from drakit_kind.local import LocalCluster
-from drakit_kind.ports import free_port
+from drakit_kind.local.backend import LocalCluster
+from drakit_kind.local.real_control_plane import ControlPlane
+from drakit_kind.processes.ports import free_port
 from tests.vectors.exchanges import GATES
 from tests.vectors.replay import RUNTIME_CONFIG, Replay
 

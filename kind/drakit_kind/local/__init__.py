@@ -1,0 +1,1 @@
+"""Clusters on this machine, supervised by one process each: the backends embedded and binaries."""

@@ -1,0 +1,303 @@
+"""Clusters on this machine, supervised by one process each: the backends ``embedded`` and ``binaries``.
+
+They differ only in which components are Kubernetes' own programs: with none it takes no root and nothing but
+pip. The supervisor is a process of its own, also in tests: it can be killed like a real cluster's machine, its work
+does not share an interpreter with the test's, and what ``drakit cluster up`` keeps in the background is exactly what
+the suite was run on.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from drakit_api.features import FeatureGateError
+from drakit_kind import bounds
+from drakit_kind.cluster import (
+    ClusterError,
+    ClusterSpec,
+    Component,
+    Driver,
+    DriverSpec,
+    Report,
+    check_names,
+    check_nodes,
+    cleaning_up_after,
+    minor_version,
+    silent,
+)
+from drakit_kind.clusters import cluster_logs, short_paths, temporary
+from drakit_kind.clusters.backends import started_components
+from drakit_kind.clusters.flags import PROGRAMS, Behaviour
+from drakit_kind.clusters.home import ClusterHome
+from drakit_kind.clusters.known_gates import driver_gates
+from drakit_kind.processes import control, spawn
+from drakit_kind.processes.drivers import DriverProcess, pools_of
+from drakit_kind.processes.ports import free_port
+
+_ANSWER_SECONDS = 10.0
+# What a client can send after "Bearer", and a server takes for one word.
+_TOKEN = re.compile(r"[!-~]+")
+
+
+class LocalCluster:
+    """One cluster in ``home``; ``start`` also takes up again what an earlier run left there.
+
+    ``tied``: the cluster does not outlive the process that starts it, however that ends; with ``temporary``, neither
+    does its directory. ``report`` is told of each step of a start.
+    """
+
+    def __init__(
+        self,
+        spec: ClusterSpec,
+        home: ClusterHome,
+        *,
+        tied: bool = False,
+        temporary: bool = False,
+        report: Report = silent,
+    ) -> None:
+        self._home = home
+        self._tied = tied or temporary
+        self._is_temporary = temporary
+        self._report = report
+        self._spec = replace(spec, token=spec.token or secrets.token_urlsafe(32), port=spec.port or free_port())
+        self.ready_seconds = 0.0
+        self._process: subprocess.Popen[bytes] | None = None  # None if another process started it
+
+    @classmethod
+    def running(cls, home: ClusterHome) -> LocalCluster | None:
+        """The cluster that runs in ``home``, or None."""
+        spec = home.read_spec()
+        if spec is None or home.running_pid() is None:
+            return None
+        return cls(spec, home)
+
+    @property
+    def spec(self) -> ClusterSpec:
+        """What was asked for, with the token and the port that were chosen."""
+        return self._spec
+
+    @property
+    def home(self) -> ClusterHome:
+        """Where its files are."""
+        return self._home
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The cluster's own kubeconfig."""
+        return self._home.kubeconfig
+
+    @property
+    def url(self) -> str:
+        """The API server."""
+        return f"{'https' if self._spec.tls else 'http'}://127.0.0.1:{self._spec.port}"
+
+    def start(self) -> None:
+        """Start the process and wait until its nodes are Ready and its drivers registered."""
+        if sys.platform != "linux":
+            raise ClusterError(
+                f"clusters of drakit need Linux, and this is {sys.platform}: its kernel tells which of a cluster's "
+                "processes live; use a virtual machine or a container with Linux"
+            )
+        began = time.monotonic()
+        self._refuse_running()
+        check(self._spec, self._home, self._report)
+        _check_port(self._spec.port)
+        self._undo()
+        self._home.make(self._spec.nodes, mounts="kubelet" in self._spec.real)
+        with self._home.starting():
+            self._refuse_running()
+            if not self._home.spec_file.exists():
+                self._home.never_ready.touch(mode=0o600)
+            self._home.write_spec(self._spec)
+            if self._is_temporary:
+                temporary.Heir.of_this_process().inherit(self._home.directory)
+            self._process = self._spawn()
+        self.ready_seconds = time.monotonic() - began
+
+    def _refuse_running(self) -> None:
+        if self._home.running_pid() is not None:
+            status = f"`drakit cluster status{self._home.option}`"
+            raise ClusterError(f"cluster {self._spec.name} is running already; see {status}")
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        # Without -P, Python would import what lies in the user's current directory.
+        command = [sys.executable, "-P", "-m", "drakit_kind.local.host", str(self._home.directory)]
+        try:
+            return spawn.spawn(
+                command,
+                log=self._home.log,
+                timeout=bounds.cluster_start(self._spec.real, self._spec.driven_nodes),
+                tied=self._tied,
+                report=self._report,
+                end_timeout=bounds.cluster_stop(self._spec.real),
+            )
+        except BaseException as error:
+            failed = isinstance(error, spawn.SpawnError)
+            reason = ClusterError(f"cluster {self._spec.name} did not start: {error}") if failed else error
+            with cleaning_up_after(reason):
+                self._undo()
+            raise reason from None
+
+    def stop(self) -> None:
+        """End the process; its files stay, those of a temporary cluster until the process that started it ends."""
+        if self._process is not None:
+            spawn.end(self._process, timeout=bounds.cluster_stop(self._spec.real))
+        elif (pid := self._home.running_pid()) is not None:
+            spawn.end_pid(pid, timeout=bounds.cluster_stop(self._spec.real))
+        short_paths.remove(self._home.directory)
+        self._undo()
+
+    def _undo(self) -> None:
+        """What nodes in this place did to the machine and did not undo, because their process was killed.
+
+        Whatever the spec says: that of the run before may have said something else.
+        """
+        from drakit_kind.nodes import leftovers
+
+        leftovers.undo_dead(self._home.directory)
+
+    def restart(
+        self,
+        component: Component,
+        *,
+        version: str | None = None,
+        gates: Mapping[str, bool] | None = None,
+        emulated_version: str | None = None,
+    ) -> None:
+        """Restart one component in its slot; see ``Cluster.restart``.
+
+        What else can be known to be wrong, the cluster's process looks for: where programs are, its environment says.
+        """
+        Behaviour.of(self._spec, component, version=version, gates=gates, emulated_version=emulated_version)
+        if version is not None and emulated_version is None:
+            self._refuse_unheard(component, version)
+        request = {
+            "component": component,
+            "version": version,
+            "gates": None if gates is None else dict(gates),
+            "emulated_version": emulated_version,
+        }
+        control.call(self._home.control, request, timeout=bounds.restart(component, self._spec.real))
+
+    def behaviours(self) -> dict[Component, Behaviour]:
+        """Ask the cluster's process what each component runs as now: it may have been restarted as something else."""
+        answer = control.call(self._home.control, {"ask": "behaviours"}, timeout=_ANSWER_SECONDS)
+        return msgspec.convert(answer, dict[Component, Behaviour])
+
+    def _refuse_unheard(self, component: Component, version: str) -> None:
+        """Of drakit's own, only a kubelet shows its version; the others do what is emulated, which stays."""
+        emulated, minor = self._spec.emulated_version, minor_version(version)
+        if component in self._spec.real or component == "kubelet" or emulated in (None, minor):
+            return
+        raise ClusterError(
+            f"{component}: it is drakit's own and does as Kubernetes {emulated}, which this cluster emulates "
+            f"(--emulated-version), whatever its version; name --emulated-version {minor} to change that"
+        )
+
+    def logs(self, component: Component | None = None) -> str:
+        """What the components, or one of them, have printed; see ``cluster_logs``."""
+        return "".join(cluster_logs.lines(self._home, component))
+
+    def driver(self, spec: DriverSpec) -> Driver:
+        """A driver in a process of its own, on this cluster's kubelet directories."""
+        check_nodes(spec, self._spec)
+        pools_of(spec)
+        return DriverProcess(spec, self.kubeconfig, self._home.nodes, self._home.directory)
+
+
+def check(spec: ClusterSpec, home: ClusterHome, report: Report) -> None:
+    """Refuse what cannot start before anything does: in the supervisor's log it would be hard to find.
+
+    What is wrong on every machine comes first, so that the message is the same on all of them.
+    """
+    check_spec(spec)
+    if "kubelet" in spec.real and spec.nodes:
+        from drakit_kind.kubernetes.assets import assets_of
+        from drakit_kind.nodes import requirements
+
+        assets = assets_of(spec, spec.version_of("kubelet"))
+        requirements.check_machine(assets, home.directory, nodes=len(spec.nodes), report=report)
+    for component in started_components(spec):
+        _check_programs(spec, component, Behaviour.of(spec, component))
+
+
+def check_spec(spec: ClusterSpec) -> None:
+    """Raise ``ClusterError`` for what no machine could start, whatever programs it has."""
+    check_names(spec)
+    if spec.token is not None and not _TOKEN.fullmatch(spec.token):
+        raise ClusterError("--token: use visible ASCII characters without spaces, as it is sent in a header")
+    if spec.real and not spec.tls:
+        raise ClusterError(
+            "--no-tls goes with drakit's own components only, as Kubernetes' send no token over plain HTTP; leave it "
+            "out, or --real and --cluster binaries"
+        )
+    if "apiserver" in spec.real and "controllers" not in spec.real:
+        raise ClusterError(
+            "a real API server needs real controllers: nodes keep the taint that it gives them until "
+            "kube-controller-manager sees them ready"
+        )
+    for component in started_components(spec):
+        _check_gates(spec, component, Behaviour.of(spec, component))
+    for driver in spec.drivers:
+        driver_gates(spec, driver)
+    _check_drivers(spec.drivers)
+
+
+def _check_drivers(drivers: Sequence[DriverSpec]) -> None:
+    """A kubelet knows drivers by their names: of two with one name on a node, the second would not start."""
+    there: dict[tuple[str, str], DriverSpec] = {}
+    for driver in drivers:
+        name = pools_of(driver)[0].driver
+        for node in driver.nodes:
+            other = there.setdefault((name, node), driver)
+            if other is not driver:
+                raise ClusterError(
+                    f"drivers {other.profile} and {driver.profile} are both {name} on {node}; name nodes of its own "
+                    "for each (--driver PROFILE@NODE,...)"
+                )
+
+
+def check_component(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:
+    """Raise ``ClusterError`` for gates and programs of which it can be known before it starts."""
+    _check_gates(spec, component, behaviour)
+    _check_programs(spec, component, behaviour)
+
+
+def _check_gates(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:
+    if component in spec.real:
+        behaviour.flags()
+        return
+    try:
+        behaviour.feature_gates()
+    except FeatureGateError as error:
+        raise ClusterError(f"{component}: {error}") from None
+
+
+def _check_programs(spec: ClusterSpec, component: Component, behaviour: Behaviour) -> None:
+    if component not in spec.real:
+        return
+    from drakit_kind.kubernetes.assets import assets_of
+
+    assets = assets_of(spec, behaviour.version)
+    for program in PROGRAMS[component]:
+        assets.path(program)
+
+
+def _check_port(port: int) -> None:
+    """Connections of an earlier run that are still being closed are no obstacle, neither here nor for the server."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ClusterError(f"port {port} of 127.0.0.1: {error.strerror}; name another with --port") from None

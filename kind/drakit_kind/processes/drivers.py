@@ -1,0 +1,125 @@
+"""Drivers as processes of their own, so that a test can kill one in the middle of a prepare."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from drakit_api.layouts.pools import Pool, PoolError
+from drakit_kind import bounds
+from drakit_kind.cluster import ClusterError, DriverSpec
+from drakit_kind.clusters.flags import gates_text
+from drakit_kind.processes import spawn
+
+_STOP_SECONDS = 15.0
+
+
+def pools_of(spec: DriverSpec) -> list[Pool]:
+    """The pools that a driver of this spec publishes; raises ``ClusterError`` with all that is wrong in it."""
+    from drakit_driver import profiles
+
+    layout = Path(spec.layout) if spec.layout else None
+    try:
+        return profiles.build(spec.profile, nodes=spec.nodes, driver_name=spec.name, gpus=spec.gpus, layout=layout)
+    except PoolError as error:
+        raise ClusterError(str(error)) from None
+
+
+def driver_name(spec: DriverSpec) -> str:
+    """The DRA driver name that a spec results in."""
+    return spec.name or pools_of(spec)[0].driver
+
+
+def prepare_calls(uid: str, log: str) -> list[str]:
+    """With which version of the plugin protocol a kubelet has asked a driver to prepare a claim, call by call."""
+    return re.findall(rf"\({re.escape(uid)}\): asked to prepare, (\w+)\.DRAPlugin$", log, re.MULTILINE)
+
+
+def says_ready(log: str) -> bool:
+    """Whether the log of a driver, in the form of ``drakit_client.processes.process_logging``, says that it is
+    ready."""
+    return re.search(r" driver: ready$", log, re.MULTILINE) is not None
+
+
+class DriverProcess:
+    """``drakit driver run`` on some nodes of a cluster whose kubelet directories are on this machine.
+
+    ``nodes_directory`` has one kubelet directory for each node; ``log_directory`` takes the log.
+    """
+
+    def __init__(self, spec: DriverSpec, kubeconfig: Path, nodes_directory: Path, log_directory: Path) -> None:
+        self._spec = spec
+        self._kubeconfig = kubeconfig
+        self._nodes_directory = nodes_directory
+        self._log = log_directory / f"driver-{spec.name or spec.profile}.log"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def name(self) -> str:
+        """The DRA driver name."""
+        return driver_name(self._spec)
+
+    @property
+    def pid(self) -> int:
+        """The running process."""
+        if self._process is None or self._process.poll() is not None:
+            raise ClusterError(f"driver {self.name} is not running")
+        return self._process.pid
+
+    def start(self) -> None:
+        """Start it and wait until it is registered and has published; ``ClusterError`` with the log's end otherwise."""
+        timeout = bounds.driver_start(len(self._spec.nodes))
+        try:
+            self._process = spawn.spawn(self._command(), log=self._log, timeout=timeout, tied=True)
+        except spawn.SpawnError as error:
+            raise ClusterError(f"driver {self.name} did not start: {error}") from None
+
+    def kill(self) -> None:
+        """SIGKILL: sockets, checkpoint and slices stay as they are."""
+        if self._process is not None:
+            spawn.kill(self._process)
+
+    def pause(self) -> None:
+        """SIGSTOP: it accepts calls and answers none, as in the middle of one, until it is killed."""
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def forget_registration(self) -> None:
+        """Remove the registration sockets that a killed driver leaves, as a reboot of the node does."""
+        for node in self._spec.nodes:
+            (self._nodes_directory / node / "plugins_registry" / f"{self.name}-reg.sock").unlink(missing_ok=True)
+
+    def prepare_calls(self, uid: str) -> list[str]:
+        """See ``Driver.prepare_calls``; by its log."""
+        return prepare_calls(uid, self.logs())
+
+    def cdi_files(self, node: str) -> list[str]:
+        """The CDI specs of its claims on a node."""
+        directory = self._nodes_directory / node / "cdi"
+        return sorted(path.name for path in directory.glob("*") if self.name in path.name)
+
+    def stop(self) -> None:
+        """SIGTERM; slices and device classes are removed."""
+        if self._process is not None:
+            spawn.end(self._process, timeout=_STOP_SECONDS)
+
+    def logs(self) -> str:
+        """What it has printed so far."""
+        return self._log.read_text(errors="replace") if self._log.exists() else ""
+
+    def _command(self) -> list[str]:
+        spec = self._spec
+        command = [sys.executable, "-P", "-m", "drakit_kind", "driver", "run", spec.profile]
+        command += [spec.layout] if spec.layout else []
+        for node in spec.nodes:
+            command += ["--node", node]
+        command += ["--kubelet-dir", f"{self._nodes_directory}/{{node}}", "--kubeconfig", str(self._kubeconfig)]
+        command += ["--driver-name", spec.name] if spec.name else []
+        command += ["--gpus", str(spec.gpus)] if spec.gpus else []
+        command += ["--plugin-versions", ",".join(spec.plugin_versions)] if spec.plugin_versions else []
+        if spec.gates:
+            command += ["--feature-gates", gates_text(spec.gates)]
+        return [*command, "--cleanup"]
