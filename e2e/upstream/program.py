@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drakit_client.files.user_cache import cache_directory
-from drakit_kind.cli.build_progress import BuildProgress
+from drakit_kind.cli.kubernetes.build_progress import BuildProgress
 from drakit_kind.cluster import KUBERNETES_VERSION
 from drakit_kind.kubernetes.build import build
 from drakit_kind.kubernetes.cache import CacheEntry

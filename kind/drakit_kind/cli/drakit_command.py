@@ -12,7 +12,7 @@ from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
 _COMMANDS = {
     "cluster": Elsewhere("drakit_kind.cli.cluster.commands", "cluster", "Start, inspect and stop test clusters."),
     "kubernetes": Elsewhere(
-        "drakit_kind.cli.kubernetes_commands",
+        "drakit_kind.cli.kubernetes.commands",
         "kubernetes",
         "Build, download and find the real binaries of a Kubernetes version.",
     ),

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from drakit_kind.cli.build_progress import BuildProgress
+from drakit_kind.cli.kubernetes.build_progress import BuildProgress
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kind import node_image
 from drakit_kind.kubernetes.build import build

@@ -16,12 +16,12 @@ import pytest
 from rich.console import Console
 
 from drakit_embedded import certificates
+from drakit_kind.cli.kubernetes.download_progress import DownloadProgress
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kubernetes import mains, published
 from drakit_kind.kubernetes.assets import find_assets
 from drakit_kind.kubernetes.cache import CacheEntry
 from drakit_kind.kubernetes.download import published_digest
-from drakit_kind.kubernetes.download_progress import DownloadProgress
 from drakit_kind.kubernetes.fetching import checked_host
 from drakit_kind.kubernetes.published import Hosts, published_files
 from drakit_kind.kubernetes.releases import pinned_release

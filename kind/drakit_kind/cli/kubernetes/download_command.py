@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from drakit_kind.cli.kubernetes import wanted
+from drakit_kind.cli.kubernetes.command_options import cache_option, complete_name, version_argument
 from drakit_kind.cluster import ClusterError
 from drakit_kind.clusters.readable_errors import readable_errors
 from drakit_kind.interrupts import continued_by_the_same_command
-from drakit_kind.kubernetes import wanted
 from drakit_kind.kubernetes.assets import DIRECTORY_VARIABLE
 from drakit_kind.kubernetes.cache import CacheEntry
-from drakit_kind.kubernetes.command_options import cache_option, complete_name, version_argument
 from drakit_kind.kubernetes.published import GITHUB_URL, KUBERNETES_URL, UNPUBLISHED
 
 if TYPE_CHECKING:
@@ -100,9 +100,9 @@ def download(
 
 def _download(release: Release, names: Sequence[str], entry: CacheEntry, urls: tuple[str, str], replace: bool) -> None:
     # Imported here: the other commands need no HTTP client.
-    from drakit_kind.cli.build_progress import mib
+    from drakit_kind.cli.kubernetes.build_progress import mib
+    from drakit_kind.cli.kubernetes.download_progress import DownloadProgress
     from drakit_kind.kubernetes import download as downloading
-    from drakit_kind.kubernetes.download_progress import DownloadProgress
     from drakit_kind.kubernetes.fetching import checked_host
     from drakit_kind.kubernetes.published import Hosts
 

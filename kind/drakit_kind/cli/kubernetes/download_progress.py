@@ -9,7 +9,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from drakit_kind.cli.build_progress import mib
+from drakit_kind.cli.kubernetes.build_progress import mib
 
 _LINE_SECONDS = 10.0  # between two lines where there is no terminal
 

@@ -1,0 +1,1 @@
+"""drakit kubernetes: build, download and find the real binaries of a Kubernetes version."""
