@@ -197,7 +197,7 @@ def test_the_last_entry_of_a_symlinked_kubeconfig_takes_the_file_with_it(tmp_pat
 _ADD = """
 import sys
 from pathlib import Path
-from drakit_kind import kubeconfig
+from drakit_kind.clusters import kubeconfig
 input()
 for name in sys.argv[2:]:
     kubeconfig.add(Path(sys.argv[1]), kubeconfig.entry(name, "https://127.0.0.1", "token", None))
@@ -281,7 +281,7 @@ def test_a_lock_that_nobody_takes_away_is_named(tmp_path: Path, monkeypatch: pyt
 _KILLED = """
 import os, signal, sys
 from pathlib import Path
-from drakit_kind import kubeconfig
+from drakit_kind.clusters import kubeconfig
 kubeconfig._read = lambda path: os.kill(os.getpid(), signal.SIGKILL)
 kubeconfig.add(Path(sys.argv[1]), {})
 """

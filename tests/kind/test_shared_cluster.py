@@ -237,7 +237,7 @@ _SUITE = {
 import os
 from pathlib import Path
 import pytest
-from drakit_kind import session_clusters
+from drakit_kind.testing import session_clusters
 from drakit_kind.cluster import ClusterSpec
 from drakit_kind.clusters.home import ClusterHome
 
@@ -380,7 +380,7 @@ def test_a_test_without_a_namespace_takes_its_turn_too(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, theirs: bool
 ) -> None:
     monkeypatch.setenv("FAKE", "ours" if theirs else "real")
-    foreign = "from drakit_kind import foreign\nforeign.ForeignCluster = Fake\n" if theirs else ""
+    foreign = "from drakit_kind.clusters import foreign\nforeign.ForeignCluster = Fake\n" if theirs else ""
     pytester.path.joinpath("conftest.py").write_text(_SUITE["conftest.py"] + foreign)
     pytester.path.joinpath("test_it.py").write_text(_WITHOUT_NAMESPACE)
     options = ["--drakit-cluster-kubeconfig", "config"] if theirs else []

@@ -97,7 +97,7 @@ def test_a_tied_process_does_not_outlive_the_one_that_started_it(tmp_path: Path)
         "asyncio.run(main())\n"
     )
     starter = (
-        "import os, signal, sys; from pathlib import Path; from drakit_kind import spawn\n"
+        "import os, signal, sys; from pathlib import Path; from drakit_kind.processes import spawn\n"
         f"command, log = [sys.executable, '-c', {child!r}], Path({str(tmp_path / 'log')!r})\n"
         "child = spawn.spawn(command, log=log, timeout=20, tied=True)\n"
         "print(child.pid, flush=True); os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -110,7 +110,7 @@ def test_a_tied_process_does_not_outlive_the_one_that_started_it(tmp_path: Path)
 def test_a_starter_that_is_killed_while_it_waits_leaves_no_file(tmp_path: Path) -> None:
     kill_starter = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
     starter = (
-        "import sys; from pathlib import Path; from drakit_kind import spawn\n"
+        "import sys; from pathlib import Path; from drakit_kind.processes import spawn\n"
         f"spawn.spawn([sys.executable, '-c', {kill_starter!r}], log=Path({str(tmp_path / 'log')!r}), timeout=20)\n"
     )
     temporary = tmp_path / "t"
@@ -140,7 +140,7 @@ def test_the_end_of_a_log_begins_where_a_go_program_panicked(tmp_path: Path) -> 
 
 def test_what_a_process_says_of_its_progress_is_passed_on(tmp_path: Path) -> None:
     program = (
-        "from drakit_client import readiness\n"
+        "from drakit_client.processes import readiness\n"
         "readiness.announce_progress('etcd started')\nreadiness.announce_progress('kube-apiserver started')\n"
         "readiness.announce_ready()\nimport signal; signal.pause()"
     )
@@ -152,7 +152,7 @@ def test_what_a_process_says_of_its_progress_is_passed_on(tmp_path: Path) -> Non
 
 def test_a_process_that_says_why_it_fails_is_taken_at_its_word(tmp_path: Path) -> None:
     program = (
-        "from drakit_client import readiness\n"
+        "from drakit_client.processes import readiness\n"
         "readiness.announce_progress('etcd started')\n"
         "readiness.announce_failure('kube-apiserver ended:' + 40 * '\\n  x')"
     )
