@@ -16,9 +16,7 @@ _COMMANDS = {
         "kubernetes",
         "Build, download and find the real binaries of a Kubernetes version.",
     ),
-    "kind": Elsewhere(
-        "drakit_kind.kind.commands", "kind", "Make the images of kind clusters without any image registry."
-    ),
+    "kind": Elsewhere("drakit_kind.kind.commands", "kind", "Make the images of kind clusters on this machine."),
     "conformance": Elsewhere(
         "drakit_kind.conformance.command",
         "conformance",

@@ -1,5 +1,5 @@
-"""Clusters of kind: a node image where there is no registry, the image with driver and scheduler, the backend itself.
+"""Clusters of kind: which images their nodes get, the image with driver and scheduler, the backend itself.
 
-In: binaries (``drakit_kind.kubernetes``), a Debian root, kind's own Go module, a Docker daemon. Out: images in that
-daemon, and ``KindCluster``, which tests use like any other cluster.
+In: a kind program, a Docker daemon, a registry's images or those that ``drakit_images`` makes of local binaries. Out:
+``KindCluster``, which tests use like any other cluster.
 """

@@ -1,4 +1,4 @@
-"""``drakit kind``: the images of kind clusters, where there is no registry to take them from."""
+"""``drakit kind``: the images of kind clusters that are made on this machine, not taken from a registry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from drakit_kind.cluster import Report
+from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.clusters.readable_errors import readable_errors
 from drakit_kind.interrupts import continued_by_the_same_command
 
@@ -26,14 +26,16 @@ _BASE = click.option(
 
 @click.group()
 def kind() -> None:
-    """Make the images of kind clusters on this machine, without any image registry.
+    """Make the images of kind clusters on this machine.
 
     \b
-    drakit kind node-image 1.37.1      a node image from local binaries and Debian packages
     drakit kind driver-image           the image with driver and scheduler
+    drakit kind node-image 1.37.1      a node image from local binaries and Debian packages
 
-    The first needs a Docker daemon, the second only for a registry's base image. Tests with `--drakit-cluster kind`
-    make what they miss by themselves.
+    Where a registry can be reached, nodes take its image (kindest/node), and the first command its python:3.11-slim.
+    Making images without any registry takes drakit's source tree: `make setup` there, or `pip install --editable .`.
+    Node images, and driver images with a registry's base, need a Docker daemon. Tests with `--drakit-cluster kind` make
+    what they miss by themselves.
     """
 
 
@@ -45,13 +47,18 @@ def node_image(version: str, image: str | None, base: Path | None) -> None:
     """Make the kind node image of a Kubernetes VERSION from local binaries.
 
     The binaries are those of `drakit kubernetes`, the rest comes from Debian's package archive and kind's Go module.
-    The image works with `kind create cluster --image` and needs no other; it has no CoreDNS.
+    The image works with `kind create cluster --image` and needs no other; it has no CoreDNS. This takes drakit's source
+    tree; an installed drakit leaves node images to a registry (kindest/node).
     """
-    from drakit_kind.kind import node_image
+    from drakit_kind.kind.image_builder import IN_A_SOURCE_TREE, node_image_builder
     from drakit_kind.kubernetes.assets import find_assets
 
     with readable_errors(), continued_by_the_same_command(_KEPT):
-        node_image.build(find_assets(version), _clocked_report(), name=image, base=base)
+        if (builder := node_image_builder()) is None:
+            raise ClusterError(
+                f"{IN_A_SOURCE_TREE}; where a registry can be reached, kind and the tests take kindest/node:v{version}"
+            )
+        builder.build(find_assets(version), _clocked_report(), name=image, base=base)
 
 
 @kind.command()
@@ -64,7 +71,7 @@ def driver_image(context: click.Context, local: bool | None, base: Path | None) 
     """Make the image with driver and scheduler, which clusters of kind run.
 
     Without --local or --registry, one that was made of this drakit before is taken, of either kind; else a registry's
-    base image is used where Docker has it or can pull it, else Debian's packages.
+    base image is used where Docker has it or can pull it, else Debian's packages (which takes drakit's source tree).
     --base means --local; the variable only says which root that is.
     """
     from drakit_kind.kind import driver_image

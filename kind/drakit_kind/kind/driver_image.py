@@ -1,7 +1,8 @@
 """The image with driver and scheduler: the drakit that runs here, in a container.
 
-Where a registry can be reached it is built as anybody builds it, from ``driver/Dockerfile``. Elsewhere the same stands
-on packages of a Debian root, and its Python packages come from where this machine's pip takes them.
+Where a registry can be reached it is built as anybody builds it, from ``driver/Dockerfile``, or, without a source tree,
+on the same base image. Elsewhere the same stands on packages of a Debian root, if drakit's source tree is here to make
+one. Its Python packages come from where this machine's pip takes them.
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ import msgspec
 from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.images import Entry, Image, Layer, write_images, write_layer
-from drakit_kind.kind import debian
+from drakit_kind.kind import image_builder
 from drakit_kind.kind.build_steps import run_step
-from drakit_kind.kind.debian import PackageFiles
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, remove_containers
 from drakit_kind.kind.kept_files import keep_only
 from drakit_kind.processes.turns import one_at_a_time, scratch_directory
@@ -56,10 +56,11 @@ def archive(report: Report, *, local: bool | None = None, base: Path | None = No
     """The image's name, and the docker archive with it, made now if it was not made from the same before.
 
     ``local``: from a Debian root instead of a registry's image; None takes the one that is there, else tries the
-    registry first. ``base`` is the Debian root as a tar file, instead of that of ``debian.root_tar``. Raises
-    ``ClusterError`` where neither is to be had.
+    registry first. ``base`` is the Debian root as a tar file, instead of that of ``drakit_images.debian.root_tar``.
+    Raises ``ClusterError`` where neither is to be had.
     """
-    base = base or debian.given_root()
+    if base is None and (debian := image_builder.debian()) is not None:
+        base = debian.given_root()
     tag = f"{metadata.version('drakit')}-{_inputs()[:12]}"
     name = f"{_REPOSITORY}:{tag}"
     directory = cache_directory() / "kind"
@@ -130,13 +131,15 @@ def _requirements() -> list[str]:
 
 
 def _has_base(report: Report) -> bool:
-    """Whether the daemon has the base image, or can get it."""
+    """Whether the daemon has the base image, or can get it; ``ClusterError`` if not and nothing else will do."""
     try:
         check_daemon()
         if image_labels(_BASE) is None:
             report(f"pulling {_BASE}")
             docker("pull", "--quiet", _BASE, timeout=_PULL_SECONDS)
     except ClusterError as error:
+        if image_builder.debian() is None:
+            raise ClusterError(f"no {_BASE} from a registry ({error}); {image_builder.IN_A_SOURCE_TREE}") from None
         report(f"no {_BASE} from a registry ({error}), so the image is made from Debian's packages")
         return False
     return True
@@ -185,10 +188,12 @@ def _add_to_base(name: str, scratch: Path, report: Report) -> None:
 
 
 def _build_local(name: str, file: Path, report: Report, base: Path | None) -> None:
-    root = base or debian.root_tar(cache_directory(), report)
+    debian = image_builder.debian()
+    if debian is None:
+        raise ClusterError(image_builder.IN_A_SOURCE_TREE)
     python = file.parent / "python.layer"
     with python.open("wb") as stream:
-        PackageFiles(root).write_layer(stream, _DEBIAN_PACKAGES)
+        debian.write_packages(stream, _DEBIAN_PACKAGES, report, base=base)
     entries = [*_drakit_entries("/usr/bin/python3", file.parent), Entry(path="tmp", mode=0o1777)]
     layers: list[Layer] = [python, _dependencies(report, file.parent), entries]
     write_images(file, [Image([name], layers, entrypoint=_ENTRYPOINT, env=_environment("/usr/bin"), user=_USER)])

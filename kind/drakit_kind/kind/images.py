@@ -11,7 +11,7 @@ from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, ClusterSpec, Report, tagged_version
 from drakit_kind.clusters.manifests import IMAGE
 from drakit_kind.images import busybox_archive
-from drakit_kind.kind import driver_image, node_image
+from drakit_kind.kind import driver_image, image_builder
 from drakit_kind.kind.docker import docker, image_labels
 from drakit_kind.kubernetes.assets import assets_of
 from drakit_kind.nodes.busybox import VARIABLE as BUSYBOX_VARIABLE
@@ -44,36 +44,39 @@ def node_images(spec: ClusterSpec, image: str | None, report: Report) -> NodeIma
     """The images for the versions of a cluster's control plane and kubelets, all made here or all of a registry.
 
     Those have pod networks that do not go together. ``image`` is used as it is for the control plane's version; without
-    one, images are made here where all binaries are, and taken from a registry otherwise. Raises ``ClusterError`` where
-    neither is possible.
+    one, images are made here where all binaries and drakit's source tree are, and taken from a registry otherwise.
+    Raises ``ClusterError`` where neither is possible.
     """
     versions = {spec.version, spec.version_of("kubelet")}
     if image is None:
-        lacks = [lack for version in sorted(versions) if (lack := _lack(spec, version))]
+        lacks = dict.fromkeys(lack for version in sorted(versions) if (lack := _lack(spec, version)))
         make, chosen = not lacks, {}
         way_out = f"name another with --drakit-kind-image, or have all made here: {', '.join(lacks)}"
     else:
         _pull_missing(image, "name another with --drakit-kind-image", report)
-        make, chosen = node_image.is_ours(image), {spec.version: image}
+        make, chosen = image_builder.is_ours(image), {spec.version: image}
         way_out = f"it was asked for as {image} was not made by drakit; without --drakit-kind-image all are made here"
+    builder = image_builder.node_image_builder()
     for version in sorted(versions - chosen.keys()):
         if not make:
             chosen[version] = f"{_STOCK}:v{version}"
             _pull_missing(chosen[version], way_out, report)
-        elif lack := _lack(spec, version):
+        elif builder is None or _lack(spec, version):
             raise ClusterError(
-                f"{image} was made by drakit, and {_STOCK}:v{version} has another pod network; for an image that goes "
-                f"with it, {lack}"
+                f"{image} was made by drakit, and {_STOCK}:v{version} has another pod network; an image that goes "
+                f"with it has to be made here: {_lack(spec, version)}"
             )
         else:
-            chosen[version] = node_image.build(assets_of(spec, version), report)
+            chosen[version] = builder.build(assets_of(spec, version), report)
     return NodeImages(chosen, dns=not make)
 
 
 def _lack(spec: ClusterSpec, version: str) -> str:
-    """The first binary without which no node image can be made here, with the way out; empty if all are there."""
+    """Why no node image can be made here, e.g. for want of a binary, with the way out; empty if one can."""
+    if image_builder.node_image_builder() is None:
+        return image_builder.IN_A_SOURCE_TREE
     assets = assets_of(spec, version)
-    lacking = next((name for name in node_image.BINARIES if assets.find(name) is None), None)
+    lacking = next((name for name in image_builder.BINARIES if assets.find(name) is None), None)
     return f"{lacking} of Kubernetes {version} is missing: {assets.remedy(lacking)}" if lacking else ""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_kind.kind.kind_module import KindModule
+from drakit_images.kind_module import KindModule
 from drakit_kind.kubernetes.assets import Assets
 from drakit_kind.kubernetes.mains import NAMES
 from tests.kind.kind.debian_root import write_root

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from drakit_images import debian
+from drakit_images.debian import PackageFiles
 from drakit_kind.cluster import ClusterError, silent
-from drakit_kind.kind import debian
-from drakit_kind.kind.debian import PackageFiles
 from tests.kind.kind.debian_root import write_root
 
 _SECONDS = 30.0
@@ -198,7 +198,7 @@ _KILLED = """
 import sys
 from pathlib import Path
 from drakit_kind.cluster import silent
-from drakit_kind.kind import debian
+from drakit_images import debian
 debian.root_tar(Path(sys.argv[1]), silent)
 """
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from drakit_images import node_files, node_image, server_tar
+from drakit_images.kind_module import KindModule, kind_version
 from drakit_kind.cluster import ClusterError, silent
 from drakit_kind.images import Entry
-from drakit_kind.kind import component_images, node_files, node_image
-from drakit_kind.kind.kind_module import KindModule, kind_version
 from drakit_kind.kubernetes.assets import Assets
 from tests.kind.kind.fake_docker import FakeDocker
 
@@ -106,7 +106,7 @@ def _images(archive: Path) -> dict[str, list[str]]:
 def test_the_release_has_what_kind_reads(assets: Assets, module: KindModule, root: Path, tmp_path: Path) -> None:
     scratch, server = tmp_path / "scratch", tmp_path / "kubernetes-server.tar.gz"
     scratch.mkdir()
-    component_images.write_server_tar(server, assets, module, root, scratch)
+    server_tar.write_server_tar(server, assets, module, root, scratch)
     with tarfile.open(server) as tar:
         names = {name.removeprefix("kubernetes/") for name in tar.getnames()}
         version = tar.extractfile("kubernetes/version")

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from drakit_images import node_image
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Report, silent
-from drakit_kind.kind import driver_image, images, node_image
+from drakit_kind.kind import driver_image, image_builder, images
 from drakit_kind.kind.images import NodeImages, node_images, pod_images
 from drakit_kind.kind.nodes import Nodes
 from drakit_kind.kubernetes.assets import Assets
@@ -20,7 +21,7 @@ NO_SUCH_IMAGE = "echo 'Error response from daemon: No such image: x' >&2; exit 1
 # What the daemon has: nothing of a registry, and images of other names.
 MISSING = f'[ "$2" != inspect ] || {{ {NO_SUCH_IMAGE}; }}'
 LABELS = f"""[ "$2" != inspect ] || case "$*" in
-*drakit-node*) echo '{{"{node_image.INPUTS_LABEL}": "abc"}}';;
+*drakit-node*) echo '{{"{image_builder.INPUTS_LABEL}": "abc"}}';;
 *) echo null;;
 esac"""
 HERE = '[ "$2" != inspect ] || echo null'
@@ -67,7 +68,7 @@ esac"""
 
 
 def test_an_image_made_here_has_no_coredns_and_a_stock_one_has(fake: FakeDocker) -> None:
-    fake.answers(f"""[ "$2" != inspect ] || echo '{{"{node_image.INPUTS_LABEL}": "abc"}}'""")
+    fake.answers(f"""[ "$2" != inspect ] || echo '{{"{image_builder.INPUTS_LABEL}": "abc"}}'""")
     assert not node_images(SPEC, "localhost/drakit-node:v1.37.1", silent).dns
     fake.answers("""[ "$2" != inspect ] || echo '{"maintainer": "somebody"}'""")
     assert node_images(SPEC, "kindest/node:v1.37.1", silent).dns

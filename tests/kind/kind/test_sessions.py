@@ -135,7 +135,7 @@ driver_image._pip_install(Path(sys.argv[1], "lib"), ["x"], Path(sys.argv[1]))
 _NODE_IMAGE = """
 import sys
 from pathlib import Path
-from drakit_kind.kind import node_image
+from drakit_images import node_image
 scratch = Path(sys.argv[1])
 node_image._kind_build(scratch / "kind", scratch / "server.tar.gz", "base", scratch)
 """

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from drakit_kind.cli.kubernetes.build_progress import BuildProgress
 from drakit_kind.cluster import ClusterError
-from drakit_kind.kind import node_image
+from drakit_kind.kind.image_builder import BINARIES
 from drakit_kind.kubernetes.build import build
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
 from drakit_kind.kubernetes.releases import Release, pinned_release
@@ -397,8 +397,8 @@ def test_what_a_node_image_needs_and_a_directory_lacks_is_built(
 ) -> None:
     monkeypatch.setenv("DRAKIT_KUBERNETES_DIR", str(_own(tmp_path, "1.36.3", "kubelet", "kube-apiserver", "etcd")))
     drakit("kubernetes", "build", "1.36.3", "--lacking", "kind")
-    assert sorted(go.built) == sorted(set(node_image.BINARIES) - {"kubelet", "kube-apiserver", "etcd"})
-    for name in node_image.BINARIES:
+    assert sorted(go.built) == sorted(set(BINARIES) - {"kubelet", "kube-apiserver", "etcd"})
+    for name in BINARIES:
         drakit("kubernetes", "where", "1.36.3", name)
 
 

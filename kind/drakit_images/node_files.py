@@ -13,9 +13,9 @@ from typing import Any
 
 import msgspec
 
+from drakit_images.kind_module import KindModule
 from drakit_kind.cluster import ClusterError
 from drakit_kind.images import Entry
-from drakit_kind.kind.kind_module import KindModule
 from drakit_kind.kubernetes.assets import Assets
 from drakit_kind.nodes.namespaces import SETTINGS
 from drakit_kind.processes.command_output import output

@@ -19,6 +19,7 @@ from typing import IO
 
 import msgspec
 
+from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.kind.kept_files import keep_only
 from drakit_kind.kind.sessions import run_in_session
@@ -151,6 +152,14 @@ def _kept(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
         return None
     member.uname = member.gname = ""
     return member
+
+
+def write_packages(stream: IO[bytes], names: Iterable[str], report: Report, *, base: Path | None) -> None:
+    """Write the files of packages, with those that they depend on, as a tar.
+
+    They are of the root ``base``, else of ``root_tar``; raises ``ClusterError`` as that does.
+    """
+    PackageFiles(base or root_tar(cache_directory(), report)).write_layer(stream, names)
 
 
 @dataclass

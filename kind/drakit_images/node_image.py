@@ -14,28 +14,23 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from drakit_client.files.user_cache import cache_directory
+from drakit_images import debian, node_files, server_tar
+from drakit_images.kind_module import KindModule, kind_module, kind_version
 from drakit_kind import images
 from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.images import Entry, Image, write_images, write_layer
-from drakit_kind.kind import component_images, debian, node_files
+from drakit_kind.kind import component_images
 from drakit_kind.kind.build_steps import run_step
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, load, remove_containers
-from drakit_kind.kind.kind_module import KindModule, kind_module, kind_version
+from drakit_kind.kind.image_builder import BINARIES, INPUTS_LABEL
 from drakit_kind.kubernetes.assets import Assets
 from drakit_kind.processes.turns import one_at_a_time, scratch_directory
 
 # A registry name that no one else can own: kind tries to pull what it builds from.
 _REPOSITORY = "localhost/drakit-node"
 _BASE_REPOSITORY = f"{_REPOSITORY}-base"
-INPUTS_LABEL = "drakit.inputs"
 # The cache directory of who has the turn; other caches' builds have theirs, at the same daemon.
 _BUILD_LABEL = "drakit.node-image.build"
-# What docs/kind.md names: without all of these no image is made.
-BINARIES = (
-    "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubeadm", "kubelet", "kubectl",
-    "etcd", "pause", "containerd", "containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap",
-    "ptp", "kind",
-)  # fmt: skip
 # pkg/build/nodeimage of kind: how it names the containers in which it builds.
 _CONTAINER = "kind-build-"
 _BUILD_SECONDS = 900.0
@@ -45,11 +40,6 @@ _COPY_SECONDS = 120.0
 def default_name(version: str) -> str:
     """The image that clusters of this version use where no other is named."""
     return f"{_REPOSITORY}:v{version}"
-
-
-def is_ours(image: str) -> bool:
-    """Whether the daemon has this image and it was made here."""
-    return bool((image_labels(image) or {}).get(INPUTS_LABEL))
 
 
 def build(assets: Assets, report: Report, *, name: str | None = None, base: Path | None = None) -> str:
@@ -78,7 +68,7 @@ def build(assets: Assets, report: Report, *, name: str | None = None, base: Path
             _load_base(base_name, root, module, assets, scratch, inputs)
             report("component images: kube-apiserver and the others, as kubeadm expects them")
             server = scratch / "kubernetes-server.tar.gz"
-            component_images.write_server_tar(server, assets, module, root, scratch)
+            server_tar.write_server_tar(server, assets, module, root, scratch)
             report("kind build node-image")
             _kind_build(assets.path("kind"), server, base_name, scratch)
             _replace_manifests(f"{base_name}-built", name)
@@ -102,7 +92,7 @@ def _or_a_registrys(version: str) -> Iterator[None]:
 
 def _recipe() -> list[Path]:
     """The code that decides what comes out of the same binaries."""
-    modules = (node_files, component_images, debian, images)
+    modules = (node_files, server_tar, component_images, debian, images)
     return [Path(__file__), *(Path(module.__file__ or "") for module in modules)]
 
 
