@@ -38,12 +38,13 @@ $(if $(filter e2e,$(MAKECMDGOALS)),$(call refuse,e2e,$(CLUSTER)))
 $(if $(filter e2e-upstream,$(MAKECMDGOALS)),$(call refuse,e2e-upstream,$(CLUSTER)))
 $(if $(filter e2e-leftovers,$(MAKECMDGOALS)),$(call refuse,e2e-leftovers,$(LEFTOVERS_ON)))
 
-.PHONY: help setup setup-kind demo test vectors e2e e2e-matrix e2e-attacks e2e-upstream e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind lacks-embedded lacks-binaries lacks-kind
+.PHONY: help setup setup-kind demo check test vectors e2e e2e-matrix e2e-attacks e2e-upstream e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind lacks-embedded lacks-binaries lacks-kind
 
 help:
 	@echo "make setup   create .venv with drakit (editable) and all that the tests need"
 	@echo "make setup-kind  the same with what kind clusters need; make e2e CLUSTER=kind does it by itself"
 	@echo "make demo    a DGX A100 and a TPU pool in a cluster, claims running, pictures of who got what  [CLUSTER=embedded|binaries]"
+	@echo "make check   ruff, import-linter and the tests that start no other program and take moments; under a minute"
 	@echo "make test    unit tests and recorded vectors            [ARGS='-k quantity' TESTS=tests/api]"
 	@echo "make vectors Kubernetes' own API server, controllers, allocator, CEL and readers are asked again all that is recorded"
 	@echo "                 of them, and what differs is printed; needs Go  [VERSION=1.37.1]"
@@ -84,6 +85,13 @@ $(STAMP).kind: $(STAMP)
 
 demo: setup $(if $(filter binaries,$(CLUSTER)),ready-binaries)
 	$(BIN)/drakit demo --cluster $(CLUSTER) $(ARGS)
+
+# What one waits for after each change. tests/quick.py says which test belongs to the slow ones and has not their mark.
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -p tests.quick $(TESTS) -n $(CORES) -o timeout=20 $(ARGS)
 
 test: setup
 	$(BIN)/python -m pytest $(TESTS) -n $(JOBS) $(ARGS)

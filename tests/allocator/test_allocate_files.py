@@ -87,6 +87,7 @@ def _devices(claim: Json) -> list[str]:
     return [result["device"] for result in claim["status"]["allocation"]["devices"]["results"]]
 
 
+@pytest.mark.slow
 def test_claims_get_devices_one_after_the_other(files: _Files) -> None:
     result = files.allocate(_NODE, _slice(), _CLASS, _claim("one"), _claim("two"))
     assert result.exit_code == 0

@@ -18,6 +18,8 @@ from drakit_allocator.inputs.problems import answer
 from drakit_allocator.search import Limits
 from tests.vectors import recordings
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 
 _VECTORS = Path(__file__).parent.parent / "vectors" / "allocator" / "families.jsonl.gz"

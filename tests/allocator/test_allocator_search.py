@@ -117,6 +117,7 @@ def _search(cluster: Cluster, *, prunes: bool) -> Any:
     return [[(one.request.result_name, one.device.id) for one in of_claim] for of_claim in placed]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gets_stuck", [False, True])
 @pytest.mark.parametrize("start", range(0, 3000, 500))
 def test_leaving_out_what_is_hopeless_does_not_change_the_answer(
@@ -145,6 +146,7 @@ def _drawn(devices: list[str], slices: list[Json]) -> dict[tuple[str, str], int]
     return drawn
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_clusters)
 def test_counters_and_devices_are_never_given_out_twice(cluster: Cluster) -> None:
@@ -168,6 +170,7 @@ def test_counters_and_devices_are_never_given_out_twice(cluster: Cluster) -> Non
         assert sum(int(result["consumedCapacity"]["bw"]) for result in shares) <= 4
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_clusters)
 def test_whatever_does_not_fit_has_a_reason(cluster: Cluster) -> None:

@@ -57,6 +57,7 @@ def _chunks() -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "start"), _chunks())
 def test_answers_are_those_of_upstream(name: str, start: int) -> None:
     wrong, otherwise_said = [], []

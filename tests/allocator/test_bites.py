@@ -223,6 +223,7 @@ def _reference(problem: Json, defects: set[str]) -> Any:
     return Reference(problem, steps=3000, without=_ALL - defects).answer()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 600, 300))
 def test_a_defect_is_named_where_the_answers_differ_and_only_there(start: int) -> None:
     named = 0

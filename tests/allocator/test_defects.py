@@ -28,6 +28,7 @@ def _agrees(problem: Json, *, safe: bool) -> bool:
     return expected == picks_of(answer(problem, compat="safe" if safe else "upstream"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("safe", "asks"), [(False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("start", range(0, 600, 300))
 def test_answers_are_those_of_the_naive_search(
@@ -38,10 +39,12 @@ def test_answers_are_those_of_the_naive_search(
     assert not [seed for seed in range(start, start + 300) if not _agrees(defective_of(seed), safe=safe)]
 
 
+@pytest.mark.slow
 def test_problems_of_the_usual_kind_are_answered_as_by_the_naive_search() -> None:
     assert not [seed for seed in range(400) if not _agrees(problem_of(seed), safe=True)]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(defective_problems)
 def test_any_problem_is_answered_as_by_the_naive_search(problem: Json) -> None:
@@ -49,6 +52,7 @@ def test_any_problem_is_answered_as_by_the_naive_search(problem: Json) -> None:
     assert _agrees(problem, safe=False)
 
 
+@pytest.mark.slow
 def test_the_problems_are_such_that_the_defects_matter() -> None:
     differing = [seed for seed in range(300) if answer(defective_of(seed)) != answer(defective_of(seed), compat="safe")]
     assert len(differing) > 30

@@ -596,6 +596,7 @@ def test_when_time_is_up_it_says_what_was_left_out() -> None:
     assert [node.unfinished for node in explanation.nodes] == [("everything about this node",)] * 2
 
 
+@pytest.mark.slow
 def test_a_selector_that_takes_long_is_not_asked_of_all_devices() -> None:
     """Each device takes a good part of a second to run into the cost limit, and has another value."""
     numbers = str(list(range(40)))

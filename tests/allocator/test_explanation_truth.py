@@ -15,6 +15,8 @@ from drakit_allocator.features import Features
 from drakit_api.features import FeatureGates
 from tests.allocator.explanation_checker import DRIVER, SELECTORS, Json, Judge, Objects
 
+pytestmark = pytest.mark.slow
+
 _NODES = ("node-1", "node-2")
 _FEATURES = (Features.all(), Features.from_gates(FeatureGates()), Features.all().forced("stable"))
 

@@ -21,6 +21,7 @@ def _problems(name: str) -> list[dict[str, Any]]:
     return [msgspec.json.decode(line) for line in recordings.lines(f"allocator/{name}")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "every", "part"), [("quirks", 1, 0), *(("random", _EVERY * 3, n) for n in range(3))])
 def test_an_explanation_agrees_with_the_answer_and_is_not_empty(name: str, every: int, part: int) -> None:
     for problem in _problems(name)[part * _EVERY :: every]:

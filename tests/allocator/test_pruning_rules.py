@@ -105,6 +105,7 @@ def _is_solved(state: SearchState, rest: Rest) -> bool:
 # What going through all devices says is what the reference says, which shares no code with the board.
 
 
+@pytest.mark.slow
 @_some
 @given(problems)
 def test_going_through_all_devices_finds_what_the_reference_finds(problem: Json) -> None:
@@ -120,6 +121,7 @@ def test_going_through_all_devices_finds_what_the_reference_finds(problem: Json)
 # No rule gives up what has a solution.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", _RULES)
 @_some
 @given(state=states)
@@ -128,6 +130,7 @@ def test_no_rule_gives_up_what_has_a_solution(rule: str, state: SearchState) -> 
         assert _known(state) is not True
 
 
+@pytest.mark.slow
 @_many
 @given(st.integers(-5, 300), st.lists(st.integers(1, 120), min_size=1, max_size=4))
 def test_what_no_sum_reaches_cannot_be_used(room: int, amounts: list[int]) -> None:
@@ -138,6 +141,7 @@ def test_what_no_sum_reaches_cannot_be_used(room: int, amounts: list[int]) -> No
     assert usable(room, tuple(amounts)) == reached[-1]
 
 
+@pytest.mark.slow
 @_many
 @given(states)
 def test_a_search_solves_what_has_a_solution_and_nothing_else(state: SearchState) -> None:
@@ -146,6 +150,7 @@ def test_a_search_solves_what_has_a_solution_and_nothing_else(state: SearchState
         assert _is_solved(state, state.rest) is expected
 
 
+@pytest.mark.slow
 @_many
 @given(states, st.integers(0, 3))
 def test_who_gave_up_knows_nothing_that_is_wrong(state: SearchState, patience: int) -> None:
@@ -157,6 +162,7 @@ def test_who_gave_up_knows_nothing_that_is_wrong(state: SearchState, patience: i
         assert _is_solved(state, state.rest) is expected
 
 
+@pytest.mark.slow
 @_many
 @given(states)
 def test_what_is_found_without_looking_back_is_a_solution(state: SearchState) -> None:
@@ -173,6 +179,7 @@ def test_what_is_found_without_looking_back_is_a_solution(state: SearchState) ->
         assert board.mark == mark
 
 
+@pytest.mark.slow
 @_many
 @given(states)
 def test_consequences_change_nothing(state: SearchState) -> None:
@@ -183,6 +190,7 @@ def test_consequences_change_nothing(state: SearchState) -> None:
     assert expected is None or found is None or found is expected
 
 
+@pytest.mark.slow
 @_some
 @given(states)
 def test_independent_groups_have_solutions_if_the_whole_has_one(state: SearchState) -> None:
@@ -193,6 +201,7 @@ def test_independent_groups_have_solutions_if_the_whole_has_one(state: SearchSta
         assert all(found) is expected
 
 
+@pytest.mark.slow
 @_some
 @given(states)
 def test_needs_that_are_put_together_have_the_same_solutions(state: SearchState) -> None:
@@ -208,6 +217,7 @@ def _with(state: SearchState, need: Need, position: int) -> bool | None:
         return None
 
 
+@pytest.mark.slow
 @_some
 @given(states)
 def test_devices_that_are_alike_are_in_as_many_solutions(state: SearchState) -> None:
@@ -222,6 +232,7 @@ def test_devices_that_are_alike_are_in_as_many_solutions(state: SearchState) -> 
             left &= ~alike
 
 
+@pytest.mark.slow
 @_some
 @given(states)
 def test_equal_keys_mean_equal_ends(state: SearchState) -> None:
@@ -239,6 +250,7 @@ def test_equal_keys_mean_equal_ends(state: SearchState) -> None:
     assert all(len(found) == 1 for found in ends.values())
 
 
+@pytest.mark.slow
 @_some
 @given(states)
 def test_a_class_of_devices_is_tried_for_all_that_are_alike(state: SearchState) -> None:
@@ -251,6 +263,7 @@ def test_a_class_of_devices_is_tried_for_all_that_are_alike(state: SearchState) 
                 assert (with_it or without) is expected
 
 
+@pytest.mark.slow
 @_some
 @given(states)
 def test_values_that_are_left_out_are_like_one_that_is_tried(state: SearchState) -> None:
@@ -269,6 +282,7 @@ def test_values_that_are_left_out_are_like_one_that_is_tried(state: SearchState)
             assert any(found) is expected
 
 
+@pytest.mark.slow
 @_some
 @given(states)
 def test_an_offer_is_what_can_be_taken_of_a_part(state: SearchState) -> None:

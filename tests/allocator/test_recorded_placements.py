@@ -16,6 +16,7 @@ def _name(path: Path) -> str:
     return path.name.partition(".")[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", files(), ids=_name)
 def test_pods_are_placed_as_by_upstream(path: Path) -> None:
     workload = read(path)

@@ -13,6 +13,8 @@ from drakit_allocator.search.first_solution import FirstSolution
 from tests.allocator.problem_strategies import Json, problem_of, problems
 from tests.allocator.reference_search import Answer, Reference, TooLong, picks_of
 
+pytestmark = pytest.mark.slow
+
 _STEPS = 1500  # of the reference; few problems need more
 
 

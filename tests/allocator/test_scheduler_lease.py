@@ -59,6 +59,7 @@ async def test_a_released_lease_is_taken_at_once_and_cleanly(api: Connection) ->
     assert (await api.get(LEASES, "drakit-scheduler", "kube-system"))["spec"]["leaseTransitions"] == 2
 
 
+@pytest.mark.slow
 async def test_a_lease_released_before_the_fence_is_complete_stays_unclean_until_one_is(api: Connection) -> None:
     first, second, third, fourth = (Lease(api, "a") for _ in range(4))
     await acquire(first)
@@ -71,6 +72,7 @@ async def test_a_lease_released_before_the_fence_is_complete_stays_unclean_until
     assert await acquire(fourth) is False
 
 
+@pytest.mark.slow
 async def test_a_lease_that_somebody_emptied_by_hand_has_to_expire_and_is_not_clean(api: Connection) -> None:
     times = LeaseTimes(duration=2.0, deadline=1.5, retry=0.05, turn=0.2)
     holder, other = Lease(api, "a", times), Lease(api, "a", times)
@@ -93,6 +95,7 @@ async def test_a_lease_that_has_changed_hands_more_often_than_a_number_can_say_i
     await acquire(Lease(api, "a"))
 
 
+@pytest.mark.slow
 async def test_a_holder_whose_lease_is_deleted_stops_at_once(api: Connection) -> None:
     lease = Lease(api, "a")
     watching = asyncio.create_task(lease.watch())
@@ -107,6 +110,7 @@ async def test_a_holder_whose_lease_is_deleted_stops_at_once(api: Connection) ->
         lease.check()
 
 
+@pytest.mark.slow
 async def test_a_deleted_lease_is_taken_when_its_last_holder_must_have_stopped(api: Connection) -> None:
     holder, other = Lease(api, "a", QUICK), Lease(api, "a", QUICK)
     await acquire(holder)
@@ -119,6 +123,7 @@ async def test_a_deleted_lease_is_taken_when_its_last_holder_must_have_stopped(a
     assert taking.result() is True
 
 
+@pytest.mark.slow
 async def test_a_held_lease_is_not_taken_while_it_is_renewed(api: Connection) -> None:
     times = LeaseTimes(duration=2.0, deadline=1.5, retry=0.05, turn=0.2)  # a busy machine may stop for half a second
     first, second = Lease(api, "a", times), Lease(api, "a", times)
@@ -145,6 +150,7 @@ async def test_a_holder_that_stalls_stops_before_another_takes_over_and_is_fence
         stalled.check()
 
 
+@pytest.mark.slow
 async def test_a_holder_whose_process_is_gone_is_not_waited_for(api: Connection) -> None:
     crashed, heir = Lease(api, "a"), Lease(api, "a")
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
@@ -260,6 +266,7 @@ async def devices_in_use(api: Connection) -> list[tuple[str, str]]:
     return [(r["pool"], r["device"]) for a in allocations for r in a.get("devices", {}).get("results", [])]
 
 
+@pytest.mark.slow
 async def test_a_process_that_is_stopped_and_continued_in_mid_work_never_gives_a_device_out_twice(
     api: Connection,
 ) -> None:

@@ -38,6 +38,7 @@ async def test_highest_priority_first_then_first_come() -> None:
     assert [await popped(queue) for _ in range(5)] == ["b", "d", "a", "c", None]
 
 
+@pytest.mark.slow
 async def test_a_waiting_pop_gets_a_pod_that_comes_later() -> None:
     queue = SchedulingQueue()
     waiting = asyncio.create_task(queue.pop())

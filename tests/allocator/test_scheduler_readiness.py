@@ -51,6 +51,7 @@ def test_devices_without_conditions_are_always_ready() -> None:
     assert not readiness.has_conditions(claim(PLAIN))
 
 
+@pytest.mark.slow
 def test_a_failure_counts_even_if_everything_else_is_true() -> None:
     with pytest.raises(DevicesNotReady, match='device binding failed: claim=c, reason=R, message="m"'):
         readiness.is_ready(claim(NEEDS, devices=told(A="True", B="True", F="True")))
@@ -90,6 +91,7 @@ async def test_waiting_ends_when_the_last_condition_becomes_true() -> None:
     await asyncio.wait_for(waiting, 30)
 
 
+@pytest.mark.slow
 async def test_the_time_begins_with_the_allocation_and_not_with_the_pod() -> None:
     """Another pod may have waited for the same claim before."""
     _, devices = following(claim(NEEDS, age=598))

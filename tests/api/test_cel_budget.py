@@ -28,6 +28,8 @@ from drakit_api.cel.syntax.parser import parse
 from e2e.attacks.growing import DRIVER, doubled, growing
 from tests.api import random_expressions
 
+pytestmark = pytest.mark.slow
+
 MEMORY = 300 * 2**20
 CPU_SECONDS = 20  # of one expression; most take less than one
 CHILD = f"""

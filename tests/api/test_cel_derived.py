@@ -29,6 +29,7 @@ def requested(row: dict[str, Any]) -> dict[str, Any]:
         return {"compileError": str(error)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in ROWS if not row["new"]], ids=lambda row: row["expression"][:60])
 def test_stored(row: dict[str, Any]) -> None:
     recorded = {key: value for key, value in row["answer"].items() if key not in ("cost", "maxCost")}

@@ -96,6 +96,7 @@ def _outcome(expression: str, driver: str, device: Json) -> Any:
         return str(error)
 
 
+@pytest.mark.slow
 def test_nothing_else_matters() -> None:
     random, compared = Random(1), 0
     for expression, driver, device in _rows():

@@ -6,11 +6,14 @@ import contextlib
 from typing import Any
 
 import celpy
+import pytest
 from celpy.evaluation import CELEvalError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from drakit_api.cel import CelCompileError, CelRuntimeError, check_selector, compile_selector, device_view
+
+pytestmark = pytest.mark.slow
 
 VIEW = device_view("gpu.example.com", {"name": "gpu-0"})
 ENVIRONMENT = celpy.Environment()

@@ -115,6 +115,7 @@ def test_a_type_that_was_only_guessed_is_checked() -> None:
     assert evaluated('device.attributes["d"].l.last().value() < 1') == "no such overload"
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @given(st.integers(0, 2**32))
 def test_nothing_but_its_own_errors_escapes(seed: int) -> None:

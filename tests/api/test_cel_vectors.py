@@ -92,6 +92,7 @@ def test_attributes_of_unknown_type(row: dict[str, Any]) -> None:
     assert found == row["answer"]
 
 
+@pytest.mark.slow
 def test_devices() -> None:
     for row in rows("devices"):
         recorded = {key: value for key, value in row["answer"].items() if key not in ("cost", "maxCost")}
@@ -102,6 +103,7 @@ def _verdict(answered: dict[str, Any]) -> Any:
     return answered.get("result", "refused" if "compileError" in answered else "failed")
 
 
+@pytest.mark.slow
 def test_random_expressions() -> None:
     """They say the same; in the words of an error some differ, ten of them where the real compiler panics."""
     differing, worded = [], 0

@@ -45,6 +45,7 @@ def stored(kind: str, obj: Object) -> Object:
     return kept
 
 
+@pytest.mark.slow
 def test_reads_in_every_version() -> None:
     reads = 0
     for vector in conversions():
@@ -61,6 +62,7 @@ def test_reads_in_every_version() -> None:
     assert reads == sum(len(vector["reads"]) for vector in conversions()) > 200
 
 
+@pytest.mark.slow
 def test_the_answer_to_a_write_is_in_its_own_version() -> None:
     for vector in conversions():
         if vector["response"]["code"] == 201:
@@ -396,6 +398,7 @@ OBJECTS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(OBJECTS)
 def test_there_and_back_is_the_same(case: tuple[str, Object]) -> None:

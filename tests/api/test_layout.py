@@ -343,6 +343,7 @@ _anything = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(_anything, max_size=2))
 def test_whatever_a_file_holds_is_read_or_refused(documents: list[Any]) -> None:
     with suppress(PoolError):

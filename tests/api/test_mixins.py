@@ -138,6 +138,7 @@ _names = st.sampled_from(["a", "b", "c", "d"])
 _values = st.dictionaries(_names, st.integers(0, 9), max_size=4)
 
 
+@pytest.mark.slow
 @given(st.lists(_values, max_size=8), _values)
 def test_includes_are_dict_updates_in_order(mixins: list[dict[str, int]], own: dict[str, int]) -> None:
     pool = _pool(

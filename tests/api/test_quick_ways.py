@@ -94,6 +94,7 @@ def _outcome(does: Callable[[], object]) -> bytes:
         return str(error).encode()
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(slices(), st.sampled_from(["v1", "v1beta1", "v1beta2"]), st.booleans())
 def test_what_is_taken_as_it_is_is_what_the_rules_read(obj: Object, version: str, strict: bool) -> None:
@@ -109,6 +110,7 @@ def test_what_is_taken_as_it_is_is_what_the_rules_read(obj: Object, version: str
     assert obj == sent
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(slices())
 def test_what_is_written_as_a_whole_is_what_the_rules_write(obj: Object) -> None:

@@ -166,6 +166,7 @@ def test_what_no_slice_can_hold_is_refused_by_name(pool: Pool, error: str) -> No
 _device_kinds = st.sampled_from(["plain", "tainted", "first", "second", "both"])
 
 
+@pytest.mark.slow
 @given(st.lists(_device_kinds, max_size=300), st.booleans())
 def test_splitting_respects_all_limits_keeps_the_order_and_loses_nothing(kinds: list[str], grouped: bool) -> None:
     content: dict[str, Object] = {

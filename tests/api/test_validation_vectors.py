@@ -20,6 +20,8 @@ from drakit_api.objects.decoding import DecodeError, decode
 from drakit_api.objects.defaults import set_defaults
 from tests.vectors.exchanges import GATES, OF_RULES, Vector, comparable, recorded
 
+pytestmark = pytest.mark.slow
+
 NOW = "2026-01-01T00:00:00Z"
 KINDS = {
     "resourceslices": "ResourceSlice",

@@ -31,6 +31,7 @@ def test_that_follows():
 """
 
 
+@pytest.mark.slow
 def test_what_a_test_leaves_is_not_the_fault_of_the_next_one(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _LINT = Path(__file__).parents[2] / ".ci" / "lint"
 _SHELLCHECK = '#!/bin/sh\nprintf "shellcheck %s\\n" "$@"\n'
 _GOFMT = '#!/bin/sh\nshift\nfor file in "$@"; do grep -l ugly "$file"; done\nexit 0\n'

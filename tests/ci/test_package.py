@@ -34,6 +34,7 @@ def _sdist(directory: Path) -> str:
     return str(builder.config.core_metadata_constructor(builder.metadata))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metadata", [_wheel, _sdist])
 def test_links_of_the_description_are_absolute_and_lead_to_what_there_is(metadata: object, tmp_path: Path) -> None:
     assert callable(metadata)

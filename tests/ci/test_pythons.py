@@ -55,6 +55,7 @@ def _interpreter(interpreters: Path, version: str = "3.99") -> subprocess.Comple
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
+@pytest.mark.slow
 def test_an_interpreter_is_that_of_path_then_of_pyenv_then_of_the_cache(interpreters: Path) -> None:
     places = [
         interpreters / "python3.99",
@@ -69,6 +70,7 @@ def test_an_interpreter_is_that_of_path_then_of_pyenv_then_of_the_cache(interpre
         _stand_in(place, "exit 127")  # as a shim of pyenv does for a version that is not selected
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_cannot_be_had_is_an_error(interpreters: Path) -> None:
     _stand_in(interpreters / "apt-get", "echo 'E: Unable to locate package python3.99-venv'; exit 100")
     _stand_in(interpreters / "dpkg-deb", ":")

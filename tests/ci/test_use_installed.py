@@ -31,6 +31,7 @@ def _is_pending(number: signal.Signals, pid: int) -> bool:
     return any(int(status[field], 16) & 1 << number - 1 for field in ("SigPnd", "ShdPnd"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGHUP, 143), (signal.SIGINT, 130)])
 def test_told_to_end_while_a_cluster_starts_it_takes_it_down_when_it_is_there(

@@ -216,6 +216,7 @@ async def test_ready_is_said_once_where_systemd_listens(tmp_path: Path, monkeypa
             listener.recv(64)
 
 
+@pytest.mark.slow
 async def test_requests_take_turns_so_that_sockets_do_not_run_out() -> None:
     under_way, most = 0, 0
 

@@ -281,6 +281,7 @@ print(json.dumps({"apiVersion": "client.authentication.k8s.io/v1", "kind": "Exec
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("user", "expected"),
     [

@@ -91,6 +91,7 @@ async def _started(arguments: list[str], user: str, directory: Path) -> AsyncIte
         await server.wait_closed()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("user", USERS)
 @pytest.mark.parametrize("command", COMMANDS)
 async def test_it_needs_no_official_client_and_leaves_no_keys_when_it_is_killed(

@@ -22,6 +22,7 @@ def _snippets() -> Iterator[object]:
             yield pytest.param(found[1], id=f"{document.name}-{number}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("snippet", list(_snippets()))
 def test_a_snippet_runs_as_it_stands(snippet: str, tmp_path: Path) -> None:
     is_test = "\ndef test_" in snippet

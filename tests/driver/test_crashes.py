@@ -17,6 +17,8 @@ import yaml
 
 from drakit_api.kubelet import dra_v1_pb2, registration_v1_pb2, wire
 
+pytestmark = pytest.mark.slow
+
 NODE = "node-1"
 UID = "eb72d4b6-24c9-4078-ba04-b14f2bd22715"
 DRIVER = "gpu.nvidia.com"

@@ -21,6 +21,7 @@ def _run(*arguments: str) -> Result:
     return CliRunner().invoke(driver, arguments, catch_exceptions=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["yaml", "json"])
 def test_slices_are_printed_as_a_list(form: str) -> None:
     result = _run("slices", "a100-40gb", "--gpus", "2", "--node", "worker", "-o", form)
@@ -32,6 +33,7 @@ def test_slices_are_printed_as_a_list(form: str) -> None:
     assert "&id" not in result.stdout
 
 
+@pytest.mark.slow
 def test_several_nodes_and_another_driver_name() -> None:
     result = _run("slices", "a30", "--node", "a", "--node", "b", "--driver-name", "gpu.example.com")
     specs = [each["spec"] for each in yaml.safe_load(result.stdout)["items"]]
@@ -45,6 +47,7 @@ def test_a_layout_is_flattened_unless_the_gate_is_on() -> None:
     assert "mixins" in _run("slices", "layout", path, "--feature-gates", "DRAResourceSliceMixins=true").stdout
 
 
+@pytest.mark.slow
 def test_combined_slices_for_1_34() -> None:
     items = yaml.safe_load(_run("slices", "a100-40gb", "--combined").stdout)["items"]
     assert [sorted(set(each["spec"]) & {"devices", "sharedCounters"}) for each in items] == [

@@ -87,6 +87,7 @@ async def test_server_without_v1(version: str) -> None:
         await asyncio.gather(task, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_slices_come_back_after_a_kubelet_restart(short_dir: Path) -> None:
     """The kubelet wipes the node's slices when it starts; its plugin stays registered."""
     async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:

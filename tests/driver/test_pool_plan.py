@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -82,6 +83,7 @@ JUNK = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(junk=st.lists(JUNK, max_size=6, unique_by=lambda item: item["metadata"]["name"]), after=CONTENTS)
 def test_any_mess_is_cleaned_up_in_one_go(junk: list[Object], after: list[str]) -> None:
     last = states(copy.deepcopy(junk), desired(after))[-1]

@@ -91,6 +91,7 @@ def test_the_tpu_layout_is_the_tpu_profile_without_attributes() -> None:
     assert pool.shared_counters == hardware.shared_counters
 
 
+@pytest.mark.slow
 def test_a_printed_list_is_a_layout_again(tmp_path: Path) -> None:
     (pool,) = build("dgx-a100")
     slices = split(pool, generation=4, gates=FeatureGates())

@@ -86,6 +86,7 @@ async def test_new_pool_is_created_for_its_node(api: Any, connection: Connection
     assert lines == ["pool node-1: published with generation 1, 2 slices (2 created)"]
 
 
+@pytest.mark.slow
 async def test_a_node_that_does_not_exist_is_told_again_and_again(api: Any, connection: Connection) -> None:
     async with publishing(connection, [partitions(1)], remind_seconds=0.2) as (publisher, lines):
         async with asyncio.timeout(10):

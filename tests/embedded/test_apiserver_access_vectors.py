@@ -15,6 +15,7 @@ TOKEN = "of-the-tests"
 KNOWN: dict[tuple[str, str], str] = {}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("controllers")
 @pytest.mark.parametrize("file", FILES)
 async def test_recorded_conversations(connection: Connection, file: str) -> None:

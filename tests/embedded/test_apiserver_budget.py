@@ -117,6 +117,7 @@ BODIES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize("what", BODIES)
 async def test_more_values_than_are_read_at_once(session: aiohttp.ClientSession, what: str) -> None:

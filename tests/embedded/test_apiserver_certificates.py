@@ -61,6 +61,7 @@ async def test_data_keep_the_certificate_that_they_have(tmp_path: Path) -> None:
     assert await certificate(tmp_path / "shared", data) == first
 
 
+@pytest.mark.slow
 async def test_of_servers_that_start_at_once_all_show_what_is_kept(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "drakit_kind", "apiserver", "run", "--no-controllers", "--kubeconfig"]
     files = [tmp_path / str(number) for number in range(3)]
@@ -83,6 +84,7 @@ async def test_of_servers_that_start_at_once_all_show_what_is_kept(tmp_path: Pat
     assert [path.name for path in (tmp_path / "cache" / "certificates").iterdir()] == ["apiserver.pem"]
 
 
+@pytest.mark.slow
 async def test_without_a_cache_a_server_starts_all_the_same(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     process = await asyncio.create_subprocess_exec(

@@ -8,7 +8,10 @@ import stat
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
+
+pytestmark = pytest.mark.slow
 
 
 async def test_nobody_who_has_the_old_kubeconfig_open_reads_the_new_one(tmp_path: Path) -> None:

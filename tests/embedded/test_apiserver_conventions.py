@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 import aiohttp
+import pytest
 
 from drakit_embedded.apiserver import Server, ServerConfig
 from tests.vectors.conventions import Object, Stage, recorded
@@ -39,6 +40,7 @@ DIFFERENCES = (
 )
 
 
+@pytest.mark.slow
 async def test_recorded_requests_are_answered_as_the_real_server_did() -> None:
     vectors = recorded()
     config = ServerConfig(token="t", runtime_config=RUNTIME_CONFIG)

@@ -183,6 +183,7 @@ def test_a_file_that_was_emptied_is_not_taken_for_a_new_one(tmp_path: Path, left
     assert file.stat().st_size == left
 
 
+@pytest.mark.slow
 def test_a_log_that_ends_early_is_not_taken_for_that_of_a_new_file(tmp_path: Path) -> None:
     """Wherever it ends: what a new file begins with is written in several steps, all of them in the log."""
     file, killed_file, copy = (tmp_path / f"{name}.db" for name in ("store", "killed", "cut"))
@@ -344,6 +345,7 @@ async def test_a_server_is_told_to_list_again_after_a_repair(tmp_path: Path) -> 
             await anext(aiter(client.watch(resources.CONFIG_MAPS, resource_version=version)))
 
 
+@pytest.mark.slow
 async def test_larger_objects_of_former_releases_are_served_and_named(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -45,6 +45,7 @@ def differences(expected: Any, found: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
+@pytest.mark.slow
 async def test_new_objects_of_every_kind_are_stored_as_recorded(
     session: aiohttp.ClientSession, record_property: Callable[[str, object], None]
 ) -> None:

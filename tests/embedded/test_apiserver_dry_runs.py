@@ -83,6 +83,7 @@ async def writes(session: aiohttp.ClientSession) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 async def test_every_verb_that_writes_asks_how_far_it_is_to_go(session: aiohttp.ClientSession) -> None:
     asked = await writes(session)
     assert len(asked) > 300

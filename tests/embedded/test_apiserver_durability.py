@@ -55,6 +55,7 @@ async def everything(connection: Connection) -> list[Object]:
     ]
 
 
+@pytest.mark.slow
 async def test_a_killed_server_loses_nothing_that_it_acknowledged(tmp_path: Path, until: Callable[..., Any]) -> None:
     file = tmp_path / "state" / "store.db"
     process = await asyncio.create_subprocess_exec(
@@ -235,6 +236,7 @@ def test_a_restart_keeps_what_the_history_replaced(
     assert rows(file) <= KEPT + 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_neither_a_stop_nor_a_kill_changes_what_is_told(tmp_path: Path, seed: int) -> None:
     """However many rows have left the file by then."""

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import aiohttp
+import pytest
 
 from drakit_embedded.apiserver import Server, ServerConfig
 from tests.vectors.exchanges import FILES, GATES, Vector, recorded, without_times
@@ -49,6 +50,7 @@ def parts(answer: Vector) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 async def test_all_recorded_exchanges(record_property: Callable[[str, object], None]) -> None:
     """Prints which share of codes, reasons, causes and messages is the same; what is not must be in ``KNOWN``."""
     compared, same, different = 0, Counter[str](), {}

@@ -37,6 +37,7 @@ def claim(*expressions: str) -> dict[str, Any]:
     return {"metadata": {"name": "full", "namespace": "default"}, "spec": {"devices": {"requests": requests}}}
 
 
+@pytest.mark.slow
 def test_what_is_known_ahead_is_what_validation_finds() -> None:
     gates, obj = FeatureGates("1.37"), claim(*EXPRESSIONS)
     found = list(on_create(obj, gates, admin_namespace=False))
@@ -59,6 +60,7 @@ def test_expressions_are_found_in_objects_and_patches(body: Any, found: set[tupl
     assert set(selectors.expressions(body)) == found
 
 
+@pytest.mark.slow
 async def test_others_are_answered_while_expressions_are_compiled() -> None:
     async with Server(ServerConfig(token="t")) as server, Connection(server.url, token="t") as connection:
         full = asyncio.create_task(

@@ -114,6 +114,7 @@ def change(api: Api, kind: Served, patch: patches.Patch, subresource: str | None
         writes.update(api, kind, key, changed, Intent(writer=writer), subresource=subresource or "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("group", "plural"), KINDS, ids=[plural for _, plural in KINDS])
 @FUZZ
 @given(obj=objects, patch=objects, kind=st.sampled_from(["merge", "strategic"]), status=st.booleans())
@@ -148,6 +149,7 @@ operations = st.lists(
 )
 
 
+@pytest.mark.slow
 @FUZZ
 @given(content=operations)
 def test_json_patches_of_any_shape(content: Any) -> None:
@@ -157,6 +159,7 @@ def test_json_patches_of_any_shape(content: Any) -> None:
     assert code_of(lambda: change(api, target, patches.Patch("json", content), None)) < 500
 
 
+@pytest.mark.slow
 @FUZZ
 @given(obj=objects)
 def test_bodies_of_subresources_of_any_shape(obj: Object) -> None:
@@ -177,6 +180,7 @@ def test_bodies_of_subresources_of_any_shape(obj: Object) -> None:
         assert code_of(call) < 500
 
 
+@pytest.mark.slow
 @FUZZ
 @given(
     text=st.text("ab=!,()<> in\0\\/-.é", max_size=12),
@@ -206,6 +210,7 @@ pieces |= st.sampled_from(["!!int ", "!!binary ", "9" * 5000, "0x1F", "1e400", "
 pieces |= st.sampled_from(["[" * 10_010, "- " * 10_010, "{a: " * 10_010])
 
 
+@pytest.mark.slow
 @FUZZ
 @given(text=st.lists(pieces, max_size=12).map("".join))
 def test_yaml_of_any_text(text: str) -> None:
@@ -274,6 +279,7 @@ def envelopes(draw: st.DrawFn) -> bytes:
     return b"k8s\0" + of_length(1, version + kind + type_meta) + of_length(2, draw(protobuf_messages(name)))
 
 
+@pytest.mark.slow
 @FUZZ
 @given(raw=envelopes())
 @example(raw=b"k8s\0" + of_length(1, of_number(1, 2**62)))

@@ -239,6 +239,7 @@ async def test_a_token_is_in_one_alphabet(server: Server) -> None:
         assert (await ask(server, f"{head}.{signature.replace(character, other)}"))[0] == 401
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rsa_key", [True, False])
 async def test_others_can_check_a_token(tmp_path: Path, rsa_key: bool) -> None:
     """With the published key alone, as a secret store does that trusts the cluster's service accounts."""

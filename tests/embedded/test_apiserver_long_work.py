@@ -106,6 +106,7 @@ BODIES: dict[str, tuple[str, str, str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", BODIES)
 async def test_a_large_body(session: aiohttp.ClientSession, stretches: Stretches, what: str) -> None:
     method, path, media, content = BODIES[what]
@@ -139,6 +140,7 @@ async def crowded(tmp_path: Path) -> AsyncIterator[aiohttp.ClientSession]:
         yield client
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("accept", "query", "words"),
     [
@@ -165,6 +167,7 @@ async def test_a_long_list(
     assert longest < MOST_SECONDS
 
 
+@pytest.mark.slow
 async def test_many_objects_that_are_deleted(crowded: aiohttp.ClientSession, stretches: Stretches) -> None:
     async with crowded.delete(f"{MAPS}?labelSelector=n%3D1") as answer:
         assert answer.status == 200

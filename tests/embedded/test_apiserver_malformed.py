@@ -260,6 +260,7 @@ class Requests:
         return {self._random.choice(FIELDS): self._value(depth - 1) for _ in range(self._random.randrange(5))}
 
 
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize("part", range(PARTS))
 async def test_malformed_requests(part: int) -> None:

@@ -30,6 +30,7 @@ def by_name(chance: bool) -> list[Object]:
     return [story for story in STORIES if story["name"].startswith("by chance") == chance]
 
 
+@pytest.mark.slow
 async def test_stories_by_chance(stage: Stage) -> None:
     for story in by_name(chance=True):
         expected = [step["answer"] for step in story["steps"]]

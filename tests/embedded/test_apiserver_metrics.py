@@ -50,6 +50,7 @@ async def lines(session: aiohttp.ClientSession, start: str = "") -> list[str]:
         return [line for line in (await response.text()).splitlines() if line.startswith(start)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sample", SAMPLES)
 async def test_requests_are_counted(session: aiohttp.ClientSession, sample: str) -> None:
     method, path, body, *labels = SAMPLES[sample]

@@ -49,6 +49,7 @@ async def test_there_is_a_document_for_each_version(session: aiohttp.ClientSessi
         assert entry["serverRelativeURL"].startswith(f"/openapi/v3/{path}?hash=")
 
 
+@pytest.mark.slow
 async def test_every_schema_is_the_real_one(session: aiohttp.ClientSession) -> None:
     expected = {name: schema for line in DOCUMENTS.values() for name, schema in line["new"].items()}
     for path in sorted(set(DOCUMENTS) - not_served.DOCUMENTS):
@@ -58,6 +59,7 @@ async def test_every_schema_is_the_real_one(session: aiohttp.ClientSession) -> N
         assert path in READ_ONLY or set(found) == set(DOCUMENTS[path]["schemas"]), path
 
 
+@pytest.mark.slow
 async def test_every_path_takes_what_the_real_one_takes(session: aiohttp.ClientSession) -> None:
     for path in sorted(set(DOCUMENTS) - not_served.DOCUMENTS - READ_ONLY):
         found = undescribed((await read(session, f"/openapi/v3/{path}"))["paths"])
@@ -74,6 +76,7 @@ async def test_fields_are_described(session: aiohttp.ClientSession) -> None:
     assert driver["description"].startswith("Driver identifies the DRA driver providing the capacity information")
 
 
+@pytest.mark.slow
 async def test_version_2_has_all_in_one(session: aiohttp.ClientSession) -> None:
     document = await read(session, "/openapi/v2")
     lines = [line for path, line in DOCUMENTS.items() if path not in not_served.DOCUMENTS]
@@ -114,6 +117,7 @@ def named(message: bytes) -> dict[str, bytes]:
     return {name.decode(): value for (_, name), (_, value) in (tuple(fields(entry)) for _, entry in fields(message))}
 
 
+@pytest.mark.slow
 async def test_version_2_is_had_as_protobuf_which_kubectl_reads(session: aiohttp.ClientSession) -> None:
     plain = await read(session, "/openapi/v2")
     async with session.get("/openapi/v2", headers={"Accept": PROTOBUF}) as response:

@@ -57,12 +57,14 @@ def test_merge_patch_as_in_the_rfc(target: Any, patch: Any, result: Any) -> None
     assert patches.merge(copy.deepcopy(target), patch) == result
 
 
+@pytest.mark.slow
 @given(target=values, patch=values)
 def test_merging_twice_is_merging_once(target: Any, patch: Any) -> None:
     once = patches.merge(copy.deepcopy(target), copy.deepcopy(patch))
     assert patches.merge(copy.deepcopy(once), copy.deepcopy(patch)) == once
 
 
+@pytest.mark.slow
 @given(target=st.dictionaries(st.sampled_from("abcd"), values), wanted=st.dictionaries(st.sampled_from("abcd"), values))
 def test_a_merge_patch_of_all_differences_makes_the_target_the_wanted(target: Object, wanted: Object) -> None:
     """Any object without nulls can be reached by a patch that names what to remove."""

@@ -20,6 +20,7 @@ KNOWN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", sorted({vector["server"] for vector in recorded("pods")}))
 async def test_pods_are_answered_as_recorded(server: str, record_property: Callable[[str, object], None]) -> None:
     vectors = [vector for vector in recorded("pods") if vector["server"] == server]

@@ -37,6 +37,7 @@ async def run() -> AsyncIterator[Callable[[Story], Any]]:
             yield lambda story: asyncio.wait_for(asyncio.to_thread(story, api), 20)
 
 
+@pytest.mark.slow
 async def test_claims_are_created_watched_changed_and_deleted(run: Callable[[Story], Any]) -> None:
     def story(api: client.ApiClient) -> list[tuple[str, Any]]:
         claims: Any = client.ResourceV1Api(api)
@@ -58,6 +59,7 @@ async def test_claims_are_created_watched_changed_and_deleted(run: Callable[[Sto
     assert await run(story) == [("MODIFIED", {"n": "1"}), ("DELETED", {"n": "1"})]
 
 
+@pytest.mark.slow
 async def test_objects_of_a_file_are_created(run: Callable[[Story], Any], tmp_path: Path) -> None:
     file = tmp_path / "two.yaml"
     file.write_text(
@@ -81,6 +83,7 @@ async def test_the_dynamic_client_finds_and_applies(run: Callable[[Story], Any])
     assert [entry["manager"] for entry in found["metadata"]["managedFields"]] == ["me"]
 
 
+@pytest.mark.slow
 async def test_a_scale_of_none_has_no_number(run: Callable[[Story], Any]) -> None:
     def story(api: client.ApiClient) -> Any:
         apps: Any = client.AppsV1Api(api)
@@ -90,6 +93,7 @@ async def test_a_scale_of_none_has_no_number(run: Callable[[Story], Any]) -> Non
     assert await run(story) is None
 
 
+@pytest.mark.slow
 async def test_a_pod_without_a_node_has_no_log(run: Callable[[Story], Any]) -> None:
     def story(api: client.ApiClient) -> Any:
         core: Any = client.CoreV1Api(api)

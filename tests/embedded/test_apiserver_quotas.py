@@ -15,7 +15,7 @@ from drakit_embedded.apiserver.wire.access_columns import PRINTERS
 Object = dict[str, Any]
 QUOTAS = "/api/v1/namespaces/default/resourcequotas"
 GOLD, SILVER = (f"{name}.deviceclass.resource.k8s.io/devices" for name in ("gold", "silver"))
-pytestmark = pytest.mark.usefixtures("controllers")
+pytestmark = [pytest.mark.usefixtures("controllers"), pytest.mark.slow]
 
 
 def exactly(device_class: str, **fields: Any) -> Object:

@@ -24,6 +24,7 @@ TOKEN = "of-the-tests"
 MATTERS = sorted({story["name"].partition(":")[0] for story in services.recorded()})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("matter", MATTERS)
 async def test_recorded_stories(matter: str) -> None:
     stories = [story for story in services.recorded() if story["name"].partition(":")[0] == matter]
@@ -46,6 +47,7 @@ async def addresses(connection: Connection) -> set[str]:
     return {each["metadata"]["name"] for each in (await connection.list(ADDRESSES))["items"]}
 
 
+@pytest.mark.slow
 async def test_no_address_and_no_node_port_is_given_twice_also_after_a_restart(tmp_path: Path) -> None:
     given: list[Object] = []
     for start in range(3):
@@ -115,6 +117,7 @@ async def test_a_server_starts_though_somebody_has_taken_its_address(
         assert (await connection.get(SERVICES, "kubernetes", NS))["spec"]["clusterIP"] == "10.96.0.1"
 
 
+@pytest.mark.slow
 async def test_when_all_node_ports_are_given_it_is_said(connection: Connection) -> None:
     most = 2768
     for start in range(0, most, 500):

@@ -46,6 +46,7 @@ async def begun(client: socket.socket) -> bytes:
         return await asyncio.to_thread(client.recv, 4096)
 
 
+@pytest.mark.slow
 async def test_a_client_that_leaves_in_the_middle_of_a_list_is_no_defect(caplog: pytest.LogCaptureFixture) -> None:
     async with Server(ServerConfig(token=TOKEN)) as server, Connection(server.url, token=TOKEN) as connection:
         await fill(connection)
@@ -57,6 +58,7 @@ async def test_a_client_that_leaves_in_the_middle_of_a_list_is_no_defect(caplog:
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
+@pytest.mark.slow
 async def test_a_stopping_server_does_not_wait_for_a_client_that_does_not_read() -> None:
     server = Server(ServerConfig(token=TOKEN))
     await server.start()
@@ -71,6 +73,7 @@ async def test_a_stopping_server_does_not_wait_for_a_client_that_does_not_read()
         await server.stop()
 
 
+@pytest.mark.slow
 async def test_a_watcher_that_does_not_read_holds_up_nobody_and_misses_nothing(until: Callable[..., Any]) -> None:
     async with Server(ServerConfig(token=TOKEN)) as server, Connection(server.url, token=TOKEN) as connection:
         version = (await connection.list(resources.CONFIG_MAPS))["metadata"]["resourceVersion"]

@@ -339,6 +339,7 @@ async def test_slices_with_mixins_keep_them_in_every_version() -> None:
         assert refused.value.code == 400
 
 
+@pytest.mark.slow
 @pytest.mark.kubectl
 @pytest.mark.parametrize("kubectl", [RUNTIME_CONFIG], indirect=True, ids=["older versions"])
 async def test_kubectl_gets_a_version_by_name(kubectl: Any) -> None:

@@ -22,6 +22,7 @@ def parting(recorded: writes.Object, ours: writes.Object) -> list[object]:
     return found if events == seen else [*found, (events, seen)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("matter", MATTERS)
 async def test_recorded_stories(matter: str) -> None:
     stories = [story for story in writes.recorded() if story["name"].partition(":")[0] == matter]

@@ -272,6 +272,7 @@ def story(connection: Connection) -> Story:
     return Story(connection)
 
 
+@pytest.mark.slow
 async def test_each_node_has_a_pod_and_new_ones_get_one(story: Story, controllers: None, until: Until) -> None:
     await story.nodes("n1", "n2")
     await story.create()
@@ -307,6 +308,7 @@ async def test_a_node_selector_and_a_label_that_changes(story: Story, controller
     await until(lambda: story.have("n2"))
 
 
+@pytest.mark.slow
 async def test_a_new_template_reaches_one_node_after_the_other(story: Story, controllers: None, until: Until) -> None:
     await story.nodes("n1", "n2", "n3")
     await story.create()
@@ -341,6 +343,7 @@ async def test_a_new_template_reaches_one_node_after_the_other(story: Story, con
     await until(is_third)
 
 
+@pytest.mark.slow
 async def test_on_delete_waits_for_the_user(story: Story, controllers: None, until: Until) -> None:
     await story.nodes("n1", "n2")
     await story.create({"type": "OnDelete"})
@@ -384,6 +387,7 @@ async def test_a_failed_pod_is_told_and_replaced(story: Story, controllers: None
     assert await until(told) == [f"Found failed daemon pod default/{first['name']} on node n1, will try to kill it"]
 
 
+@pytest.mark.slow
 async def test_its_pods_and_revisions_go_with_it(story: Story, controllers: None, until: Until) -> None:
     await story.nodes("n1")
     await story.create()

@@ -121,6 +121,7 @@ async def test_a_pod_waits_for_its_template_and_says_so(story: Story, controller
     assert len((await story.connection.list(RESOURCE_CLAIMS, NS))["items"]) == 1
 
 
+@pytest.mark.slow
 async def test_a_claim_that_the_server_refuses_is_told_at_the_pod(
     story: Story, controllers: None, until: Until
 ) -> None:
@@ -175,6 +176,7 @@ async def test_a_finished_pod_gives_back_its_generated_claim(story: Story, contr
     await until(lambda: story.is_gone(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", ["finished", "deleted", "failed"])
 async def test_the_last_user_takes_the_allocation_with_it(
     end: str, story: Story, controllers: None, until: Until

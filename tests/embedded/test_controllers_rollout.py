@@ -70,6 +70,7 @@ def test_old_pods_go_only_as_far_as_availability_allows(
     assert sizes == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     desired=st.integers(0, 50),
@@ -88,6 +89,7 @@ def test_a_step_never_exceeds_the_surge(desired: int, surge: int, unavailable: i
         assert size == new or sum(old) + size <= desired + rollout.fenceposts(wanted)[0]
 
 
+@pytest.mark.slow
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     desired=st.integers(1, 50),

@@ -100,6 +100,7 @@ def equals(function: Callable[[], Awaitable[T]], expected: T) -> Callable[[], Aw
     return check
 
 
+@pytest.mark.slow
 async def test_a_replica_set_has_as_many_pods_as_it_says(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(REPLICA_SETS, workload("rs", 3), NS)
     await until(equals(story.count, 3))
@@ -124,6 +125,7 @@ async def test_a_replica_set_has_as_many_pods_as_it_says(story: Story, controlle
     await until(equals(story.count, 1))
 
 
+@pytest.mark.slow
 async def test_unready_pods_go_first(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(REPLICA_SETS, workload("rs", 2), NS)
     await until(equals(story.count, 2))
@@ -196,6 +198,7 @@ async def test_creation_starts_slowly_and_stops_at_the_first_failure() -> None:
     assert attempts == 3
 
 
+@pytest.mark.slow
 async def test_a_deployment_becomes_available(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(DEPLOYMENTS, workload("d", 2), NS)
     await until(equals(story.count, 2))
@@ -223,6 +226,7 @@ async def test_a_deployment_becomes_available(story: Story, controllers: None, u
     assert all(pod["metadata"]["labels"]["pod-template-hash"] == digest for pod in await story.pods())
 
 
+@pytest.mark.slow
 async def test_a_rolling_update_replaces_pods_and_keeps_the_old_revision(
     story: Story, controllers: None, until: Until
 ) -> None:
@@ -259,6 +263,7 @@ async def test_a_rolling_update_replaces_pods_and_keeps_the_old_revision(
     await until(third)
 
 
+@pytest.mark.slow
 async def test_recreate_ends_all_old_pods_first(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(DEPLOYMENTS, workload("d", 2, strategy={"type": "Recreate"}), NS)
     await until(equals(story.count, 2))
@@ -281,6 +286,7 @@ async def test_scaling_is_no_rollout(story: Story, controllers: None, until: Unt
     assert await story.sets() == {"one": 4}
 
 
+@pytest.mark.slow
 async def test_a_paused_deployment_scales_but_does_not_roll(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(DEPLOYMENTS, workload("d", 1), NS)
     await until(equals(story.count, 1))
@@ -291,6 +297,7 @@ async def test_a_paused_deployment_scales_but_does_not_roll(story: Story, contro
     assert (await story.condition("d", "Progressing"))["reason"] == "DeploymentPaused"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("propagation", ["Background", "Foreground"])
 async def test_what_an_owner_owns_goes_with_it(
     propagation: Literal["Background", "Foreground"], story: Story, controllers: None, until: Until
@@ -308,6 +315,7 @@ async def test_what_an_owner_owns_goes_with_it(
     await until(nothing_left)
 
 
+@pytest.mark.slow
 async def test_orphans_stay(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(REPLICA_SETS, workload("rs", 2), NS)
     await until(equals(story.count, 2))
@@ -332,6 +340,7 @@ def owned(name: str, *owners: Object, block: bool = False) -> Object:
     return {"metadata": {"name": name, "ownerReferences": references}}
 
 
+@pytest.mark.slow
 async def test_an_owner_of_another_uid_does_not_count(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(CONFIG_MAPS, {"metadata": {"name": "owner"}}, NS)
     replaced = {"metadata": {"name": "owner", "uid": "an-earlier-one"}}
@@ -339,6 +348,7 @@ async def test_an_owner_of_another_uid_does_not_count(story: Story, controllers:
     await until(lambda: story.gone(CONFIG_MAPS, "child"))
 
 
+@pytest.mark.slow
 async def test_one_living_owner_is_enough_and_the_dead_one_is_forgotten(
     story: Story, controllers: None, until: Until
 ) -> None:
@@ -353,6 +363,7 @@ async def test_one_living_owner_is_enough_and_the_dead_one_is_forgotten(
     await until(forgotten)
 
 
+@pytest.mark.slow
 async def test_foreground_waits_for_blocking_dependents_only(story: Story, controllers: None, until: Until) -> None:
     owner = await story.connection.create(CONFIG_MAPS, {"metadata": {"name": "owner"}}, NS)
     blocking, free = owned("blocking", owner, block=True), owned("free", owner)
@@ -372,6 +383,7 @@ async def test_foreground_waits_for_blocking_dependents_only(story: Story, contr
     assert await story.exists(CONFIG_MAPS, "free")
 
 
+@pytest.mark.slow
 async def test_a_namespace_is_furnished_and_emptied(story: Story, controllers: None, until: Until) -> None:
     connection = story.connection
     await connection.create(NAMESPACES, {"metadata": {"name": "team"}})

@@ -36,6 +36,7 @@ def kubeconfig(connection: Connection, short_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("signals_heard")
 async def test_nodes_come_up_and_run_pods_until_interrupted(
     connection: Connection, kubeconfig: Path, short_path: Path, until: Until

@@ -63,6 +63,7 @@ def test_what_is_printed_later_has_its_time() -> None:
     assert found.exit == Exit(3.5, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "script",
     [

@@ -118,6 +118,7 @@ def test_each_delay_is_twice_the_last_one_up_to_a_limit() -> None:
     assert delays == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 122.0, 122.0]
 
 
+@pytest.mark.slow
 async def test_a_refused_plugin_is_asked_again_after_half_a_second_and_then_later(
     node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
 ) -> None:
@@ -319,6 +320,7 @@ async def test_health_reports_come_in_and_the_stream_is_opened_again(
     await until(lambda: plugin.names.count("NodeWatchResources") == 2)
 
 
+@pytest.mark.slow
 async def test_a_driver_that_replaces_a_refused_one_waits_for_the_time_that_the_refused_one_earned(
     node: Node, plugins: Callable[..., FakePlugin], short_path: Path, until: Until
 ) -> None:

@@ -614,6 +614,7 @@ async def test_a_killed_driver_gets_its_unprepare_when_it_is_back(
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
+@pytest.mark.slow
 async def test_health_reaches_the_status_of_the_container(story: Story, plugin: FakePlugin, until: Until) -> None:
     await story.claim()
     await story.pod("p", "c")
@@ -698,6 +699,7 @@ async def test_a_process_that_cannot_be_started_is_told(story: Story, until: Unt
     assert await until(told) == [why]
 
 
+@pytest.mark.slow
 async def test_many_nodes_share_one_process(story: Story, until: Until) -> None:
     names = [f"n{number}" for number in range(1, 31)]
     await story.start(*names)

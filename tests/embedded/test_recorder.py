@@ -155,11 +155,13 @@ def test_recorders_have_the_modules_of_the_release(recorder: str) -> None:
     assert bool(changed) == ("v0.37.1" in written)
 
 
+@pytest.mark.slow
 def test_changes_at_once_end_where_nothing_is_left_to_change() -> None:
     made = [one["name"].count("; ") + 1 for seed in range(2, 9) for one in changes.chosen(1, seed, together=12)]
     assert max(made) == 12 > min(made)
 
 
+@pytest.mark.slow
 async def test_changes_at_once_are_the_same_for_a_seed_and_are_asked_of_our_server() -> None:
     made = list(changes.chosen(30, 7, together=2))
     assert made == list(changes.chosen(30, 7, together=2))

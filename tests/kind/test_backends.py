@@ -59,6 +59,7 @@ def test_an_api_server_alone_starts_nothing_else(spec: ClusterSpec, started: lis
     assert started_components(spec) == started
 
 
+@pytest.mark.slow
 def test_programs_are_asked_for_only_where_they_are_started(tmp_path: Path) -> None:
     """The directory has the programs of an API server with controllers, as envtest's has, and no others."""
     for name in ("etcd", "kube-apiserver", "kube-controller-manager"):

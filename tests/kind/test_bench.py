@@ -42,6 +42,7 @@ def _bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=BOUND, check=False)
 
 
+@pytest.mark.slow
 def test_the_list_says_what_each_benchmark_is_for() -> None:
     done = _bench("--list")
     assert done.returncode == 0, done.stderr
@@ -50,6 +51,7 @@ def test_the_list_says_what_each_benchmark_is_for() -> None:
     assert all(summary.endswith((".", ":")) for _, summary in lines)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
@@ -69,18 +71,21 @@ def test_the_smallest_setting_ends_in_a_table(name: str, rows: list[str]) -> Non
     assert [row for row in rows if row not in done.stdout] == []
 
 
+@pytest.mark.slow
 def test_a_benchmark_that_is_named_twice_runs_once() -> None:
     done = _bench("--quick", "cel", "workloads", "cel")
     assert done.returncode == 0, done.stderr
     assert (done.stdout.count("CEL selectors"), done.stdout.count("recorded workloads")) == (1, 1)
 
 
+@pytest.mark.slow
 def test_an_unknown_name_is_refused_with_those_there_are() -> None:
     done = _bench("etcd")
     assert done.returncode == 2
     assert all(name in done.stderr for name in (*NAMES, *GROUPS))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize(
     ("name", "number"),
@@ -103,6 +108,7 @@ def test_interrupted_it_stops_what_it_started(name: str, number: signal.Signals)
     assert [child for child in children if Path(f"/proc/{child}").exists()] == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("signals_heard")
 def test_interrupted_it_prints_what_it_has_measured() -> None:
     command = [sys.executable, "-m", "bench", "workloads"]

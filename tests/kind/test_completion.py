@@ -45,6 +45,7 @@ def test_names_are_completed(words: list[str], name: str, tmp_path: Path, monkey
     assert all(word.startswith(words[-1]) for word in completed)
 
 
+@pytest.mark.slow
 def test_names_of_commands_are_completed_without_importing_them() -> None:
     """Pressing the tab key must not take longer than a cluster's start."""
     code = (

@@ -36,6 +36,7 @@ def kubeconfig(tmp_path: Path) -> Iterator[Path]:
         yield path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("component", ["scheduler", "kubelet"])
 def test_a_component_says_that_it_is_ready_and_ends_with_its_starter(
     component: str, kubeconfig: Path, tmp_path: Path
@@ -48,6 +49,7 @@ def test_a_component_says_that_it_is_ready_and_ends_with_its_starter(
         assert process.wait(_BOUND) == 0
 
 
+@pytest.mark.slow
 def test_an_api_server_ends_with_its_starter(tmp_path: Path) -> None:
     with _running(tmp_path, "apiserver", "run") as process:
         assert process.stdin is not None

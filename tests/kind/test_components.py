@@ -85,6 +85,7 @@ def _restart(**changes: Any) -> dict[str, Any]:
     return {"component": "scheduler", "version": None, "gates": None, "emulated_version": None, **changes}
 
 
+@pytest.mark.slow
 async def test_two_restarts_at_once_leave_one_instance(cluster: tuple[Components, Instances]) -> None:
     running, schedulers = cluster
     await asyncio.gather(running.restart(_restart()), running.restart(_restart()))
@@ -93,6 +94,7 @@ async def test_two_restarts_at_once_leave_one_instance(cluster: tuple[Components
     assert schedulers.live == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", [ClusterError("no such gate"), OSError("no port"), RuntimeError("a bug")])
 async def test_a_component_that_does_not_come_back_as_asked_comes_back_as_it_was(
     cluster: tuple[Components, Instances], fault: Exception
@@ -104,6 +106,7 @@ async def test_a_component_that_does_not_come_back_as_asked_comes_back_as_it_was
     assert schedulers.live == {3}
 
 
+@pytest.mark.slow
 async def test_programs_of_a_restarted_component_are_where_the_clusters_process_looks_for_them(
     home: ClusterHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +130,7 @@ async def test_programs_of_a_restarted_component_are_where_the_clusters_process_
     assert schedulers.live == {2}
 
 
+@pytest.mark.slow
 async def test_a_component_that_does_not_come_back_at_all_ends_the_cluster(
     cluster: tuple[Components, Instances], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +143,7 @@ async def test_a_component_that_does_not_come_back_at_all_ends_the_cluster(
     assert ended == ["scheduler does not start again as it was: no port"]
 
 
+@pytest.mark.slow
 async def test_a_restart_under_way_ends_with_the_cluster(cluster: tuple[Components, Instances]) -> None:
     running, schedulers = cluster
     restarts = [asyncio.create_task(running.restart(_restart())) for _ in range(2)]
@@ -181,6 +186,7 @@ async def test_a_loop_that_fails_later_tells_why() -> None:
         await loop.stop()
 
 
+@pytest.mark.slow
 async def test_a_component_that_ends_by_itself_is_started_again(cluster: tuple[Components, Instances]) -> None:
     running, schedulers = cluster
     running._told("scheduler", "panic: nil map")
@@ -190,6 +196,7 @@ async def test_a_component_that_ends_by_itself_is_started_again(cluster: tuple[C
     assert schedulers.live == set()
 
 
+@pytest.mark.slow
 async def test_a_component_that_somebody_restarts_meanwhile_is_not_started_again(
     cluster: tuple[Components, Instances],
 ) -> None:
@@ -201,6 +208,7 @@ async def test_a_component_that_somebody_restarts_meanwhile_is_not_started_again
     assert (schedulers.made, schedulers.live) == (2, {2})
 
 
+@pytest.mark.slow
 async def test_a_component_that_ends_again_and_again_ends_the_cluster(
     cluster: tuple[Components, Instances], home: ClusterHome
 ) -> None:
@@ -220,6 +228,7 @@ async def test_a_component_that_ends_again_and_again_ends_the_cluster(
     assert schedulers.made == 3
 
 
+@pytest.mark.slow
 async def test_a_cluster_that_is_told_to_stop_does_not_wait_for_a_pause(
     cluster: tuple[Components, Instances],
 ) -> None:
@@ -250,6 +259,7 @@ class _Slow:
         (self._marks / "stopped").touch()
 
 
+@pytest.mark.slow
 async def test_a_cluster_that_is_told_to_stop_while_it_starts_does(
     home: ClusterHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,6 +272,7 @@ async def test_a_cluster_that_is_told_to_stop_while_it_starts_does(
     assert not home.control.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "beside"),
     [

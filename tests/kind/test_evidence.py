@@ -18,6 +18,7 @@ pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.usefixtures("few_plugins")
 
 
+@pytest.mark.slow
 def test_the_report_of_a_failed_test_has_its_objects_events_and_logs(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
@@ -171,6 +172,7 @@ def test_what_was_had_before_the_api_server_went_away_is_kept() -> None:
     assert objects.splitlines() == ["Pod mine: {phase: Running}", "this cannot be told: ClusterError: gone"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["-n", "2"]], ids=["alone", "workers"])
 def test_logs_of_a_cluster_that_does_not_start_are_kept(pytester: pytest.Pytester, options: list[str]) -> None:
     """Its own files go at the end of the run, which is when somebody's CI looks."""

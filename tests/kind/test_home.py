@@ -48,6 +48,7 @@ def test_a_relative_directory_is_the_same_one_wherever_a_component_runs(
     assert ClusterHome.of("red").directory == tmp_path / "state" / "red"
 
 
+@pytest.mark.slow
 def test_temporary_ones_are_where_the_user_says_that_clusters_are(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From /tmp nothing can be run on some machines. Nobody takes one for a cluster of a name."""
     monkeypatch.setenv("DRAKIT_HOME", str(place / "deeper" / "state"))
@@ -152,6 +153,7 @@ with ClusterHome(Path(sys.argv[1])).lock() as held:
 """
 
 
+@pytest.mark.slow
 def test_the_process_of_a_cluster_is_known_for_as_long_as_it_lives(place: Path) -> None:
     home = ClusterHome(place)
     assert home.running_pid() is None

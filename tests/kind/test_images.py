@@ -127,6 +127,7 @@ def test_settings_of_containers(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_busybox_has_every_applet_beside_it(tmp_path: Path) -> None:
     busybox_archive(tmp_path / "image.tar", _binary(tmp_path / "busybox"))
     layer = _layer(tmp_path / "image.tar")
@@ -165,6 +166,7 @@ def test_an_archive_that_fails_leaves_the_earlier_one(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [archive]
 
 
+@pytest.mark.slow
 def test_what_is_no_busybox_is_named_with_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(ClusterError, match=r"false does not list its applets.*busybox-static"):
         busybox_archive(tmp_path / "image.tar", _binary(tmp_path / "false", "#!/bin/sh\nexit 1\n"))

@@ -26,6 +26,7 @@ def test_that_is_killed(cluster, driver):
 _SECONDS = 60.0
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("signals_heard", "few_plugins")
 @pytest.mark.parametrize(
     ("number", "cluster_too"),

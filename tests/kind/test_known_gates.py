@@ -20,6 +20,7 @@ def test_it(cluster):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["binaries", "kind"])
 def test_a_story_is_left_out_beside_a_gate_that_only_kubernetes_knows(pytester: pytest.Pytester, backend: str) -> None:
     pytester.makepyfile(_STORY)

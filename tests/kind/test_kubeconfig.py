@@ -204,6 +204,7 @@ for name in sys.argv[2:]:
 """
 
 
+@pytest.mark.slow
 def test_processes_that_add_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     path = tmp_path / "new" / "config"
     names = [[f"drakit-{process}-{number}" for number in range(10)] for process in range(4)]
@@ -287,6 +288,7 @@ kubeconfig.add(Path(sys.argv[1]), {})
 """
 
 
+@pytest.mark.slow
 def test_the_lock_of_a_drakit_that_was_killed_is_taken_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, lock = tmp_path / "config", tmp_path / "config.lock"
     killed = subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=False)
@@ -297,6 +299,7 @@ def test_the_lock_of_a_drakit_that_was_killed_is_taken_over(tmp_path: Path, monk
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.slow
 def test_where_directories_have_no_locks_nobody_knows_who_was_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def _partition(name: str) -> list[manifests.Object]:
     return [manifests.claim(name, request), manifests.pod(name, name)]
 
 
+@pytest.mark.slow
 def test_a_killed_cluster_continues_where_it_was(cluster: LocalCluster) -> None:
     with Api(cluster.kubeconfig) as api:
         api.create(*_partition("before"))
@@ -70,6 +71,7 @@ def test_a_killed_cluster_continues_where_it_was(cluster: LocalCluster) -> None:
         api.wait_gone(PODS, ["before", "after"])
 
 
+@pytest.mark.slow
 def test_nothing_is_imported_from_the_directory_where_a_cluster_is_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +90,7 @@ def test_nothing_is_imported_from_the_directory_where_a_cluster_is_started(
     assert not (tmp_path / "imported").exists()
 
 
+@pytest.mark.slow
 def test_everything_of_a_cluster_is_private_to_its_user(cluster: LocalCluster) -> None:
     directory = cluster.home.directory
     open_to_others = [
@@ -100,6 +103,7 @@ def test_everything_of_a_cluster_is_private_to_its_user(cluster: LocalCluster) -
     assert [path.name for path in secrets if path.stat().st_mode & 0o077] == []
 
 
+@pytest.mark.slow
 def test_gates_that_kubernetes_refuses_cost_no_running_component(cluster: LocalCluster) -> None:
     with pytest.raises(ClusterError, match="feature is locked to true"):
         cluster.restart("apiserver", gates={"DRAPrioritizedList": False})
@@ -115,6 +119,7 @@ def test_another_system_than_linux_is_told_so(tmp_path: Path, monkeypatch: pytes
     assert not home.directory.exists()
 
 
+@pytest.mark.slow
 def test_a_directory_may_be_deep_and_a_drivers_name_long(tmp_path: Path) -> None:
     home = ClusterHome(tmp_path / ("x" * 100) / "home")
     name = "gpu.dra-example-driver.sigs.k8s.io"
@@ -180,6 +185,7 @@ def test_what_our_components_do_not_know_is_refused_before_anything_is_made(
     assert not home.directory.exists()
 
 
+@pytest.mark.slow
 def test_the_start_of_one_who_comes_second_changes_nothing(cluster: LocalCluster) -> None:
     """He has looked, as the first one did, and seen no cluster."""
     second = LocalCluster(ClusterSpec(), cluster.home)
@@ -194,6 +200,7 @@ def test_the_start_of_one_who_comes_second_changes_nothing(cluster: LocalCluster
     assert (kept.token, kept.port) == (cluster.spec.token, cluster.spec.port)
 
 
+@pytest.mark.slow
 def test_a_cluster_is_ready_once_also_if_its_starter_does_not_live_to_see_it(
     cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,12 +217,14 @@ def test_a_cluster_is_ready_once_also_if_its_starter_does_not_live_to_see_it(
     assert cluster.home.was_ready
 
 
+@pytest.mark.slow
 def test_of_a_running_cluster_that_is_said_before_anything_else(cluster: LocalCluster) -> None:
     wrong = DriverSpec(profile="a30", nodes=["node-77"])
     with pytest.raises(ClusterError, match="is running already"):
         LocalCluster(ClusterSpec(nodes=["node-1"], drivers=[wrong]), cluster.home).start()
 
 
+@pytest.mark.slow
 def test_why_a_cluster_does_not_start_is_told_also_if_cleaning_up_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     home = ClusterHome.temporary()
     problems = iter([None, ClusterError("the bridge is busy")])
@@ -241,6 +250,7 @@ def test_a_driver_whose_name_is_none_becomes_no_path(tmp_path: Path) -> None:
         cluster.driver(DriverSpec(profile="a30", nodes=["node-1"], name="../x"))
 
 
+@pytest.mark.slow
 def test_each_component_is_restarted_while_the_others_go_on(cluster: LocalCluster) -> None:
     with Api(cluster.kubeconfig) as api:
         api.create(*_partition("before"))

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _ROOT = Path(__file__).parents[2]
 # What the make that runs these tests, or its user, says to others.
 _THEIRS = {

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 _ROOT = Path(__file__).parents[2]
 # As anybody, not only as root, whose nodes need more.
 _CLUSTER = ["--drakit-cluster", "binaries", "--drakit-real", "scheduler"]

@@ -16,6 +16,8 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.processes.own_addresses import NODE_NETWORKS
 from drakit_kind.processes.process import ServerProcess, State, Unhealthy
 
+pytestmark = pytest.mark.slow
+
 _BOUND = 20.0
 
 

@@ -19,6 +19,7 @@ def _readme_example() -> str:
     return str(block)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_plugins")
 def test_the_example_of_the_readme_passes(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(_readme_example())
@@ -26,12 +27,14 @@ def test_the_example_of_the_readme_passes(pytester: pytest.Pytester) -> None:
     result.assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_the_options_say_what_they_are_for(pytester: pytest.Pytester) -> None:
     shown = pytester.runpytest_subprocess("--help", timeout=60).stdout.str()
     assert "test clusters with DRA devices (drakit)" in shown
     assert "--drakit-emulated-version" in shown
 
 
+@pytest.mark.slow
 def test_a_suite_that_uses_no_fixture_pays_nothing(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         "import sys\n\ndef test_nothing():\n    assert not {'grpc', 'aiohttp', 'kubernetes'} & set(sys.modules)\n"
@@ -39,6 +42,7 @@ def test_a_suite_that_uses_no_fixture_pays_nothing(pytester: pytest.Pytester) ->
     pytester.runpytest_subprocess(timeout=60).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_failing_test_with_an_api_fixture_of_its_own_is_reported_as_ever(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
@@ -101,6 +105,7 @@ def api():
 """
 
 
+@pytest.mark.slow
 def test_drivers_are_stopped_and_their_logs_shown_whatever_fails_before(pytester: pytest.Pytester) -> None:
     """A start, the end of the pods, the stop of another driver."""
     pytester.makeconftest(_FAKES)
@@ -128,6 +133,7 @@ def test_drivers_are_stopped_and_their_logs_shown_whatever_fails_before(pytester
     )
 
 
+@pytest.mark.slow
 def test_a_failed_setup_is_reported_with_the_logs_of_its_drivers(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
@@ -161,6 +167,7 @@ Api.wait_gone = lambda self, resource, names, **options: None
 """
 
 
+@pytest.mark.slow
 def test_a_namespace_goes_also_if_the_run_is_interrupted_while_it_is_made(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(_INTERRUPTED)
     pytester.makepyfile("def test_it(namespace):\n    pass\n")
@@ -190,6 +197,7 @@ def test_it(api, driver):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("signals_heard")
 def test_an_interrupted_run_does_not_wait_long_for_pods_that_do_not_end(pytester: pytest.Pytester) -> None:
     """Whoever interrupts a run kills it before long, and then a cluster of theirs keeps all that there is."""
@@ -222,6 +230,7 @@ def test_with_a_cluster_of_its_own(cluster_spec):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "left_out"),
     [
@@ -262,6 +271,7 @@ def test_a_test_is_left_out_where_a_gate_that_it_needs_is_off(
     assert [reason for reason in left_out if f"needs feature gate {reason}" not in shown] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gates", ["needed", "DRAListTypeAttributes=true"])
 def test_the_gates_of_a_run_are_found_once_however_many_tests_ask(pytester: pytest.Pytester, gates: str) -> None:
     pytester.makepyfile(
@@ -283,6 +293,7 @@ def test_needed_gates_come_with_those_that_they_depend_on() -> None:
     assert to_turn_on(["DRAPartitionableDevices", "DRAPrioritizedList"], "1.34") == {"DRAPartitionableDevices": True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("real", ["scheduler", "apiserver,kubelet"])
 def test_what_kind_cannot_run_is_not_started_elsewhere(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, real: str
@@ -294,6 +305,7 @@ def test_what_kind_cannot_run_is_not_started_elsewhere(
     result.stdout.re_match_lines([r".*in kind, only the scheduler can be drakit's.*"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("plugins", "options"),
     [
@@ -316,6 +328,7 @@ _THERE = "the cluster of --drakit-cluster-kubeconfig is there already and stays 
 _OF_KIND = "is of kind clusters; add --drakit-cluster kind, or leave it out"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -341,6 +354,7 @@ def test_an_option_that_the_cluster_of_a_run_cannot_have_is_refused(
     assert refused.stderr.str().strip() == f"ERROR: {says}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -363,6 +377,7 @@ def pytest_addoption(parser):
 """
 
 
+@pytest.mark.slow
 def test_what_is_said_to_the_fixtures_of_pytest_kind_is_not_refused(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -379,6 +394,7 @@ def test_what_is_said_to_the_fixtures_of_pytest_kind_is_not_refused(
     pytester.runpytest_subprocess("--kind-image", "theirs", timeout=60).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "errors"), [([], 1), (["--real", "scheduler"], 0)])
 def test_a_place_of_programs_is_refused_by_a_cluster_that_has_none(
     pytester: pytest.Pytester, options: list[str], errors: int

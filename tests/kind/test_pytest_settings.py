@@ -39,6 +39,7 @@ def test_it(request):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("all_plugins")
 @pytest.mark.parametrize("workers", [[], ["-n", "1"]], ids=["here", "in a worker"])
 def test_a_project_whose_conftest_has_an_option_of_our_name_uses_its_own(
@@ -49,6 +50,7 @@ def test_a_project_whose_conftest_has_an_option_of_our_name_uses_its_own(
     pytester.runpytest_subprocess(*_SAID, *workers, timeout=60).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["theirs,drakit_kind.pytest_plugin", "drakit_kind.pytest_plugin,theirs"])
 def test_another_plugin_has_an_option_of_our_name(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, order: str
@@ -60,6 +62,7 @@ def test_another_plugin_has_an_option_of_our_name(
     pytester.runpytest_subprocess(*_SAID, timeout=60).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_conftest_that_is_found_with_its_tests_may_have_an_option_of_our_name(pytester: pytest.Pytester) -> None:
     """Its options come too late to be given, but not to be declared."""
     below = pytester.mkdir("one") / "two"
@@ -74,6 +77,7 @@ def test_a_conftest_that_is_found_with_its_tests_may_have_an_option_of_our_name(
 _EXPECTED = "set to binaries scheduler 3 kept"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -96,6 +100,7 @@ def test_options_have_long_names_and_short_ones_where_nobody_else_has_them(
     result.stdout.fnmatch_lines([_EXPECTED])
 
 
+@pytest.mark.slow
 def test_what_follows_a_short_name_stands_in_for_no_path_of_the_project(pytester: pytest.Pytester) -> None:
     """Which conftest.py files pytest loads at first, is decided before a short name is known."""
     stories = pytester.mkdir("stories")
@@ -105,6 +110,7 @@ def test_what_follows_a_short_name_stands_in_for_no_path_of_the_project(pytester
     pytester.runpytest_subprocess("--cluster", "binaries", "--mine=x", timeout=60).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_a_flag_of_a_conftest_that_has_our_name_keeps_the_path_behind_it(pytester: pytest.Pytester) -> None:
     stories = pytester.mkdir("stories")
     stories.joinpath("conftest.py").write_text(
@@ -135,6 +141,7 @@ drakit_keep_logs = logs
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "environment", "file", "shown"),
     [
@@ -165,6 +172,7 @@ def test_the_command_line_counts_before_the_environment_and_that_before_the_file
     result.stdout.fnmatch_lines([f"set to {shown}"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("environment", "file", "says"),
     [
@@ -187,6 +195,7 @@ def test_a_setting_that_means_nothing_is_refused_with_its_place(
     assert refused.stderr.str().strip() == f"ERROR: {says}"
 
 
+@pytest.mark.slow
 def test_defaults_of_a_project_give_way_to_the_cluster_that_a_run_names(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -200,6 +209,7 @@ def test_defaults_of_a_project_give_way_to_the_cluster_that_a_run_names(
     assert "the cluster of $DRAKIT_CLUSTER_KUBECONFIG is there already and stays as it is" in refused.stderr.str()
 
 
+@pytest.mark.slow
 def test_programs_that_a_project_names_are_for_clusters_that_have_some(pytester: pytest.Pytester) -> None:
     pytester.makeini("[pytest]\ndrakit_kubernetes_dir = programs\n")
     pytester.makeconftest(
@@ -216,6 +226,7 @@ def test_programs_that_a_project_names_are_for_clusters_that_have_some(pytester:
         pytester.runpytest_subprocess(*options, timeout=60).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 def test_help_and_documentation_name_every_setting(pytester: pytest.Pytester) -> None:
     shown = pytester.runpytest_subprocess("--help", timeout=60).stdout.str()
     page = Path(__file__).parents[2].joinpath("docs", "clusters.md").read_text()

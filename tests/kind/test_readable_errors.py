@@ -51,12 +51,14 @@ def test_what_is_wrong_in_drakit_itself_keeps_its_traceback(error: Exception) ->
         raise error
 
 
+@pytest.mark.slow
 def test_judging_a_driver_of_a_cluster_that_no_kubeconfig_names_is_one_line(drakit: Drakit) -> None:
     refused = drakit("conformance", "--driver", "gpu.example.com", code=2)
     assert len(refused.stderr.splitlines()) == 1
     assert "/config: there is no such file" in refused.stderr
 
 
+@pytest.mark.slow
 def test_a_command_that_succeeds_does_not_pay_for_the_errors_of_others() -> None:
     code = "import sys, drakit_kind.cli.cluster.commands; sys.exit('aiohttp' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -281,6 +281,7 @@ def test_it(cluster, number):
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("components", "clusters"), [("real", 1), ("ours", 2)])
 def test_workers_share_a_cluster_of_real_components_alone(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, components: str, clusters: int
@@ -336,6 +337,7 @@ def test_beside(later, cluster, seen, number):
 """
 
 
+@pytest.mark.slow
 def test_tests_that_want_to_be_alone_are_the_first_and_let_nobody_between(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -375,6 +377,7 @@ def test_beside(used, number):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theirs", [False, True], ids=["a cluster of ours", "one that is there"])
 def test_a_test_without_a_namespace_takes_its_turn_too(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, theirs: bool
@@ -432,6 +435,7 @@ def test_that_takes_long(later, cluster):
 }
 
 
+@pytest.mark.slow
 def test_a_short_test_is_not_ended_because_those_of_others_take_long(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -469,6 +473,7 @@ def test_it(_ending_namespaces):
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_has_no_more_tests_waits_for_its_namespaces_while_nobody_is_alone(
     pytester: pytest.Pytester,
 ) -> None:

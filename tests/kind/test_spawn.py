@@ -21,6 +21,7 @@ def _python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
+@pytest.mark.slow
 def test_a_ready_process_is_returned_running_and_can_be_ended(tmp_path: Path) -> None:
     process = spawn.spawn(_python(_READY + "import signal; signal.pause()"), log=tmp_path / "log", timeout=20)
     assert process.poll() is None
@@ -28,11 +29,13 @@ def test_a_ready_process_is_returned_running_and_can_be_ended(tmp_path: Path) ->
     assert process.returncode is not None
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_first_is_reported_with_its_last_words(tmp_path: Path) -> None:
     with pytest.raises(spawn.SpawnError, match=r"status 3 before it was ready.*(?s:.*)no such profile"):
         spawn.spawn(_python("print('no such profile', flush=True); exit(3)"), log=tmp_path / "log", timeout=20)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("code", "says"), [("print('now')", "\n  now"), ("pass", " nothing was printed")])
 def test_the_last_words_of_an_earlier_run_are_not_those_of_this_one(tmp_path: Path, code: str, says: str) -> None:
     log = tmp_path / "log"
@@ -42,6 +45,7 @@ def test_the_last_words_of_an_earlier_run_are_not_those_of_this_one(tmp_path: Pa
     assert str(failed.value) == f"ended with status 0 before it was ready; the end of {log}:{says}"
 
 
+@pytest.mark.slow
 def test_a_process_that_is_never_ready_is_ended(tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     code = f"import os, signal; open({str(pid_file)!r}, 'w').write(str(os.getpid())); signal.pause()"
@@ -50,6 +54,7 @@ def test_a_process_that_is_never_ready_is_ended(tmp_path: Path) -> None:
     assert not Path(f"/proc/{pid_file.read_text()}").exists()
 
 
+@pytest.mark.slow
 def test_interrupted_while_it_starts_a_process_it_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     started = []
 
@@ -69,6 +74,7 @@ def test_interrupted_while_it_starts_a_process_it_leaves_none(tmp_path: Path, mo
     assert [pid for pid in started if not ended(pid, seconds=0)] == []
 
 
+@pytest.mark.slow
 def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     code = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + _READY + "signal.pause()"
     process = spawn.spawn(_python(code), log=tmp_path / "log", timeout=20)
@@ -76,18 +82,21 @@ def test_a_process_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     assert process.returncode == -9
 
 
+@pytest.mark.slow
 def test_another_process_can_be_ended_by_its_id(tmp_path: Path) -> None:
     process = subprocess.Popen(_python("import signal; signal.pause()"))
     spawn.end_pid(process.pid, timeout=20)
     assert process.wait(20) < 0
 
 
+@pytest.mark.slow
 def test_the_log_is_private(tmp_path: Path) -> None:
     process = spawn.spawn(_python(_READY), log=tmp_path / "log", timeout=20)
     process.wait(20)
     assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.slow
 def test_a_tied_process_does_not_outlive_the_one_that_started_it(tmp_path: Path) -> None:
     child = (
         "import asyncio; from drakit_client.processes.readiness import announce_ready, told_to_stop\n"
@@ -107,6 +116,7 @@ def test_a_tied_process_does_not_outlive_the_one_that_started_it(tmp_path: Path)
     assert ended(pid, seconds=20)
 
 
+@pytest.mark.slow
 def test_a_starter_that_is_killed_while_it_waits_leaves_no_file(tmp_path: Path) -> None:
     kill_starter = "import os, signal; os.kill(os.getppid(), signal.SIGKILL)"
     starter = (
@@ -119,6 +129,7 @@ def test_a_starter_that_is_killed_while_it_waits_leaves_no_file(tmp_path: Path) 
     assert {path.name for path in tmp_path.rglob("*")} == {"t", "log"}
 
 
+@pytest.mark.slow
 def test_only_processes_of_the_same_user_can_say_that_one_is_ready(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +149,7 @@ def test_the_end_of_a_log_begins_where_a_go_program_panicked(tmp_path: Path) -> 
     assert tail.endswith("main.function11()")
 
 
+@pytest.mark.slow
 def test_what_a_process_says_of_its_progress_is_passed_on(tmp_path: Path) -> None:
     program = (
         "from drakit_client.processes import readiness\n"
@@ -150,6 +162,7 @@ def test_what_a_process_says_of_its_progress_is_passed_on(tmp_path: Path) -> Non
     assert heard == ["etcd started", "kube-apiserver started"]
 
 
+@pytest.mark.slow
 def test_a_process_that_says_why_it_fails_is_taken_at_its_word(tmp_path: Path) -> None:
     program = (
         "from drakit_client.processes import readiness\n"

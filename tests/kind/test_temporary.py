@@ -42,6 +42,7 @@ def _inherit(directory: Path, disturbed: str = "") -> None:
     subprocess.run(command, input=os.fsencode(directory) + b"\0", check=True, timeout=_SECONDS)
 
 
+@pytest.mark.slow
 def test_a_removal_that_was_disturbed_is_tried_again(tmp_path: Path) -> None:
     directory = tmp_path / "cluster"
     (directory / "n").mkdir(parents=True)
@@ -66,6 +67,7 @@ def test_a_run_removes_what_others_still_write_into(tmp_path: Path, monkeypatch:
     assert not directory.exists()
 
 
+@pytest.mark.slow
 def test_a_directory_that_cannot_be_removed_is_given_up(tmp_path: Path) -> None:
     _inherit(tmp_path, _ALWAYS)
     assert tmp_path.exists()
@@ -84,6 +86,7 @@ def _processes_of(directory: Path) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_cluster_that_was_stopped_leaves_no_process() -> None:
     """Its files are still there: a test may look at them, and the run removes them."""
     home = ClusterHome.temporary()
@@ -133,6 +136,7 @@ def _starter(code: str, place: Path) -> Iterator[tuple[subprocess.Popen[str], Pa
             starter.kill()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "code",
     [
@@ -152,6 +156,7 @@ def test_a_run_that_is_killed_leaves_no_directory(code: str, home: Path) -> None
         assert gone(directory, seconds=_SECONDS)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_leaves_no_short_name(home: Path) -> None:
     deep = home / ("x" * 100)
     deep.mkdir()
@@ -165,6 +170,7 @@ def test_a_run_that_is_killed_leaves_no_short_name(home: Path) -> None:
             assert time.monotonic() < end
 
 
+@pytest.mark.slow
 def test_the_directory_of_a_cluster_stays_until_its_process_has_ended(home: Path) -> None:
     with _starter("", home) as (starter, directory):
         with (directory / "lock").open("w") as cluster:
@@ -183,6 +189,7 @@ def _locks() -> list[str]:
     return Path("/proc/locks").read_text().splitlines()
 
 
+@pytest.mark.slow
 def test_one_process_is_the_heir_of_all_clusters_and_another_if_it_was_killed() -> None:
     heir = Heir.of_this_process()
     assert Heir.of_this_process() is heir

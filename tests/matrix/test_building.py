@@ -62,12 +62,14 @@ def test_the_combinations_need_the_driver_of_kubernetes_tests_too(monkeypatch: p
     assert _built(monkeypatch, everything, {*_ALL, "dra-test-driver"}, combinations=True) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [[], ["-v"], ["-q"]], ids=["as it is", "more words", "fewer words"])
 def test_options_of_pytest_choose_the_rows_that_count(more: list[str]) -> None:
     chosen = [row.name for row in matrix._chosen(["-k", "prioritized-list-1.36.3 or upgrade", *more])]
     assert chosen == ["prioritized-list-1.36.3", "upgrade-1.36.3-1.37.1"]
 
 
+@pytest.mark.slow
 def test_options_that_pytest_does_not_know_choose_nothing() -> None:
     assert matrix._chosen(["--no-such-option"]) == []
 

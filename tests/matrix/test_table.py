@@ -135,6 +135,7 @@ def test_rows_have_names_of_their_own_and_stay_together_by_feature() -> None:
     assert len(set(headings)) == len(headings)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
 def test_a_revision_is_a_commit_with_its_changes_or_nothing(tmp_path: Path) -> None:
     assert revision_of(tmp_path) is None

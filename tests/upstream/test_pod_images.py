@@ -24,6 +24,7 @@ def archive(tmp_path: Path) -> Path:
     return tmp_path / "images.tar"
 
 
+@pytest.mark.slow
 def test_each_image_has_a_shell_and_what_its_containers_start(archive: Path) -> None:
     started = {}
     with tarfile.open(archive) as tar:

@@ -22,6 +22,8 @@ from drakit_kind.clusters.home import ClusterHome
 from tests.kind.drakit_command import Drakit, command
 from tests.kind.waits import appears, ended
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_cluster_comes_up_is_looked_at_and_goes_away(drakit: Drakit, home: Path) -> None:
     up = drakit("cluster", "up", "--nodes", "2", "--driver", "a30@node-2").stdout

@@ -112,6 +112,7 @@ def test_who_interrupts_reads_what_goes_on(
     assert home.read_spec() is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("real", "shown"), [(REAL, ["cluster: etcd started"]), (frozenset[Component](), [])])
 def test_a_test_run_shows_the_steps_of_real_components(
     monkeypatch: pytest.MonkeyPatch, real: frozenset[Component], shown: list[str]

@@ -77,6 +77,7 @@ def recorded(tmp_path: Path, few_plugins: None) -> list[Record]:
     return sorted(read(tmp_path / "out.jsonl"), key=lambda record: record.test)
 
 
+@pytest.mark.slow
 def test_every_story_is_recorded_with_what_its_marker_says(recorded: list[Record]) -> None:
     assert [(record.title, record.outcome) for record in recorded] == [
         ("what cannot be seen here", "skipped"),
@@ -93,6 +94,7 @@ def test_every_story_is_recorded_with_what_its_marker_says(recorded: list[Record
     assert (passed.details, passed.evidence) == ("", [])
 
 
+@pytest.mark.slow
 def test_the_page_shows_failures_with_their_evidence_and_escapes_it(tmp_path: Path, recorded: list[Record]) -> None:
     runs = [Run(Configuration(version="1.36.3"), recorded), Run(Configuration(gates="A=false"), recorded[2:])]
     file = tmp_path / "index.html"
@@ -157,6 +159,7 @@ def test_a_run_without_a_judgement_has_not_passed(records: list[str], problem: s
     assert Run(Configuration(), made, problem).passed is passed
 
 
+@pytest.mark.slow
 def test_stories_that_pass_end_with_status_0_and_leave_both_files(tmp_path: Path) -> None:
     ended = _conformance("--jobs", "1", "--", "-k", "bad_claim_is_refused", home=tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -180,6 +183,7 @@ def test_a_run_in_kind_is_of_the_version_of_its_node_image(options: list[str]) -
     assert [each.label for each in configurations] == ["kind 1.36.3", "kind 1.36.3 A=true"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [[], ["--kubernetes-dir", "DIRECTORY"]])
 def test_missing_programs_are_told_once_and_not_by_each_story(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]
@@ -214,6 +218,7 @@ def test_the_page_says_whose_components_were_judged(
     assert (f"components: {components}" in html.unescape(file.read_text())) is bool(components)
 
 
+@pytest.mark.slow
 def test_a_feature_that_is_off_is_not_judged(tmp_path: Path) -> None:
     gates = ("--feature-gates", "DRAPartitionableDevices=false")
     ended = _conformance("--jobs", "1", *gates, "--", "-k", "every_mig_profile", home=tmp_path)
@@ -226,6 +231,7 @@ def test_a_feature_that_is_off_is_not_judged(tmp_path: Path) -> None:
     assert ended.returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "runs", "label"),
@@ -251,6 +257,7 @@ def test_the_matrix_is_a_run_of_its_own_when_asked_for(
         assert "first → slices wiped" in text
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_plugins")
 def test_failures_bring_their_events_and_logs_into_the_junit_xml(tmp_path: Path) -> None:
     """Of an xml that some CI shows, and that any parser takes: logs have colours."""
@@ -285,6 +292,7 @@ def pytest_runtest_makereport(item, call):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_plugins")
 def test_a_story_with_two_failures_is_one_failure_with_all_that_was_seen(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text(_TEARDOWNS)
@@ -357,6 +365,7 @@ def test_other(broken):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chosen", "status", "says"),
     [
@@ -423,6 +432,7 @@ main()
 
 
 # By itself, pytest-xdist interrupts what its workers are still doing after five seconds.
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize(
@@ -459,6 +469,7 @@ def test_in_which_it_is_interrupted(api, cluster):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -473,6 +484,7 @@ def test_an_interrupted_run_does_not_wait_for_what_may_never_go(tmp_path: Path, 
     assert not Path((tmp_path / "cluster").read_text()).exists()
 
 
+@pytest.mark.slow
 def test_what_else_is_installed_does_not_change_the_judgement(tmp_path: Path) -> None:
     """pytest loads all plugins that it finds, and some change the order, repeat tests, or warn, which is an error."""
     found = tmp_path / "site" / "meddler-1.dist-info"
@@ -494,6 +506,7 @@ def test_what_else_is_installed_does_not_change_the_judgement(tmp_path: Path) ->
         assert ("no story was run" in ended.stdout) == meddles
 
 
+@pytest.mark.slow
 def test_what_an_earlier_run_left_is_not_taken_for_this_one(tmp_path: Path) -> None:
     """Nor is a run that could not be done taken for one in which nothing failed."""
     old = tmp_path / "conformance" / "run-1"
@@ -525,6 +538,7 @@ def test_a_call_that_runs_nothing_leaves_no_results_of_an_earlier_one(
     assert left == set(theirs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "error", "status", "says"),
     [
@@ -599,6 +613,7 @@ def test_conformance_tells_as_many_at_a_time_as_make() -> None:
     assert rows.default == str(Configuration(matrix=True).at_once)
 
 
+@pytest.mark.slow
 def test_a_wheel_has_the_suite_where_an_installed_drakit_looks_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -699,6 +714,7 @@ def lacking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("matrix", [False, True])
 def test_what_real_nodes_need_of_the_machine_is_looked_for_before_the_stories(lacking: Path, matrix: bool) -> None:
     with pytest.raises(ClusterError, match="this machine lacks what real nodes need"):
@@ -711,6 +727,7 @@ def test_what_real_nodes_need_of_the_machine_is_looked_for_before_the_stories(la
 _ROWS = "matrix/test_matrix.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [[], ["--deselect=x"], ["--ignore=x"], ["--lf"], [f"{runs.suite()}/{_ROWS}::test_row[mixins-1.37.1]"]]
 )
@@ -721,6 +738,7 @@ def test_programs_of_all_rows_of_the_matrix_are_looked_for_before_the_first(lack
         preparation.prepare(rows, options, Mock())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "chosen", [["-k", "1.36.3"], ["-k1.37.1", "-vv", "-n3"], ["-mlong"], [f"--deselect={_ROWS}"], ["--no-such-option"]]
 )
@@ -728,6 +746,7 @@ def test_programs_of_rows_that_are_not_chosen_are_not_looked_for(lacking: Path, 
     preparation.prepare(Configuration(backend="binaries", matrix=True, real="scheduler"), chosen, Mock())
 
 
+@pytest.mark.slow
 def test_a_machine_is_ready_for_the_rows_that_are_chosen_with_programs_of_their_version(
     lacking: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

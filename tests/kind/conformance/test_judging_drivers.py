@@ -65,6 +65,7 @@ def updating(api: Api) -> Iterator[tuple[str, str]]:
         api.delete(RESOURCE_SLICES, each)
 
 
+@pytest.mark.slow
 def test_a_sound_driver_passes_and_its_cluster_stays_as_it_was(
     cluster: Cluster, api: Api, driver: Callable[..., Driver], tmp_path: Path
 ) -> None:
@@ -83,6 +84,7 @@ def _names(api: Api) -> set[str]:
     return {metadata["name"] for metadata in there if "deletionTimestamp" not in metadata}
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_faulty_driver_fails_and_the_page_says_what_is_wrong_with_it(
     cluster: Cluster, incomplete: str, tmp_path: Path
@@ -103,6 +105,7 @@ def test_a_faulty_driver_fails_and_the_page_says_what_is_wrong_with_it(
     assert "this cannot be told" not in page
 
 
+@pytest.mark.slow
 def test_a_driver_that_updates_its_pool_is_given_the_time_to(
     cluster: Cluster, api: Api, updating: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -120,6 +123,7 @@ def test_a_driver_that_updates_its_pool_is_given_the_time_to(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_a_driver_that_leaves_older_slices_is_shown(
     cluster: Cluster, updating: tuple[str, str], tmp_path: Path
@@ -130,6 +134,7 @@ def test_a_driver_that_leaves_older_slices_is_shown(
     assert "pool node-1 has" not in page
 
 
+@pytest.mark.slow
 @pytest.mark.long
 @pytest.mark.usefixtures("signals_heard")
 def test_an_interrupted_judgement_leaves_nothing_although_the_driver_hangs(
@@ -151,6 +156,7 @@ def test_an_interrupted_judgement_leaves_nothing_although_the_driver_hangs(
     judged.kill()
 
 
+@pytest.mark.slow
 @_LONG
 @pytest.mark.long
 def test_when_the_driver_dies_the_run_says_so_and_ends(
@@ -175,6 +181,7 @@ def test_when_the_driver_dies_the_run_says_so_and_ends(
     assert f"{outcomes.count('unrun')} not run" in told.stdout
 
 
+@pytest.mark.slow
 @_LONG
 @pytest.mark.long
 def test_when_its_slices_vanish_the_run_says_so_and_ends(cluster: Cluster, api: Api, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 # The command with another suite, whose directory is the first argument.
 _COMMAND = """
 import pathlib, sys

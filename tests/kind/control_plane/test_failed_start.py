@@ -14,6 +14,8 @@ from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.local.backend import LocalCluster
 from drakit_kind.processes.spawn import SpawnError, spawn
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def home() -> Iterator[ClusterHome]:

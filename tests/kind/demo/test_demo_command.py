@@ -17,6 +17,8 @@ from drakit_kind.local.backend import LocalCluster
 from tests.kind.drakit_command import Drakit
 from tests.kind.waits import ended, gone
 
+pytestmark = pytest.mark.slow
+
 _SECONDS = 90.0
 
 

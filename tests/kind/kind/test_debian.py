@@ -110,6 +110,7 @@ def _debootstrap(directory: Path, script: str) -> None:
     program.chmod(0o755)
 
 
+@pytest.mark.slow
 def test_the_root_is_made_once_and_without_what_a_container_does_not_need(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -128,6 +129,7 @@ def test_the_root_is_made_once_and_without_what_a_container_does_not_need(
     assert debian.root_tar(tmp_path / "cache", silent) == file
 
 
+@pytest.mark.slow
 def test_another_recipe_takes_the_place_of_what_nobody_uses_any_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,6 +149,7 @@ def test_another_recipe_takes_the_place_of_what_nobody_uses_any_more(
     assert {path.name for path in killed.parent.iterdir()} == {"lock", made[1].name, made[2].name}
 
 
+@pytest.mark.slow
 def test_a_root_that_fails_leaves_nothing_but_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     _debootstrap(tmp_path / "bin", 'mkdir -p "$root"; echo "E: no such suite"; exit 1')
@@ -156,6 +159,7 @@ def test_a_root_that_fails_leaves_nothing_but_its_log(tmp_path: Path, monkeypatc
     assert sorted(path.suffix for path in (tmp_path / "cache" / "debian").iterdir()) == ["", ".log"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said",
     [
@@ -203,6 +207,7 @@ debian.root_tar(Path(sys.argv[1]), silent)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_mounts")
 def test_what_debootstrap_has_mounted_goes_with_it_also_when_it_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -221,6 +226,7 @@ def test_what_debootstrap_has_mounted_goes_with_it_also_when_it_is_killed(
     assert _mounted_below(tmp_path) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_mounts")
 def test_what_is_mounted_in_an_unfinished_root_is_not_emptied_although_the_cache_is_a_link(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

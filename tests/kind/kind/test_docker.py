@@ -11,6 +11,8 @@ from drakit_kind.kind.docker import check_daemon, docker, image_labels
 from drakit_kind.processes.command_output import output
 from tests.kind.kind.fake_docker import FakeDocker
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_failure_is_what_docker_said_last(fake: FakeDocker) -> None:
     fake.answers("echo first >&2; echo second >&2; echo third >&2; echo no such thing >&2; exit 1")

@@ -18,6 +18,8 @@ from drakit_kind.nodes import leftovers
 from drakit_kind.nodes.leftovers import Journal
 from tests.kind.kind.fake_docker import FakeDocker
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = Path(__file__).parents[3] / ".ci" / "docker"
 MARKER = "made-by-drakit"
 CONTAINER = "0123456789abcdef" * 4

@@ -59,18 +59,21 @@ def test_docker_gets_what_the_dockerfile_copies_and_nothing_else() -> None:
     assert list(_DOCKERFILE.parent.glob("*.dockerignore")) == []
 
 
+@pytest.mark.slow
 def test_in_a_source_tree_it_is_what_the_dockerfile_says(docker: FakeDocker) -> None:
     name, file = driver_image.archive(silent, local=False)
     assert f"build -f {_DOCKERFILE} -t {name} {_TREE}" in docker.calls
     assert file.read_text() == f"image {name}\n"
 
 
+@pytest.mark.slow
 def test_an_image_is_kept_in_one_place_only(docker: FakeDocker) -> None:
     """Each change of the source makes one."""
     name, _ = driver_image.archive(silent, local=False)
     assert docker.calls[-1] == f"rmi {name}"
 
 
+@pytest.mark.slow
 def test_a_stage_of_the_dockerfile_leaves_no_image(docker: FakeDocker) -> None:
     """Docker without BuildKit keeps one for each stage."""
     assert _DOCKERFILE.read_text().count("LABEL drakit.stage=build\n") == 1
@@ -80,6 +83,7 @@ def test_a_stage_of_the_dockerfile_leaves_no_image(docker: FakeDocker) -> None:
     assert "image prune --force --filter label=drakit.stage=build" in docker.calls
 
 
+@pytest.mark.slow
 def test_layers_and_images_of_what_was_before_are_forgotten(
     docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +102,7 @@ def test_layers_and_images_of_what_was_before_are_forgotten(
     assert {path.name for path in cache.glob("*.tar")} == {"busybox.tar", "drakit-1-registry.tar", file.name}
 
 
+@pytest.mark.slow
 def test_what_a_killed_build_has_left_goes_with_the_next(docker: FakeDocker, tmp_path: Path) -> None:
     left = tmp_path / "cache" / "kind" / "driver-image-killed"
     (left / "lib").mkdir(parents=True)
@@ -105,6 +110,7 @@ def test_what_a_killed_build_has_left_goes_with_the_next(docker: FakeDocker, tmp
     assert not left.exists()
 
 
+@pytest.mark.slow
 def test_an_image_is_made_from_what_was_asked_for_whatever_is_there(
     docker: FakeDocker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -118,6 +124,7 @@ def test_an_image_is_made_from_what_was_asked_for_whatever_is_there(
     assert len(docker.calls) == calls
 
 
+@pytest.mark.slow
 def test_each_debian_root_of_the_user_makes_another_image(
     docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +140,7 @@ def test_each_debian_root_of_the_user_makes_another_image(
     assert driver_image.archive(silent)[1].read_text() == f"of {first}", "tests take the one that is there"
 
 
+@pytest.mark.slow
 def test_a_changed_dockerfile_makes_another_image(
     docker: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,6 +163,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(driver_image, "_dependencies", lambda report, scratch: dependencies)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 def test_the_container_of_a_killed_build_goes_with_the_next(docker: FakeDocker, tmp_path: Path) -> None:
     label = f"drakit.build={tmp_path / 'cache'}"
@@ -166,6 +175,7 @@ def test_the_container_of_a_killed_build_goes_with_the_next(docker: FakeDocker, 
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 def test_an_installed_drakit_is_added_to_the_base(docker: FakeDocker, tmp_path: Path) -> None:
     name, file = driver_image.archive(silent, local=False)

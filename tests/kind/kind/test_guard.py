@@ -14,6 +14,8 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.kind import guard, removal
 from tests.kind.kind.fake_docker import FakeDocker
 
+pytestmark = pytest.mark.slow
+
 CLUSTER = "drakit-story"
 PS = f"ps --all --quiet --filter label=io.x-k8s.kind.cluster={CLUSTER}"
 REMOVED = "rm --force --volumes node-1 node-2"

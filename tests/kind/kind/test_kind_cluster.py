@@ -36,6 +36,7 @@ def _this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(removal, "_PAUSE", 0)
 
 
+@pytest.mark.slow
 def test_the_reason_of_a_failed_start_is_told_although_the_daemon_is_gone_too(
     fake: FakeDocker, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,6 +53,7 @@ def test_the_reason_of_a_failed_start_is_told_although_the_daemon_is_gone_too(
     assert "the daemon is gone" in note
 
 
+@pytest.mark.slow
 def test_what_the_daemon_still_makes_after_an_interrupted_start_goes_too(
     fake: FakeDocker, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +97,7 @@ def test_a_node_image_whose_version_no_tag_tells_must_be_what_was_asked_for(
         made._check_version("1.35", "my/node")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", [WaitTimeout("not ready"), ClusterError("not ready"), ConnectionError("not ready")])
 def test_a_cluster_that_does_not_start_tells_the_ends_of_all_logs_and_keeps_them(
     fake: FakeDocker, home: Path, monkeypatch: pytest.MonkeyPatch, reason: Exception
@@ -134,6 +137,7 @@ def test_components_have_their_versions_before_anything_runs(home: Path, monkeyp
     assert steps == ["settle", "apply", "scheduler"]
 
 
+@pytest.mark.slow
 def test_who_joins_uses_the_image_that_is_in_the_nodes(
     fake: FakeDocker, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -173,6 +177,7 @@ esac
 """
 
 
+@pytest.mark.slow
 def test_the_log_of_a_component_has_each_of_its_programs_on_each_node(fake: FakeDocker, home: Path) -> None:
     """One that cannot be read does not take the others along."""
     fake.answers(_LOGS)

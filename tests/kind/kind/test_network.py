@@ -9,6 +9,8 @@ import pytest
 from drakit_kind.kind import network
 from tests.kind.kind.fake_docker import FakeDocker
 
+pytestmark = pytest.mark.slow
+
 
 class Daemon:
     """What a fake docker says of the network ``kind``: its id, or that there is none, and who is in it."""

@@ -29,6 +29,7 @@ def _text(entry: Entry) -> str:
     return (entry.contents if isinstance(entry.contents, bytes) else entry.contents.read_bytes()).decode()
 
 
+@pytest.mark.slow
 def test_kinds_files_keep_their_places_and_modes(module: KindModule, assets: Assets) -> None:
     entries = _entries(module, assets)
     modes = {path: entries[path].mode for path in ("usr/local/bin/entrypoint", "kind/bin/mount-product-files.sh")}
@@ -37,6 +38,7 @@ def test_kinds_files_keep_their_places_and_modes(module: KindModule, assets: Ass
     assert not any(path.startswith("LICENSES") for path in entries)
 
 
+@pytest.mark.slow
 def test_a_node_runs_on_machines_with_cgroup_v1_and_without_cap_sys_resource(
     module: KindModule, assets: Assets
 ) -> None:
@@ -53,12 +55,14 @@ def test_a_kind_that_has_changed_is_not_half_patched(module: KindModule, assets:
         _entries(module, assets)
 
 
+@pytest.mark.slow
 def test_containers_of_a_node_start_from_containerds_spec_with_kinds_hook(module: KindModule, assets: Assets) -> None:
     spec = json.loads(_text(_entries(module, assets)["etc/containerd/cri-base.json"]))
     assert "rlimits" not in spec["process"]
     assert spec["hooks"]["createContainer"] == [{"path": "/kind/bin/mount-product-files.sh"}]
 
 
+@pytest.mark.slow
 def test_every_service_that_starts_with_a_node_is_there(module: KindModule, assets: Assets) -> None:
     module.directory.joinpath("images/base/files/etc/systemd/system/containerd.service").write_text("[Unit]\n")
     module.directory.joinpath("images/base/files/etc/systemd/system/undo-mount-hacks.service").write_text("[Unit]\n")
@@ -68,6 +72,7 @@ def test_every_service_that_starts_with_a_node_is_there(module: KindModule, asse
     assert all(f"etc/systemd/system/{Path(path).name}" in entries for path in wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", ["_NETWORK_SCRIPT", "_SETTINGS_SCRIPT", "_CRICTL"])
 def test_scripts_of_a_node_are_valid(script: str) -> None:
     subprocess.run(["bash", "-n"], input=getattr(node_files, script), check=True)
@@ -103,6 +108,7 @@ def _images(archive: Path) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_release_has_what_kind_reads(assets: Assets, module: KindModule, root: Path, tmp_path: Path) -> None:
     scratch, server = tmp_path / "scratch", tmp_path / "kubernetes-server.tar.gz"
     scratch.mkdir()
@@ -183,6 +189,7 @@ esac""")
     return build
 
 
+@pytest.mark.slow
 def test_a_build_removes_its_own_containers_and_no_cluster_made_of_its_image(
     built: Callable[[str, str], list[str]],
 ) -> None:
@@ -195,6 +202,7 @@ def test_a_build_removes_its_own_containers_and_no_cluster_made_of_its_image(
     assert calls[-1] == "image prune --force --filter label=drakit.inputs"
 
 
+@pytest.mark.slow
 def test_what_a_killed_build_left_goes_with_the_next_one_of_the_same_cache_whatever_that_makes(
     built: Callable[[str, str], list[str]], tmp_path: Path
 ) -> None:
@@ -220,6 +228,7 @@ def _labels(archive: Path) -> dict[str, str]:
     return labels
 
 
+@pytest.mark.slow
 def test_builds_of_the_same_with_two_caches_at_once_have_nothing_in_common(
     built: Callable[[str, str], list[str]],
 ) -> None:
@@ -232,6 +241,7 @@ def test_builds_of_the_same_with_two_caches_at_once_have_nothing_in_common(
     assert not names[0] & names[1]
 
 
+@pytest.mark.slow
 def test_without_a_daemon_the_error_says_the_way_out(assets: Assets, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(
@@ -248,6 +258,7 @@ def test_a_kind_that_hides_its_images_is_refused(module: KindModule) -> None:
         assert replace(module).addon_images
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("printed", "version"), [("kind v0.33.0 go1.26.8 linux/amd64", "v0.33.0"), ("kindly", None)])
 def test_the_module_is_that_of_the_kind_that_is_used(tmp_path: Path, printed: str, version: str | None) -> None:
     kind = tmp_path / "kind"

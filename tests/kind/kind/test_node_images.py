@@ -35,6 +35,7 @@ def _nothing_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DRAKIT_BUSYBOX", raising=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "image", "pulled"),
     [
@@ -67,6 +68,7 @@ def _pulling() -> str:
 esac"""
 
 
+@pytest.mark.slow
 def test_an_image_made_here_has_no_coredns_and_a_stock_one_has(fake: FakeDocker) -> None:
     fake.answers(f"""[ "$2" != inspect ] || echo '{{"{image_builder.INPUTS_LABEL}": "abc"}}'""")
     assert not node_images(SPEC, "localhost/drakit-node:v1.37.1", silent).dns
@@ -74,6 +76,7 @@ def test_an_image_made_here_has_no_coredns_and_a_stock_one_has(fake: FakeDocker)
     assert node_images(SPEC, "kindest/node:v1.37.1", silent).dns
 
 
+@pytest.mark.slow
 def test_where_the_binaries_are_an_image_is_made_of_them(
     fake: FakeDocker, assets: Assets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -88,6 +91,7 @@ OURS = {"1.37.1": "localhost/drakit-node:v1.37.1", "1.36.3": "localhost/drakit-n
 STOCK = {"1.37.1": "kindest/node:v1.37.1", "1.36.3": "kindest/node:v1.36.3"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("built", "image", "expected"),
     [
@@ -119,6 +123,7 @@ _DOWNLOADED = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lacking", ["etcd", "pause", "portmap", "kind", "kubeadm"])
 def test_an_image_is_made_only_where_all_is_here_that_it_is_made_of(
     fake: FakeDocker, assets: Assets, monkeypatch: pytest.MonkeyPatch, lacking: str
@@ -130,6 +135,7 @@ def test_an_image_is_made_only_where_all_is_here_that_it_is_made_of(
     assert node_images(SPEC, None, silent) == NodeImages({"1.37.1": STOCK["1.37.1"]}, dns=True)
 
 
+@pytest.mark.slow
 def test_a_release_download_alone_is_no_node_image(
     fake: FakeDocker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,6 +154,7 @@ def test_a_release_download_alone_is_no_node_image(
         node_images(SPEC, None, silent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("built", [(), ("1.37.1",)], ids=["beside a registry's", "beside one made here"])
 def test_no_build_is_advised_of_a_version_that_drakit_does_not_build(
     fake: FakeDocker, assets: Assets, monkeypatch: pytest.MonkeyPatch, built: tuple[str, ...]
@@ -160,6 +167,7 @@ def test_no_build_is_advised_of_a_version_that_drakit_does_not_build(
     assert "build 1.35.1" not in str(error.value)
 
 
+@pytest.mark.slow
 def test_a_pull_is_said_before_it_takes_long(fake: FakeDocker) -> None:
     said: list[str] = []
     fake.answers(HERE)
@@ -170,6 +178,7 @@ def test_a_pull_is_said_before_it_takes_long(fake: FakeDocker) -> None:
     assert said == ["pulling kindest/node:v1.37.1"]
 
 
+@pytest.mark.slow
 def test_where_they_would_not_fit_the_error_says_what_to_build(
     fake: FakeDocker, assets: Assets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +212,7 @@ def _builds(monkeypatch: pytest.MonkeyPatch, assets: Assets, *versions: str) -> 
     return built
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("image", "way_out"),
     [
@@ -232,6 +242,7 @@ def no_busybox(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_without_a_busybox_here_that_of_a_registry_is_taken(fake: FakeDocker, no_busybox: Path) -> None:
     fake.answers(f"""{MISSING}; [ "$1" != save ] || echo saved >"$3" """)
     drakit, (name, archive) = pod_images(silent)
@@ -241,6 +252,7 @@ def test_without_a_busybox_here_that_of_a_registry_is_taken(fake: FakeDocker, no
     assert list(archive.parent.iterdir()) == [archive]
 
 
+@pytest.mark.slow
 def test_without_any_busybox_the_error_says_both_ways_out(fake: FakeDocker, no_busybox: Path) -> None:
     fake.answers(f"{MISSING}; {NO_REGISTRY}")
     with pytest.raises(
@@ -259,6 +271,7 @@ def test_a_busybox_that_was_named_and_is_none_is_no_reason_to_take_another(
     assert fake.calls == []
 
 
+@pytest.mark.slow
 def test_a_control_planes_own_kubectl_is_asked(fake: FakeDocker) -> None:
     """So none is needed here."""
     fake.answers("echo ok")

@@ -10,6 +10,8 @@ from drakit_kind.cluster import ClusterError
 from drakit_kind.kind.nodes import Nodes
 from tests.kind.kind.fake_docker import FakeDocker
 
+pytestmark = pytest.mark.slow
+
 # What follows `docker exec CONTAINER` is run here, with a find that ends like this.
 _EXEC = """find() { printf '1 stdout F a line\\n'; echo 'find: /var/log/pods/x: No such file' >&2; return %d; }
 shift 4

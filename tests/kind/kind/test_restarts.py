@@ -178,6 +178,7 @@ def test_a_removed_component_is_gone(machines: Machines, changes: Restarts) -> N
     assert machines.static_pods() == {"kube-apiserver", "kube-controller-manager"}
 
 
+@pytest.mark.slow
 def test_kubelets_of_all_nodes_become_another_version_and_what_they_were(machines: Machines, changes: Restarts) -> None:
     gates = {"DRADerivedAttributes": True, "DRADeviceTaints": True}
     changes.restart("kubelet", Behaviour(version=OLD, gates=gates))
@@ -204,6 +205,7 @@ def test_kubelets_are_not_told_of_gates_that_are_locked_in_their_own_version(
     assert machines.read_yaml("a", KUBELET_CONFIG)["featureGates"] == {"DRADeviceTaints": False}
 
 
+@pytest.mark.slow
 def test_a_kubelet_that_does_not_come_back_is_put_back_as_it_was(machines: Machines, changes: Restarts) -> None:
     with pytest.raises(
         ClusterError, match=r"restart of the kubelet of [ab]: it ended 2 times; the end of its log:\n  kubelet of"

@@ -48,12 +48,14 @@ def _lives_on(pid: int) -> bool:
         os.close(handle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "status"), [("echo done; exit 0", 0), ("echo done >&2; exit 3", 3)])
 def test_a_command_has_its_status_and_its_log(tmp_path: Path, script: str, status: int) -> None:
     assert run_in_session(["sh", "-c", script], tmp_path / "log", timeout=_SECONDS) == status
     assert (tmp_path / "log").read_text() == "done\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_what_a_command_has_started_ends_with_the_one_who_runs_it(tmp_path: Path, number: signal.Signals) -> None:
@@ -64,6 +66,7 @@ def test_what_a_command_has_started_ends_with_the_one_who_runs_it(tmp_path: Path
     assert not any(map(_lives_on, pids))
 
 
+@pytest.mark.slow
 def test_a_command_that_takes_too_long_ends_with_all_that_it_started(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         run_in_session([*_SLOW, str(tmp_path / "pids")], tmp_path / "log", timeout=6)
@@ -99,6 +102,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_debootstrap_ends_with_the_command_that_needs_it(
@@ -141,6 +145,7 @@ node_image._kind_build(scratch / "kind", scratch / "server.tar.gz", "base", scra
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize(
     ("builder", "program"),

@@ -145,6 +145,7 @@ def test_access_is_that_of_the_manifest() -> None:
     assert workloads.access() == _published("driver/deploy/00-access.yaml")
 
 
+@pytest.mark.slow
 def test_a_wheel_has_the_manifests_where_an_installed_drakit_looks_for_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

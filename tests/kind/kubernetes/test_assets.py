@@ -33,6 +33,7 @@ def _built(version: str, *names: str) -> Path:
     return _put(CacheEntry.of(pinned_release(version)).binaries, *names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("below", [".", "bin", "1.37.1", "v1.37.1", "1.37.1/bin", f"1.37.1-{_PLATFORM}"])
 def test_a_directory_of_the_users_may_have_any_usual_shape(cache: Path, tmp_path: Path, below: str) -> None:
     place = _put(tmp_path / "own" / below, "kube-apiserver", "etcd")
@@ -41,6 +42,7 @@ def test_a_directory_of_the_users_may_have_any_usual_shape(cache: Path, tmp_path
     assert assets.path("etcd") == place / "etcd"
 
 
+@pytest.mark.slow
 def test_the_environment_names_the_directory_and_an_option_wins(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +53,7 @@ def test_the_environment_names_the_directory_and_an_option_wins(
     assert find_assets("1.37.1", option).path("kubelet") == option / "kubelet"
 
 
+@pytest.mark.slow
 def test_paths_are_absolute(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own = _put(tmp_path / "own", "kubelet")
     monkeypatch.chdir(tmp_path)
@@ -61,6 +64,7 @@ def test_paths_are_absolute(cache: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert find_assets("1.36.3").path("kubelet") == built / "kubelet"
 
 
+@pytest.mark.slow
 def test_what_the_users_directory_lacks_is_taken_from_the_build(cache: Path, tmp_path: Path) -> None:
     """setup-envtest has no controller manager."""
     own = _put(tmp_path / "own", "kube-apiserver", "etcd", "kubectl")
@@ -136,6 +140,7 @@ def _not_executable(own: Path) -> str:
     return f"{own}/kubectl is not executable; `chmod +x` it"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "prepare", [_other_version, _another_beside, _no_version, _another_machines, _no_directory, _not_executable]
 )
@@ -148,6 +153,7 @@ def test_a_directory_that_cannot_be_used_is_refused(
     assert str(refused.value).startswith(says)
 
 
+@pytest.mark.slow
 def test_each_binary_of_a_directory_is_asked_once_until_it_is_another(cache: Path, tmp_path: Path) -> None:
     own = _put(tmp_path / "own")
     for name in ("kubelet", "kube-scheduler"):
@@ -181,6 +187,7 @@ def test_the_cache_is_keyed_by_all_that_a_build_depends_on(cache: Path, tmp_path
     assert {key.rpartition("-")[0] for key in keys} == {f"1.37.1-{_PLATFORM}"}
 
 
+@pytest.mark.slow
 def test_the_command_prints_one_path_for_scripts_and_all_for_readers(drakit: Drakit) -> None:
     built = _built("1.37.1", "kubelet", "etcd")
     assert drakit("kubernetes", "where", "1.37.1", "kubelet").stdout == f"{built}/kubelet\n"
@@ -193,6 +200,7 @@ def test_the_command_prints_one_path_for_scripts_and_all_for_readers(drakit: Dra
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("built", [(), ("kubelet", "etcd")])
 def test_no_command_is_advised_that_would_refuse(drakit: Drakit, cache: Path, built: tuple[str, ...]) -> None:
     """What serves all versions is no version of Kubernetes."""
@@ -207,6 +215,7 @@ def test_no_command_is_advised_that_would_refuse(drakit: Drakit, cache: Path, bu
     assert unknown.stdout == ""
 
 
+@pytest.mark.slow
 def test_the_list_shows_what_is_built_and_what_may_be_removed(
     drakit: Drakit, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,6 +229,7 @@ def test_the_list_shows_what_is_built_and_what_may_be_removed(
     assert lines[-2:] == ["of other versions of drakit, 0.0 MiB, yours to remove:", f"  {old}"]
 
 
+@pytest.mark.slow
 def test_what_is_built_for_scripts(drakit: Drakit, cache: Path) -> None:
     built = _built("1.36.3", "kubelet")
     listed = {each["version"]: each for each in json.loads(drakit("kubernetes", "list", "-o", "json").stdout)}

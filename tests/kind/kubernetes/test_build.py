@@ -57,6 +57,7 @@ def _binaries(entry: CacheEntry) -> list[str]:
     return sorted(path.name for path in entry.binaries.iterdir())
 
 
+@pytest.mark.slow
 def test_everything_is_built_in_the_order_of_the_table(go: FakeGo, release: Release, cache: Path) -> None:
     entry, told = CacheEntry.of(release), Told()
     assert build(release, release.names, entry, told) == _ALL
@@ -73,6 +74,7 @@ def test_everything_is_built_in_the_order_of_the_table(go: FakeGo, release: Rele
     assert go.built == _ALL
 
 
+@pytest.mark.slow
 def test_go_is_told_everything_that_the_binaries_depend_on(
     go: FakeGo, release: Release, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,6 +126,7 @@ def test_go_is_told_everything_that_the_binaries_depend_on(
     }
 
 
+@pytest.mark.slow
 def test_a_failed_build_says_what_go_said_and_the_next_one_continues(go: FakeGo, release: Release, cache: Path) -> None:
     entry = CacheEntry.of(release)
     go.behave(kubelet="fail")
@@ -138,6 +141,7 @@ def test_a_failed_build_says_what_go_said_and_the_next_one_continues(go: FakeGo,
     assert go.built == ["kube-apiserver", "kubelet", "kubelet", "etcd", "bridge"]
 
 
+@pytest.mark.slow
 def test_the_log_of_all_builds_is_kept(go: FakeGo, release: Release, cache: Path) -> None:
     entry = CacheEntry.of(release)
     build(release, ["kubelet"], entry, Told())
@@ -155,12 +159,14 @@ def test_the_log_of_all_builds_is_kept(go: FakeGo, release: Release, cache: Path
     ] * 4
 
 
+@pytest.mark.slow
 def test_what_is_built_is_the_users_alone(go: FakeGo, release: Release, cache: Path) -> None:
     entry = CacheEntry.of(release)
     build(release, ["kubelet"], entry, Told())
     assert {path.stat().st_mode & 0o777 for path in (cache, entry.directory, entry.binaries)} == {0o700}
 
 
+@pytest.mark.slow
 def test_what_a_killed_build_left_is_removed_by_the_next(go: FakeGo, release: Release, cache: Path) -> None:
     entry = CacheEntry.of(release)
     (entry.unfinished / "work" / "go-build123").mkdir(parents=True)
@@ -170,6 +176,7 @@ def test_what_a_killed_build_left_is_removed_by_the_next(go: FakeGo, release: Re
     assert _binaries(entry) == ["etcd"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "says"),
     [
@@ -190,6 +197,7 @@ def test_a_go_that_is_too_old_is_refused_before_anything_is_built(
     assert go.calls == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "version", ["go1.26.6", "go1.27", "go1.27rc1", "devel go1.28-0123456789 Tue Nov 1", "go1.100.0"]
 )
@@ -198,6 +206,7 @@ def test_any_newer_go_will_do(go: FakeGo, release: Release, cache: Path, version
     assert build(release, ["kubelet"], CacheEntry.of(release), Told()) == ["kubelet"]
 
 
+@pytest.mark.slow
 def test_path_may_name_go_relatively(
     go: FakeGo, release: Release, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,6 +223,7 @@ def test_without_go_the_error_says_which_one_to_install(
         build(release, ["kubelet"], CacheEntry.of(release), Told())
 
 
+@pytest.mark.slow
 def test_what_is_built_already_needs_no_go(
     go: FakeGo, release: Release, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -247,6 +257,7 @@ def test_a_terminal_shows_what_is_built_now_and_what_go_downloads() -> None:
         assert expected in shown
 
 
+@pytest.mark.slow
 def test_a_file_gets_a_line_at_the_start_and_the_end_of_each_binary(go: FakeGo, drakit: Drakit) -> None:
     lines = drakit("kubernetes", "build", "1.36.3", "--only", "kubelet", "--only", "kubectl").stdout.splitlines()
     assert lines[0] == "building kubectl (1 of 2)"
@@ -258,6 +269,7 @@ def test_a_file_gets_a_line_at_the_start_and_the_end_of_each_binary(go: FakeGo, 
     assert "has 2 of 7 binaries built, nothing was to be done: /" in again
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -291,6 +303,7 @@ def in_background(cache: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]
         process.communicate()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_build_ends_its_compilers_and_continues_later(
@@ -308,6 +321,7 @@ def test_an_interrupted_build_ends_its_compilers_and_continues_later(
     assert not CacheEntry.of(pinned_release("1.36.3")).unfinished.exists()
 
 
+@pytest.mark.slow
 def test_a_killed_build_leaves_no_compilers_and_continues_later(
     go: FakeGo, drakit: Drakit, in_background: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -340,6 +354,7 @@ def _lives(pid: int) -> bool:
         return False
 
 
+@pytest.mark.slow
 def test_the_second_of_two_builds_waits_and_finds_it_done(
     go: FakeGo, in_background: Callable[..., subprocess.Popen[str]]
 ) -> None:
@@ -370,6 +385,7 @@ def _own(tmp_path: Path, version: str, *names: str) -> Path:
     return directory.parent
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has real kubelets")
 @pytest.mark.parametrize(
     ("own", "built"),
@@ -392,6 +408,7 @@ def test_what_a_directory_lacks_for_clusters_can_be_built_alone(
     assert "nothing was to be done" in drakit("kubernetes", "build", "1.36.3", "--lacking").stdout
 
 
+@pytest.mark.slow
 def test_what_a_node_image_needs_and_a_directory_lacks_is_built(
     go: FakeGo, drakit: Drakit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,6 +419,7 @@ def test_what_a_node_image_needs_and_a_directory_lacks_is_built(
         drakit("kubernetes", "where", "1.36.3", name)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has real kubelets")
 def test_what_drakit_cannot_build_of_a_version_is_told_and_left_to_the_start(
     go: FakeGo, drakit: Drakit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -417,6 +435,7 @@ def test_what_drakit_cannot_build_of_a_version_is_told_and_left_to_the_start(
         assert "have all that they need" not in done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_lacking_is_looked_for_in_the_cache_that_is_named(go: FakeGo, drakit: Drakit, tmp_path: Path) -> None:
     drakit("kubernetes", "build", "1.37.1")
     go.behave()

@@ -65,6 +65,7 @@ def test_newer_versions_come_first_and_what_led_to_a_release_after_it(tmp_path: 
     ]
 
 
+@pytest.mark.slow
 def test_a_wheel_has_the_modules_where_an_installed_drakit_looks_for_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +142,7 @@ def test_the_newest_version_also_requires_what_serves_all() -> None:
     assert "\tsigs.k8s.io/kind v" in text
 
 
+@pytest.mark.slow
 def test_a_version_that_cannot_be_pinned_changes_nothing(tmp_path: Path, go: fake_go.FakeGo) -> None:
     before = fake_go.write_module(tmp_path / "modules", "1.38.2", ["kubelet"])
     digest = before.digest

@@ -71,6 +71,7 @@ def test_without_any_and_without_apt_the_way_out_is_named() -> None:
         busybox.find_busybox()
 
 
+@pytest.mark.slow
 def test_what_killed_downloads_have_left_goes_with_the_next(elsewhere: Path) -> None:
     """Nothing but the program stays, which comes in one step."""
     left = elsewhere / "cache" / ".busybox-killed"
@@ -90,6 +91,7 @@ def test_what_killed_downloads_have_left_goes_with_the_next(elsewhere: Path) -> 
     assert not left.exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("status", "problem"), [(100, "E: Unable to locate package"), (0, "does not contain one")])
 def test_what_apt_complains_about_is_passed_on(elsewhere: Path, status: int, problem: str) -> None:
     for name in ("apt-get", "dpkg-deb"):

@@ -156,6 +156,7 @@ def sleeper() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
+@pytest.mark.slow
 def test_killing_waits_until_all_processes_are_gone(machine: list[Hierarchy], sleeper: subprocess.Popen[bytes]) -> None:
     """Also those that only one hierarchy knows, in a group far below that a container runtime has frozen."""
     group = ControlGroup("drakit-1", machine)

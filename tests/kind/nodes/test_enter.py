@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from drakit_kind.nodes import enter
+
+pytestmark = pytest.mark.slow
 
 
 def test_it_joins_the_groups_and_becomes_the_program(tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ def wait_seen(pid: int) -> None:
         assert time.monotonic() < deadline
 
 
+@pytest.mark.slow
 def test_components_of_drakit_are_seen_without_knowing_where_they_are_until_they_end(
     start: Callable[..., Process],
 ) -> None:
@@ -58,6 +59,7 @@ def test_components_of_drakit_are_seen_without_knowing_where_they_are_until_they
     assert not seen(component.pid)
 
 
+@pytest.mark.slow
 def test_programs_of_a_cluster_are_seen_whatever_they_are_called(start: Callable[..., Process]) -> None:
     program, other = start(**{CLUSTER_VARIABLE: "/somewhere"}), start("/somewhere", NAME=f"{CLUSTER_VARIABLE}=x")
     wait_seen(program.pid)
@@ -86,6 +88,7 @@ host.main()
 """
 
 
+@pytest.mark.slow
 def test_whatever_the_process_of_a_cluster_starts_is_seen(home: ClusterHome) -> None:
     command = [sys.executable, "-c", _HOST_WITH_A_CHILD, str(home.directory)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as host:
@@ -107,6 +110,7 @@ def test_temporary_directories_are_seen(tmp_path: Path, monkeypatch: pytest.Monk
         assert f"file {tmp_path}/other" not in found
 
 
+@pytest.mark.slow
 def test_temporary_clusters_are_seen_where_the_user_has_clusters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

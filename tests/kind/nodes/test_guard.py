@@ -16,6 +16,8 @@ from drakit_kind.nodes.guard import Guard
 from drakit_kind.nodes.leftovers import Journal
 from tests.kind.waits import ended, gone
 
+pytestmark = pytest.mark.slow
+
 SUPERVISOR = """\
 import os, signal, sys
 from pathlib import Path

@@ -12,6 +12,8 @@ from drakit_kind import bounds
 from drakit_kind.cluster import ClusterError
 from drakit_kind.nodes.image_import import import_images
 
+pytestmark = pytest.mark.slow
+
 
 class Scripts:
     """Binaries all of which are this shell script."""

@@ -86,6 +86,7 @@ def test_tools_are_found_where_administrators_have_them(monkeypatch: pytest.Monk
     assert tools.search_path() == f"/nowhere:{tmp_path}"
 
 
+@pytest.mark.slow
 def test_what_a_tool_complains_about_is_passed_on() -> None:
     with pytest.raises(ClusterError, match=r"`\S*/cat /none` failed with status 1: .*No such file"):
         tools.run("cat", "/none")
