@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, TooManyRedirects
+from aiohttp import ClientConnectorError, ClientError, ClientResponse, ClientSession, ClientTimeout, TooManyRedirects
 
 from drakit_kind.cluster import ClusterError
 
@@ -101,6 +101,11 @@ class Fetcher:
             raise ClusterError(f"{shown_url(url)}: nothing came for {_SILENT_SECONDS:.0f} s") from None
         except TooManyRedirects:
             raise ClusterError(f"{shown_url(url)}: it is redirected again and again") from None
+        except ClientConnectorError as error:
+            raise ClusterError(
+                f"{shown_url(url)}: {error}; where only a proxy or a mirror can be reached, name it: $HTTPS_PROXY, "
+                "--url, --github-url"
+            ) from error
         except ClientError as error:
             raise ClusterError(f"{shown_url(url)}: {error or type(error).__name__}") from error
 

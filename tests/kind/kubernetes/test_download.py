@@ -209,6 +209,7 @@ def test_a_host_that_is_not_there_is_named_without_its_password(drakit: Drakit, 
     arguments = ["--url", "http://me:secret@127.0.0.1:1/kubernetes", "--only", "kubelet"]
     stderr = drakit("kubernetes", "download", "1.36.3", *arguments, code=1).stderr
     assert stderr.startswith(f"Error: http://127.0.0.1:1/kubernetes{_kubernetes('kubelet')}.sha256: Cannot connect")
+    assert stderr.endswith("a proxy or a mirror can be reached, name it: $HTTPS_PROXY, --url, --github-url\n")
     assert "secret" not in stderr
 
 
