@@ -58,7 +58,7 @@ def test_programs_trust_the_authorities_that_the_user_trusts(
 
 def test_what_went_wrong_after_a_failed_start_is_told_too(home: ClusterHome) -> None:
     code = (
-        "from drakit_kind.local.backend import host\n"
+        "import drakit_kind.local.host as host\n"
         "from drakit_kind.cluster import ClusterError\n"
         "async def serve(home):\n"
         "    error = ClusterError('node-1 is not Ready'); error.add_note('the bridge is busy'); raise error\n"
@@ -73,7 +73,7 @@ def test_what_went_wrong_after_a_failed_start_is_told_too(home: ClusterHome) -> 
 def test_gates_that_are_found_to_be_wrong_late_are_no_traceback(home: ClusterHome) -> None:
     code = (
         "from drakit_api.features import FeatureGates\n"
-        "from drakit_kind.local.backend import host\n"
+        "import drakit_kind.local.host as host\n"
         "async def serve(home):\n    FeatureGates('1.38')\n"
         "host._serve = serve\n"
         "host.main()\n"

@@ -49,6 +49,7 @@ def test_a_source_tree_has_what_is_looked_for() -> None:
     assert image_builder.debian() is debian
 
 
+@pytest.mark.slow
 def test_a_wheel_does_not_have_it(tmp_path: Path) -> None:
     [wheel] = WheelBuilder(str(_TREE)).build(directory=str(tmp_path), versions=["standard"])
     with zipfile.ZipFile(wheel) as archive:
@@ -63,6 +64,7 @@ def test_what_a_builder_lacks_itself_is_no_missing_builder(monkeypatch: pytest.M
         image_builder.debian()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 def test_nodes_of_an_installed_drakit_have_a_registrys_images(fake: FakeDocker) -> None:
     fake.answers(_HERE)
@@ -70,6 +72,7 @@ def test_nodes_of_an_installed_drakit_have_a_registrys_images(fake: FakeDocker) 
     assert node_images(_SKEWED, None, silent) == NodeImages(stock, dns=True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 def test_without_a_registry_an_installed_drakit_says_where_images_are_made(fake: FakeDocker) -> None:
     fake.answers(_NO_REGISTRY)
@@ -81,6 +84,7 @@ def test_without_a_registry_an_installed_drakit_says_where_images_are_made(fake:
         node_images(_SKEWED, None, silent)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 def test_an_image_that_was_made_elsewhere_serves_nodes_of_its_version(fake: FakeDocker) -> None:
     fake.answers(_OURS)
@@ -90,6 +94,7 @@ def test_an_image_that_was_made_elsewhere_serves_nodes_of_its_version(fake: Fake
         node_images(_SKEWED, made, silent)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("installed")
 def test_the_image_with_driver_and_scheduler_needs_a_registry_there(fake: FakeDocker) -> None:
     fake.answers(_NO_REGISTRY)

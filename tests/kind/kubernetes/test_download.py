@@ -81,6 +81,7 @@ def _kubernetes(name: str, version: str = "1.36.3") -> str:
     return f"/v{version}/bin/linux/{ARCH}/{name}"
 
 
+@pytest.mark.slow
 def test_clusters_find_what_was_downloaded(download: Download, drakit: Drakit, site: ReleaseSite) -> None:
     done = download("1.37.1")
     assert _there("1.37.1") == sorted(_PUBLISHED)
@@ -100,6 +101,7 @@ def test_clusters_find_what_was_downloaded(download: Download, drakit: Drakit, s
     )
 
 
+@pytest.mark.slow
 def test_what_is_there_is_not_downloaded_again_until_it_is_asked_for(download: Download, site: ReleaseSite) -> None:
     entry = _entry("1.36.3")
     entry.make()
@@ -114,6 +116,7 @@ def test_what_is_there_is_not_downloaded_again_until_it_is_asked_for(download: D
     assert (entry.binaries / "kubelet").read_bytes() == program("kubelet", "1.36.3")
 
 
+@pytest.mark.slow
 def test_a_build_goes_on_where_a_download_stopped(download: Download, drakit: Drakit, go: FakeGo) -> None:
     download("1.37.1")
     drakit("kubernetes", "build", "1.37.1")
@@ -121,6 +124,7 @@ def test_a_build_goes_on_where_a_download_stopped(download: Download, drakit: Dr
     assert download("1.37.1").stderr == ""
 
 
+@pytest.mark.slow
 def test_what_is_downloaded_is_the_users_alone_and_is_noted(download: Download, cache: Path) -> None:
     download("1.36.3", "--only", "kubelet")
     entry = _entry("1.36.3")
@@ -137,6 +141,7 @@ def _site_of(entry: CacheEntry) -> str:
     return found[0]
 
 
+@pytest.mark.slow
 def test_a_file_with_another_checksum_is_refused_and_what_came_before_it_is_kept(
     download: Download, site: ReleaseSite
 ) -> None:
@@ -157,6 +162,7 @@ def test_a_file_with_another_checksum_is_refused_and_what_came_before_it_is_kept
     assert site.asked[asked] == f"{scheduler}.sha256"
 
 
+@pytest.mark.slow
 def test_sha512_will_do(download: Download, site: ReleaseSite) -> None:
     path = _kubernetes("kubelet")
     site.files[f"{path}.sha256"] = hashlib.sha512(site.files[path]).hexdigest().encode()
@@ -192,6 +198,7 @@ def _round_and_round(site: ReleaseSite, path: str) -> str:
     return rf"{path}\.sha256: it is redirected again and again$"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prepare", [_not_released, _only_its_checksum, _no_checksum, _cut_off, _round_and_round])
 def test_what_cannot_be_had_is_said_in_one_line_and_leaves_nothing(
     download: Download, site: ReleaseSite, prepare: Callable[[ReleaseSite, str], str]
@@ -205,6 +212,7 @@ def test_what_cannot_be_had_is_said_in_one_line_and_leaves_nothing(
     assert not _entry("1.36.3").unfinished.exists()
 
 
+@pytest.mark.slow
 def test_a_host_that_is_not_there_is_named_without_its_password(drakit: Drakit, direct: None) -> None:
     arguments = ["--url", "http://me:secret@127.0.0.1:1/kubernetes", "--only", "kubelet"]
     stderr = drakit("kubernetes", "download", "1.36.3", *arguments, code=1).stderr
@@ -213,6 +221,7 @@ def test_a_host_that_is_not_there_is_named_without_its_password(drakit: Drakit, 
     assert "secret" not in stderr
 
 
+@pytest.mark.slow
 def test_a_mirrors_password_is_used_and_not_noted(drakit: Drakit, site: ReleaseSite) -> None:
     with_password = site.url.replace("//", "//me:secret@")
     drakit("kubernetes", "download", "1.36.3", "--url", with_password, "--only", "kubelet")
@@ -220,6 +229,7 @@ def test_a_mirrors_password_is_used_and_not_noted(drakit: Drakit, site: ReleaseS
     assert site.url in _entry("1.36.3").log.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -250,6 +260,7 @@ def test_what_is_no_url_is_refused(text: str) -> None:
 _IN_A_DOWNLOAD = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has real kubelets")
 def test_what_clusters_lack_can_be_downloaded_alone(
     download: Download, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -269,6 +280,7 @@ def test_what_clusters_lack_can_be_downloaded_alone(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("signals_heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_download_leaves_whole_binaries_and_continues_later(
@@ -289,6 +301,7 @@ def test_an_interrupted_download_leaves_whole_binaries_and_continues_later(
     assert _there("1.36.3") == sorted(mains.OF_KUBERNETES)
 
 
+@pytest.mark.slow
 def test_the_proxy_of_the_environment_is_asked_except_for_hosts_that_need_none(
     drakit: Drakit, site: ReleaseSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,6 +324,7 @@ def certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return keep
 
 
+@pytest.mark.slow
 def test_https_is_checked_and_leads_to_https_only(
     drakit: Drakit, site: ReleaseSite, certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

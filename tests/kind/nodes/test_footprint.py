@@ -76,7 +76,7 @@ def home() -> Iterator[ClusterHome]:
 
 _HOST_WITH_A_CHILD = """
 import asyncio
-from drakit_kind.local.backend import host
+import drakit_kind.local.host as host
 
 async def serve(home):
     child = await asyncio.create_subprocess_exec("sleep", "1000")
