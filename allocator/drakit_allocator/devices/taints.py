@@ -1,7 +1,7 @@
 """Device taints, from slices and from DeviceTaintRules, and whether a request tolerates them (KEP-5055).
 
-Semantics: ``taintPreventsAllocation`` of the structured allocator, ``resourceclaim/devicetoleration.go`` and
-``resourceslice/tracker`` of dynamic-resource-allocation 0.37.1.
+Semantics: ``taintPreventsAllocation`` of the structured allocator and ``resourceslice/tracker`` of
+dynamic-resource-allocation 0.37.1.
 """
 
 from __future__ import annotations
@@ -10,9 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from drakit_allocator.devices.devices import Device, PublishedSlice
-
-Taint = Mapping[str, Any]
-Toleration = Mapping[str, Any]
+from drakit_api.core.tolerations import Taint, Toleration, is_tolerated
 
 _PREVENTING = ("NoExecute", "NoSchedule")  # None, and effects that are not known, prevent nothing
 
@@ -26,20 +24,9 @@ def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> T
     """The first of the taints that keeps a request with these tolerations away."""
     tolerations = tuple(tolerations)
     for taint in taints:
-        if taint.get("effect") in _PREVENTING and not any(_tolerates(one, taint) for one in tolerations):
+        if taint.get("effect") in _PREVENTING and not is_tolerated(taint, tolerations):
             return taint
     return None
-
-
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
-        return False
-    if toleration.get("key") and toleration["key"] != taint.get("key"):
-        return False
-    operator = toleration.get("operator") or "Equal"
-    if operator == "Equal":
-        return (toleration.get("value") or "") == (taint.get("value") or "")
-    return bool(operator == "Exists")
 
 
 def ruled_positions(rule: Mapping[str, Any], published: PublishedSlice) -> Iterable[int]:

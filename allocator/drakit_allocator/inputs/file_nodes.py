@@ -12,12 +12,10 @@ from typing import Any
 
 from drakit_allocator.inputs.manifest_documents import ManifestError
 from drakit_allocator.inputs.manifest_files import Manifests
-from drakit_allocator.scheduler.nodes.label_selectors import node_selector
+from drakit_api.core.node_selectors import HOSTNAME_LABEL, listed_nodes, selects
 
 Object = dict[str, Any]
 
-_HOSTNAME = "kubernetes.io/hostname"
-_NAME = "metadata.name"
 _ANY = "any-node"  # where all that is known of nodes is that devices are for all of them
 
 
@@ -52,13 +50,13 @@ def _assumed(slices: Iterable[Object], only: Iterable[str]) -> list[Object]:
     for place in _places(slices):
         is_for_all = is_for_all or bool(place.get("allNodes"))
         if name := place.get("nodeName"):
-            found.setdefault(name, {_HOSTNAME: name})
+            found.setdefault(name, {HOSTNAME_LABEL: name})
         for term in (place.get("nodeSelector") or {}).get("nodeSelectorTerms") or ():
             _add_selected(term, found)
     for name in only:
-        found.setdefault(name, {_HOSTNAME: name})
+        found.setdefault(name, {HOSTNAME_LABEL: name})
     if is_for_all and not found:
-        found[_ANY] = {_HOSTNAME: _ANY}
+        found[_ANY] = {HOSTNAME_LABEL: _ANY}
     return [_node(name, labels) for name, labels in found.items()]
 
 
@@ -75,22 +73,13 @@ def _places(slices: Iterable[Object]) -> Iterator[Object]:
 def _add_selected(term: Mapping[str, Any], found: dict[str, dict[str, str]]) -> None:
     """The nodes that a term of a selector lists; where it lists none, one with the labels that it wants."""
     labels = dict(_labels(term))
-    names = _listed(term)
+    names = listed_nodes(term)
     if not names and not any(_is_selected(term, name, known) for name, known in found.items()):
         names = [f"node-for-{len(found) + 1}"]
     for name in names:
-        known = found.setdefault(name, {_HOSTNAME: name})
+        known = found.setdefault(name, {HOSTNAME_LABEL: name})
         if not _is_selected(term, name, known):
             known |= {key: value for key, value in labels.items() if key not in known}
-
-
-def _listed(term: Mapping[str, Any]) -> list[str]:
-    """By their names, or their host names."""
-    for key, requirements in ((_NAME, "matchFields"), (_HOSTNAME, "matchExpressions")):
-        for requirement in term.get(requirements) or ():
-            if requirement.get("key") == key and requirement.get("operator") == "In":
-                return list(requirement.get("values") or ())
-    return []
 
 
 def _labels(term: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -120,8 +109,7 @@ def _values(requirement: Mapping[str, Any]) -> list[str]:
 
 
 def _is_selected(term: Mapping[str, Any], name: str, labels: Mapping[str, str]) -> bool:
-    selector = node_selector({"nodeSelectorTerms": [term]})
-    return selector is not None and selector.matches(name, labels)
+    return selects({"nodeSelectorTerms": [term]}, name, labels)
 
 
 def _node(name: str, labels: dict[str, str]) -> Object:
@@ -131,5 +119,5 @@ def _node(name: str, labels: dict[str, str]) -> Object:
 def label_text(node: Object) -> str:
     """A node's name, with the labels that were assumed beside its host name."""
     labels = node["metadata"]["labels"].items()
-    others = ", ".join(f"{key}={value}" if value else key for key, value in labels if key != _HOSTNAME)
+    others = ", ".join(f"{key}={value}" if value else key for key, value in labels if key != HOSTNAME_LABEL)
     return f"{node['metadata']['name']}{f' ({others})' if others else ''}"

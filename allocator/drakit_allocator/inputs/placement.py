@@ -24,9 +24,9 @@ from drakit_allocator.inputs.manifest_files import Manifests
 from drakit_allocator.nodes import Node
 from drakit_allocator.scheduler.nodes.cluster import NodeInfo
 from drakit_allocator.scheduler.nodes.filters import NODE_RESOURCES, reject
-from drakit_allocator.scheduler.nodes.label_selectors import node_selector
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.search import Limits
+from drakit_api.core.node_selectors import node_selector
 
 Object = dict[str, Any]
 

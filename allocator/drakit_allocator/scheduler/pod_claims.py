@@ -16,8 +16,8 @@ from typing import Any, Protocol
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.diagnosis import Unschedulable
 from drakit_allocator.scheduler.nodes.filters import DYNAMIC_RESOURCES
-from drakit_allocator.scheduler.nodes.label_selectors import NodeSelector, node_selector
 from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_api.core.node_selectors import NodeSelector, node_selector
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Object
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import msgspec
 
+from drakit_api.core.node_selectors import HOSTNAME_LABEL, selects
 from drakit_api.quantity import Quantity, QuantityError
 from drakit_driver.preparing import environment, opaque
 from drakit_driver.preparing.cdi import CdiError, CdiSpecs
 from drakit_driver.preparing.checkpoint import PreparedClaim, PreparedDevice
 from drakit_driver.preparing.commitments import Inventory, consumption
-from drakit_driver.preparing.placement import HOSTNAME_LABEL, selects
 
 Object = dict[str, Any]
 

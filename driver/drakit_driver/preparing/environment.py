@@ -23,9 +23,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from drakit_api.core.node_selectors import listed_nodes
 from drakit_driver.preparing.claim_references import shown
 from drakit_driver.preparing.opaque import DeviceConfig
-from drakit_driver.preparing.placement import node_names
 
 Device = Mapping[str, Any]
 Variables = dict[str, str]
@@ -114,7 +114,8 @@ def tpu_environment(device: Device, *, host: str) -> Variables:
     """
     generation, topology = str(attribute(device, "tpuGen")), str(attribute(device, "topology"))
     chips = _dimensions(device["name"], topology)
-    workers = node_names(device.get("nodeSelector")) or [host]
+    terms = (device.get("nodeSelector") or {}).get("nodeSelectorTerms") or []
+    workers = (listed_nodes(terms[0]) if len(terms) == 1 else []) or [host]
     if host not in workers:
         raise DeviceError(f"device {device['name']} is not on host {host}, but on {', '.join(workers)}")
     per_node = _CHIPS_OF_NODE.get(math.prod(chips) // len(workers))

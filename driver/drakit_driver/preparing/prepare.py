@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from drakit_api.core.node_selectors import HOSTNAME_LABEL
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound, UnreadableError
 from drakit_client.resources import NODES, RESOURCE_CLAIMS
@@ -24,7 +25,6 @@ from drakit_driver.preparing.cdi import CdiError, CdiSpecs
 from drakit_driver.preparing.checkpoint import Checkpoint, PreparedClaim
 from drakit_driver.preparing.claim_references import ClaimReference, contradictory
 from drakit_driver.preparing.commitments import Inventory, over_commitment
-from drakit_driver.preparing.placement import HOSTNAME_LABEL
 from drakit_driver.reports import Problem, Report
 
 log = logging.getLogger(__name__)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from itertools import count, product
 from typing import Final
 
+from drakit_api.core.node_selectors import HOSTNAME_LABEL
 from drakit_api.layouts.pools import Object, Pool
 from drakit_api.quantity import Quantity
 
 DRIVER = "tpu.google.com"
-HOSTNAME = "kubernetes.io/hostname"
 
 CHIPS_PER_NODE = 4
 COUNTERS_PER_SET = 32
@@ -124,5 +124,5 @@ def _device(
 def _node_selection(names: list[str]) -> Object:
     if len(names) == 1:
         return {"nodeName": names[0]}
-    requirement = {"key": HOSTNAME, "operator": "In", "values": names}
+    requirement = {"key": HOSTNAME_LABEL, "operator": "In", "values": names}
     return {"nodeSelector": {"nodeSelectorTerms": [{"matchExpressions": [requirement]}]}}

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from drakit_api.core import label_selectors
 from drakit_client.connection import Object
 from drakit_client.reflector import Key
 from drakit_client.resources import PODS, Resource
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import controller_uid, reference_to
 from drakit_embedded.controllers.pods import is_active
-from drakit_embedded.label_selectors import matches
 from drakit_embedded.pod_claims import controller_reference
 
 
@@ -65,7 +65,7 @@ class PodOwnership:
 
 def selects(owner: Object, pod: Object) -> bool:
     """Whether the owner's selector matches the pod's labels."""
-    return matches(owner["spec"]["selector"], pod["metadata"].get("labels"))
+    return label_selectors.selects(owner["spec"]["selector"], pod["metadata"].get("labels"))
 
 
 def _orphan_namespace(pod: Object) -> Iterable[str]:

@@ -5,10 +5,10 @@ Follows k8s.io/kubernetes/pkg/controller/clusterroleaggregation.
 
 from __future__ import annotations
 
+from drakit_api.core.label_selectors import selects
 from drakit_client.connection import Object
 from drakit_client.resources import CLUSTER_ROLES
 from drakit_embedded.controllers.informers import Informers
-from drakit_embedded.label_selectors import matches
 from drakit_embedded.workqueue import WorkQueue
 
 _MANAGER = "clusterrole-aggregation-controller"
@@ -54,6 +54,6 @@ class ClusterRoleAggregation:
             for other in others:
                 if other["metadata"]["name"] == role["metadata"]["name"]:
                     continue
-                if matches(selector, other["metadata"].get("labels")):
+                if selects(selector, other["metadata"].get("labels")):
                     rules += [rule for rule in other.get("rules") or () if rule not in rules]
         return rules

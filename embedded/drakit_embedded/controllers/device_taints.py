@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from drakit_api.core.tolerations import tolerates
 from drakit_client.connection import Object
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder, reference
@@ -121,7 +122,7 @@ class DeviceTaintEviction:
             seconds = [
                 toleration.get("tolerationSeconds")
                 for toleration in result.get("tolerations") or ()
-                if _tolerates(toleration, taint)
+                if toleration.get("effect") == _EFFECT and tolerates(toleration, taint)
             ]
             if None not in seconds:
                 added = taint.get("timeAdded")
@@ -190,15 +191,6 @@ def _selects(rule: Object, result: Object) -> bool:
     return selector is not None and all(
         selector[field] == result[field] for field in ("driver", "pool", "device") if field in selector
     )
-
-
-def _tolerates(toleration: Object, taint: Object) -> bool:
-    """Of this very effect: upstream takes one of all effects for one of scheduling only."""
-    if toleration.get("effect") != _EFFECT or toleration.get("key", "") not in ("", taint["key"]):
-        return False
-    if toleration.get("operator", "Equal") == "Exists":
-        return True
-    return bool(toleration.get("value", "") == taint.get("value", ""))
 
 
 def _pod_reference(pod: Object) -> Object:

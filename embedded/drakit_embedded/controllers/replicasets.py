@@ -5,6 +5,7 @@ Follows k8s.io/kubernetes/pkg/controller/replicaset (replica_set.go, replica_set
 
 from __future__ import annotations
 
+from drakit_api.core.label_selectors import selects
 from drakit_client.connection import Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
@@ -23,7 +24,6 @@ from drakit_embedded.controllers.pods import (
     seconds_to_available,
     slow_start,
 )
-from drakit_embedded.label_selectors import matches
 from drakit_embedded.workqueue import WorkQueue
 
 
@@ -105,7 +105,7 @@ def _status(replica_set: Object, mine: list[Object], active: list[Object], failu
     minimum = replica_set["spec"].get("minReadySeconds") or 0
     counts = {
         "fullyLabeledReplicas": sum(
-            matches({"matchLabels": template_labels}, p["metadata"].get("labels")) for p in active
+            selects({"matchLabels": template_labels}, p["metadata"].get("labels")) for p in active
         ),
         "readyReplicas": sum(is_ready(pod) for pod in active),
         "availableReplicas": sum(seconds_to_available(pod, minimum) == 0 for pod in active),

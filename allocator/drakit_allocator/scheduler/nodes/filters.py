@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from drakit_allocator.scheduler.nodes import node_taints, resources
 from drakit_allocator.scheduler.nodes.cluster import NodeInfo
 from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_api.core.tolerations import is_tolerated
 
 NODE_NAME = "NodeName"
 NODE_UNSCHEDULABLE = "NodeUnschedulable"
@@ -47,7 +48,7 @@ def reject(pod: PodInfo, node: NodeInfo) -> Rejection | None:
     """The first objection to running the pod on the node, or None."""
     if pod.node and pod.node != node.name:
         return _NAME
-    if node.unschedulable and not node_taints.tolerated(node_taints.UNSCHEDULABLE, pod.tolerations):
+    if node.unschedulable and not is_tolerated(node_taints.UNSCHEDULABLE, pod.tolerations):
         return _UNSCHEDULABLE
     if node.hard_taints and node_taints.untolerated(node.hard_taints, pod.tolerations):
         return _TAINTS

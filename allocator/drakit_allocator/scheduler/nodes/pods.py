@@ -16,13 +16,8 @@ from typing import Any
 import msgspec
 
 from drakit_allocator.scheduler.nodes import resources
-from drakit_allocator.scheduler.nodes.label_selectors import (
-    Matcher,
-    NodeSelector,
-    equality,
-    label_selector,
-    node_selector,
-)
+from drakit_api.core.label_selectors import Matcher, equality, label_selector
+from drakit_api.core.node_selectors import NodeSelector, node_selector
 from drakit_client.connection import Object
 
 

@@ -12,10 +12,11 @@ Sources: kubernetes ``pkg/scheduler/framework/plugins/noderesources/least_alloca
 
 from __future__ import annotations
 
-from drakit_allocator.scheduler.nodes import node_taints, resources
+from drakit_allocator.scheduler.nodes import resources
 from drakit_allocator.scheduler.nodes.cluster import NodeInfo
-from drakit_allocator.scheduler.nodes.label_selectors import NodeTerm, node_term
 from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_api.core.node_selectors import NodeTerm, node_term
+from drakit_api.core.tolerations import is_tolerated
 
 TAINT_WEIGHT, AFFINITY_WEIGHT, RESOURCES_WEIGHT, DEVICES_WEIGHT = 3, 2, 1, 2
 MAX_SCORE = 100
@@ -49,7 +50,7 @@ class Scorer:
     def _taints(self, node: NodeInfo) -> int:
         if not node.soft_taints:
             return MAX_SCORE
-        disliked = sum(not node_taints.tolerated(taint, self._tolerations) for taint in node.soft_taints)
+        disliked = sum(not is_tolerated(taint, self._tolerations) for taint in node.soft_taints)
         return MAX_SCORE // (1 + disliked)
 
     def _affinity(self, node: NodeInfo) -> int:

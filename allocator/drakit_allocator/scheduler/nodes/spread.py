@@ -15,8 +15,8 @@ from typing import Any
 from drakit_allocator.scheduler.nodes import node_taints
 from drakit_allocator.scheduler.nodes.cluster import Cluster, NodeInfo
 from drakit_allocator.scheduler.nodes.filters import TOPOLOGY_SPREAD, Rejection, matches_node_affinity
-from drakit_allocator.scheduler.nodes.label_selectors import Matcher, all_of, equality, everything, label_selector
 from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_api.core.label_selectors import Matcher, all_of, equality, everything, label_selector
 
 _MISMATCH = "node(s) didn't match pod topology spread constraints"
 _SKEW = Rejection(TOPOLOGY_SPREAD, (_MISMATCH,))

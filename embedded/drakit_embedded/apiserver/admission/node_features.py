@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from drakit_api.core.label_selectors import COMPARISONS
+from drakit_api.core.node_selectors import Selector, selects
 from drakit_api.golang.gostrings import aggregated, quote
 from drakit_api.golang.long_numbers import int64
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.statuses import Object
-from drakit_embedded.label_selectors import matches
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.api import Api
 
 FEATURE = "DRANodeAllocatableResources"
-_COMPARISONS = ("Gt", "Lt")
 
 
 def validate(attributes: Attributes, api: Api) -> None:
@@ -49,7 +49,7 @@ def _check(device: Object, placed: Object, attributes: Attributes, api: Api) -> 
         raise attributes.refused(f"{shown} has NodeAllocatableResources but does not map to any nodes")
     for record in api.store.named("nodes").records.values():
         node = record.object()
-        if selector is None or any(_matches(term, node) for term in selector.get("nodeSelectorTerms") or ()):
+        if _is_on(selector, node):
             _require(node, attributes)
 
 
@@ -62,7 +62,7 @@ def _problems(selector: Object) -> Iterator[str]:
     """What ``labels.NewRequirement`` finds wrong that the validation of slices does not."""
     for at, term in enumerate(selector.get("nodeSelectorTerms") or ()):
         for index, expression in enumerate(term.get("matchExpressions") or ()):
-            if expression["operator"] not in _COMPARISONS:
+            if expression["operator"] not in COMPARISONS:
                 continue
             if int64(value := expression["values"][0]) is None:
                 path = f"nodeSelectorTerms[{at}].matchExpressions[{index}].values[0]"
@@ -70,22 +70,5 @@ def _problems(selector: Object) -> Iterator[str]:
                 yield f"{path}: Invalid value: {quote(value)}: {detail}"
 
 
-def _matches(term: Object, node: Object) -> bool:
-    """Whether a term of a node selector selects a node; one without anything selects none."""
-    expressions, fields = term.get("matchExpressions") or [], term.get("matchFields") or []
-    labels = node["metadata"].get("labels") or {}
-    compared = [expression for expression in expressions if expression["operator"] in _COMPARISONS]
-    others = [expression for expression in expressions if expression["operator"] not in _COMPARISONS]
-    return (
-        bool(expressions or fields)
-        and all(_compares(expression, labels.get(expression["key"], "")) for expression in compared)
-        and matches({"matchExpressions": others}, labels)
-        and matches({"matchExpressions": fields}, {"metadata.name": node["metadata"]["name"]})
-    )
-
-
-def _compares(expression: Object, text: str) -> bool:
-    value, bound = int64(text), int64(expression["values"][0])
-    if value is None or bound is None:
-        return False
-    return value > bound if expression["operator"] == "Gt" else value < bound
+def _is_on(selector: Selector | None, node: Object) -> bool:
+    return selects(selector, node["metadata"]["name"], node["metadata"].get("labels") or {})

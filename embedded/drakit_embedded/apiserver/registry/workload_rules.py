@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from drakit_api.core.label_selectors import selects
 from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required
 from drakit_api.validation.metadata import annotation_rules, label_rules
 from drakit_embedded.apiserver.registry.podspec.pod_rules import annotation_errors, spec_errors
 from drakit_embedded.apiserver.registry.selector_rules import in_order, label_selector
 from drakit_embedded.apiserver.registry.strategy import Object
-from drakit_embedded.label_selectors import matches
 
 Amount = int | str
 
@@ -92,7 +92,7 @@ def _selector_and_template(spec: Object, path: str, words: _Words) -> Errors:
     elif not selector.get("matchLabels") and not selector.get("matchExpressions"):
         yield invalid(f"{path}.selector", selector, f"empty selector is invalid for {words.selecting}")
     labels = (template.get("metadata") or {}).get("labels")
-    if not matches(selector, labels or {}):
+    if not selects(selector, labels or {}):
         shown = labels and dict(sorted(labels.items()))
         yield invalid(f"{path}.template.metadata.labels", shown, "`selector` does not match template `labels`")
     claimed = [claim["metadata"].get("name", "") for claim in spec.get("volumeClaimTemplates") or ()]

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from drakit_api import node_selectors
+from drakit_api.core import node_selectors
+from drakit_api.core.tolerations import is_tolerated
 from drakit_client.connection import Object
 
 HASH_LABEL = "controller-revision-hash"
@@ -42,9 +43,7 @@ def fit(daemon_set: Object, node: Object) -> Fit:
     if not _is_selected(spec, name, node["metadata"].get("labels") or {}):
         return Fit(False, False)
     wanted = tolerations(spec)
-    untolerated = {
-        taint["effect"] for taint in node["spec"].get("taints") or () if not any(_tolerates(t, taint) for t in wanted)
-    }
+    untolerated = {taint["effect"] for taint in node["spec"].get("taints") or () if not is_tolerated(taint, wanted)}
     may_stay = "NoExecute" not in untolerated
     return Fit(may_stay and "NoSchedule" not in untolerated, may_stay)
 
@@ -102,17 +101,3 @@ def _is_selected(spec: Object, name: str, labels: Mapping[str, str]) -> bool:
 def _required(spec: Object) -> dict[str, Any]:
     node_affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     return node_affinity.get("requiredDuringSchedulingIgnoredDuringExecution") or {}
-
-
-def _tolerates(toleration: Object, taint: Object) -> bool:
-    """``Toleration.ToleratesTaint`` of k8s.io/api/core/v1."""
-    if toleration.get("effect") not in (None, "", taint["effect"]):
-        return False
-    if toleration.get("key") not in (None, "", taint["key"]):
-        return False
-    match toleration.get("operator") or "Equal":
-        case "Exists":
-            return True
-        case "Equal":
-            return bool(toleration.get("value", "") == taint.get("value", ""))
-    return False
