@@ -20,8 +20,8 @@ from typing import Any
 from bench import clusters, interruptible, partitions, processes
 from bench.ledger import Ledger
 from bench.report import Report, Step, ratio
+from drakit_api.golang import gotime
 from drakit_client.connection import Connection
-from drakit_client.events import timestamp
 from drakit_client.reflector import Reflector
 from drakit_client.resources import BY_KIND, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_driver import profiles
@@ -259,7 +259,7 @@ def _template(profile: str) -> str:
 
 
 def _node(name: str) -> Object:
-    now = timestamp()
+    now = gotime.now()
     capacity = {"cpu": "128", "memory": "1Ti", "pods": "110", "ephemeral-storage": "1Ti"}
     ready = {"type": "Ready", "status": "True", "reason": "Bench", "lastHeartbeatTime": now, "lastTransitionTime": now}
     return {

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from drakit_api.core.conditions import is_unschedulable
 from drakit_client.errors import UNREACHABLE, ApiError
 from drakit_client.resources import PODS, RESOURCE_SLICES
 from drakit_kind.clusters.api import Api, WaitTimeout
-from drakit_kind.clusters.conditions import is_unschedulable
 from e2e.subject import Subject
 
 Object = dict[str, Any]

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from kubernetes.utils.quantity import parse_quantity
 
+from drakit_api.core.conditions import is_unschedulable
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.clusters.api import Api, WaitTimeout
-from drakit_kind.clusters.conditions import is_unschedulable
 from e2e.ledger import AllFree, results
 from e2e.subject import Subject, by_pool, device_names, is_complete, newest
 

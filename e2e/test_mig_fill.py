@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from drakit_api.core.conditions import is_unschedulable
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.clusters.api import Api
-from drakit_kind.clusters.conditions import is_unschedulable
 from drakit_kind.clusters.manifests import pod
 from e2e.hardware import StartGpus
 from e2e.ledger import Allocated, Ledger, OpenLedger

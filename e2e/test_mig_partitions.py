@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from drakit_api.core.conditions import condition_of
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.clusters.api import Api
-from drakit_kind.clusters.conditions import condition
 from drakit_kind.clusters.manifests import pod
 from e2e.four_partitions import SEED_CLAIM, gpu_of_all_four
 from e2e.hardware import StartGpus
@@ -96,7 +96,7 @@ def test_what_one_gpu_holds(
     for name, profile in zip(names, profiles, strict=True):
         api.create(gpu.partitions(name, profile), pod(name, name))
         # In this order: a scheduler that sees a pod before its claim takes the next pod first.
-        api.wait(PODS, name, lambda seen: bool(condition(seen, "PodScheduled")), what="tried by the scheduler")
+        api.wait(PODS, name, lambda seen: bool(condition_of(seen, "PodScheduled")), what="tried by the scheduler")
     claims = api.objects(RESOURCE_CLAIMS)
     fitting = len(profiles) - left_over
     account = ledger(gpu.name)

@@ -10,9 +10,9 @@ import asyncio
 import hashlib
 import logging
 import time
-from datetime import UTC, datetime
 from typing import Literal
 
+from drakit_api.golang import gotime
 from drakit_api.limits import DNS_SUBDOMAIN_LENGTH
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES, AlreadyExists, NotFound
@@ -29,11 +29,6 @@ _REMEMBERED = 4096
 _SIMILAR_EVENTS = 10
 _SIMILAR_SECONDS = 600.0
 _COMBINED = "(combined from similar events): "
-
-
-def timestamp() -> str:
-    """Now, as ``metav1.Time`` prints it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def reference(obj: Object) -> Object:
@@ -110,7 +105,7 @@ class EventRecorder:
         return count
 
     def _first(self, name: str, namespace: str, told: Object) -> Object:
-        now = timestamp()
+        now = gotime.now()
         return {
             "apiVersion": "v1",
             "kind": "Event",
@@ -125,7 +120,7 @@ class EventRecorder:
         }
 
     async def _repeat(self, name: str, namespace: str, count: int, message: str) -> None:
-        change = {"count": count, "lastTimestamp": timestamp(), "message": message}
+        change = {"count": count, "lastTimestamp": gotime.now(), "message": message}
         await self._connection.patch(EVENTS, name, change, namespace)
 
 

@@ -14,15 +14,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, get_args
 
+from drakit_api import formats, limits
+
 Component = Literal["apiserver", "controllers", "scheduler", "kubelet"]
 COMPONENTS: tuple[Component, ...] = get_args(Component)
 
 KUBERNETES_VERSION = "1.37.1"
 
 _CLUSTER_NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?")
-# A DNS subdomain, as apimachinery's validation.IsDNS1123Subdomain.
-_NODE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_NODE_NAME_LENGTH = 253
 # A kubelet's certificate is for system:node:NAME, and a common name has 64 letters (X.520, ub-common-name).
 _REAL_NODE_NAME_LENGTH = 52
 
@@ -139,9 +138,9 @@ def check_names(spec: ClusterSpec) -> None:
     Node names become directories and control groups.
     """
     checked_name(spec.name)
-    longest = _REAL_NODE_NAME_LENGTH if "kubelet" in spec.real else _NODE_NAME_LENGTH
+    longest = _REAL_NODE_NAME_LENGTH if "kubelet" in spec.real else limits.DNS_SUBDOMAIN_LENGTH
     for name in spec.nodes:
-        if not _NODE_NAME.fullmatch(name) or len(name) > longest:
+        if formats.dns_subdomain(name) or len(name) > longest:
             raise ClusterError(
                 f"node name {name!r}: use lower case letters, digits, '-' and '.', at most {longest} of them, with a "
                 "letter or digit at the start, at the end and beside each dot"

@@ -14,6 +14,7 @@ from drakit_allocator.explanation.phrases import joined, some_of, switch_on
 from drakit_allocator.explanation.report import ExtendedResource
 from drakit_allocator.scheduler import extended_resources
 from drakit_allocator.scheduler.nodes import resources
+from drakit_api.core.containers import LASTING, containers_of
 
 Object = Mapping[str, Any]
 
@@ -80,7 +81,7 @@ class ExtendedRequests:
     def _is_for(self, request: Object, resource: str) -> bool:
         """By its name, which has the container and the position of the resource among those that it requests."""
         spec = self.pod["spec"]
-        containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+        containers = list(containers_of(spec, LASTING))
         _, number, _, position = request["name"].split("-")
         wanted = sorted((containers[int(number)].get("resources") or {}).get("requests") or {})
         return bool(wanted[int(position)] == resource)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from drakit_api.objects.value_names import value_name
+
 Object = dict[str, Any]
 
 _OBJECTS = {
@@ -24,14 +26,14 @@ _NAMED = frozenset({"spec.resourceClaims", "status.resourceClaimStatuses"})  # l
 def faults(kind: str, obj: Object) -> list[str]:
     """What keeps a Node or Pod, with metadata, from being looked at; a line for each fault, with its field."""
     found = [
-        f"{path}: an object is expected, not {_type(value)}"
+        f"{path}: an object is expected, not {value_name(value)}"
         for path in _OBJECTS[kind]
         if (value := _at(obj, path)) is not None and not isinstance(value, dict)
     ]
     for path in _LISTS[kind]:
         value = _at(obj, path)
         if value is not None and not isinstance(value, list):
-            found.append(f"{path}: a list is expected, not {_type(value)}")
+            found.append(f"{path}: a list is expected, not {value_name(value)}")
         else:
             found += _entry_faults(path, value or [])
     return found
@@ -40,7 +42,7 @@ def faults(kind: str, obj: Object) -> list[str]:
 def _entry_faults(path: str, entries: list[Any]) -> Iterator[str]:
     for number, entry in enumerate(entries):
         if not isinstance(entry, dict):
-            yield f"{path}[{number}]: an object is expected, not {_type(entry)}"
+            yield f"{path}[{number}]: an object is expected, not {value_name(entry)}"
         elif path in _NAMED and not isinstance(entry.get("name"), str):
             yield f"{path}[{number}].name: required"
 
@@ -50,7 +52,3 @@ def _at(obj: Object, path: str) -> Any:
     for name in path.split("."):
         value = value.get(name) if isinstance(value, dict) else None
     return value
-
-
-def _type(value: Any) -> str:
-    return {list: "list", str: "string", dict: "object", bool: "boolean"}.get(type(value), "number")

@@ -10,12 +10,12 @@ import copy
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 from drakit_allocator.inputs import core_objects
 from drakit_allocator.inputs.manifest_documents import Document, ManifestError, documents
 from drakit_api.features import MIXINS_GATE, FeatureGates
+from drakit_api.golang import gotime
 from drakit_api.layouts import mixins
 from drakit_api.layouts.pools import PoolError
 from drakit_api.objects import conversion, decoding, schema
@@ -67,7 +67,7 @@ def read_manifests(paths: Sequence[str], gates: FeatureGates) -> Manifests:
     Mixins are applied with the gate DRAResourceSliceMixins. Raises ``ManifestError`` with everything that is wrong.
     """
     manifests, errors = Manifests(), []
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = gotime.now()
     for document in documents(paths):
         try:
             _take(document, manifests, gates, now)

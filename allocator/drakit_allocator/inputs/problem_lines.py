@@ -14,6 +14,7 @@ import msgspec
 from drakit_api.features import FeatureGates
 from drakit_api.objects import decoding
 from drakit_api.objects.decoding import DecodeError
+from drakit_api.objects.value_names import value_name
 from drakit_api.validation import validate_create
 
 Json = dict[str, Any]
@@ -27,7 +28,6 @@ _LISTS = {
     "allocated": ("ResourceClaim", "resourceclaims"),
     "taintRules": ("DeviceTaintRule", "devicetaintrules"),
 }
-_JSON_NAMES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number"}
 _ALL_ON = FeatureGates(overrides={"AllAlpha": True, "AllBeta": True})
 
 
@@ -62,18 +62,14 @@ def _check(problem: Any) -> None:
     for field in _LISTS:
         objects = problem.get(field)
         if objects is not None and not isinstance(objects, list):
-            raise NoProblem(f"{field}: a list is expected, not {_json_name(objects)}")
+            raise NoProblem(f"{field}: a list is expected, not {value_name(objects)}")
         for number, obj in enumerate(objects or ()):
             _expect_object(obj, f"{field}[{number}]: ")
 
 
 def _expect_object(value: Any, place: str) -> None:
     if not isinstance(value, dict):
-        raise NoProblem(f"{place}an object is expected, not {_json_name(value)}")
-
-
-def _json_name(value: Any) -> str:
-    return _JSON_NAMES.get(type(value), "null")
+        raise NoProblem(f"{place}an object is expected, not {value_name(value)}")
 
 
 def _blamed(problem: Mapping[str, Any], error: Exception) -> Iterator[str]:

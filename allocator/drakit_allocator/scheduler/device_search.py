@@ -14,7 +14,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -43,6 +42,7 @@ from drakit_allocator.search import Limits, Search
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.cel import CelCompileError, compile_selector
 from drakit_api.features import FeatureGates
+from drakit_api.golang import gotime
 from drakit_client.connection import Object
 
 _NO_DEVICES = Rejection(DYNAMIC_RESOURCES, ("cannot allocate all claims",))
@@ -334,7 +334,7 @@ class DeviceSearch:
         """With the time from which binding conditions may take their time."""
         if not self._shared.features.device_binding_and_status:
             return allocation
-        return {**allocation, "allocationTimestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")}
+        return {**allocation, "allocationTimestamp": gotime.now()}
 
 
 def _failed(message: str) -> SchedulingFailed:

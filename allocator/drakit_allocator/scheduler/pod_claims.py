@@ -18,6 +18,7 @@ from drakit_allocator.scheduler.diagnosis import Unschedulable
 from drakit_allocator.scheduler.nodes.filters import DYNAMIC_RESOURCES
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_api.core.node_selectors import NodeSelector, node_selector
+from drakit_api.core.pod_claims import PodClaimError, check_owner, claim_name
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Object
 
@@ -38,21 +39,12 @@ class PodClaims:
 
 def names(pod: PodInfo) -> list[tuple[str, bool]]:
     """(claim name, generated for the pod) of each claim; raises ``ClaimsNotReady`` while one is not generated."""
-    found = []
-    statuses = {s["name"]: s for s in (pod.obj.get("status") or {}).get("resourceClaimStatuses") or []}
-    for reference in pod.spec.get("resourceClaims") or []:
-        if (name := reference.get("resourceClaimName")) is not None:
-            found.append((name, False))
-        elif reference.get("resourceClaimTemplateName") is None:
-            raise ClaimsNotReady(
-                f'pod "{pod}", spec.resourceClaim "{reference["name"]}": none of the supported fields are set'
-            )
-        elif (status := statuses.get(reference["name"])) is None:
-            raise ClaimsNotReady(f'pod "{pod}": ResourceClaim not created yet')
-        elif (name := status.get("resourceClaimName")) is not None:
-            # Without a name the claim was intentionally not created and can be ignored.
-            found.append((name, True))
-    return found
+    try:
+        found = [claim_name(pod.obj, reference) for reference in pod.spec.get("resourceClaims") or ()]
+    except PodClaimError as error:
+        raise ClaimsNotReady(str(error)) from None
+    # Without a name the claim was intentionally not created and can be ignored.
+    return [(name, generated) for name, generated in found if name is not None]
 
 
 def find(pod: PodInfo, get: Callable[[claims.Key], Object | None]) -> list[Object]:
@@ -64,17 +56,17 @@ def find(pod: PodInfo, get: Callable[[claims.Key], Object | None]) -> list[Objec
             raise ClaimsNotReady(f'could not find v1.ResourceClaim "{pod.namespace}/{name}"')
         if "deletionTimestamp" in claim["metadata"]:
             raise ClaimsNotReady(f'resourceclaim "{name}" is being deleted')
-        if generated and not _controlled_by(claim, pod):
-            raise ClaimsNotReady(
-                f"ResourceClaim {pod.namespace}/{name} was not created for Pod {pod} (Pod is not owner)"
-            )
+        if generated:
+            _check_owner(pod, claim)
         found.append(claim)
     return found
 
 
-def _controlled_by(claim: Object, pod: PodInfo) -> bool:
-    owners = claim["metadata"].get("ownerReferences") or []
-    return any(owner.get("controller") and owner.get("uid") == pod.uid for owner in owners)
+def _check_owner(pod: PodInfo, claim: Object) -> None:
+    try:
+        check_owner(pod.obj, claim)
+    except PodClaimError as error:
+        raise ClaimsNotReady(str(error)) from None
 
 
 class Objection(Protocol):

@@ -19,9 +19,10 @@ from drakit_allocator.scheduler.leadership import fence
 from drakit_allocator.scheduler.leadership.fence import Gap
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.queue import Entry
+from drakit_api.golang import gotime
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES
-from drakit_client.events import EventRecorder, timestamp
+from drakit_client.events import EventRecorder
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 
 log = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ class Reports:
         condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
         # The transition time stays while the status does.
         changed = current is None or current.get("status") != "False"
-        condition["lastTransitionTime"] = timestamp() if changed or current is None else current["lastTransitionTime"]
+        condition["lastTransitionTime"] = gotime.now() if changed or current is None else current["lastTransitionTime"]
         self._wanted[pod.uid] = pod, condition
         if pod.uid not in self._writers:
             self._writers[pod.uid] = asyncio.get_running_loop().create_task(self._write_conditions(pod.uid))

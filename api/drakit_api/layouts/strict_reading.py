@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from drakit_api.objects.value_names import value_name
+
 Shape = Callable[[Any, "Place", "Problems"], Any]
 # What a shape returns for a value that it could not read.
 UNREADABLE: Final = object()
@@ -85,11 +87,10 @@ def _join_message(place: Place, message: str) -> str:
 
 
 def type_name(value: object) -> str:
-    """How YAML and JSON call a Python value."""
-    if value is None:
-        return "nothing"
-    names: dict[type, str] = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
-    return names.get(type(value), "a number" if isinstance(value, int | float) else type(value).__name__)
+    """Return what a value is called, with an article: ``a list``, ``an object``, ``nothing``."""
+    name = "nothing" if value is None else value_name(value)
+    articles = {"nothing": "", "object": "an "}
+    return articles.get(name, "a ") + name
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from typing import Any
 
 from drakit_api import quantity
 from drakit_api.golang import gotime
-from drakit_api.golang.gojson import LongNumber, Repeated, holds_long_number
+from drakit_api.golang.gojson import LongNumber, Repeated, holds_long_number, name_of
 from drakit_api.golang.gostrings import quote
 from drakit_api.golang.long_numbers import FEW_DIGITS
 from drakit_api.objects import schema, structs
@@ -32,7 +32,6 @@ from drakit_api.quantity import INT64_MAX
 _MAX_UNKNOWN = 100
 # Fields of each object itself, which say by what type it is read.
 _OF_THE_TYPE = ("kind", "apiVersion")
-_JSON_NAMES = {str: "string", bool: "bool", list: "array", dict: "object"}
 _PYTHON: dict[str, type] = {"string": str, "bool": bool, "list": list, "map": dict, "struct": dict}
 
 
@@ -253,7 +252,7 @@ def _wrong_type(kind: Type, owner: str, stack: tuple[str, ...]) -> Callable[[Any
 
     def note(value: Any, notes: _Notes, zero: Any) -> Any:
         if notes.wrong_type is None:
-            found = _JSON_NAMES.get(type(value), "number")
+            found = name_of(value)
             if found == "number" and kind.shape == "int":
                 found = f"number {_literal(value)}"
             notes.wrong_type = f"json: cannot unmarshal {found} {where}"
@@ -311,7 +310,7 @@ def _int_or_string(owner: str, stack: tuple[str, ...]) -> Decoder:
 def _self_reading(go: str, owner: str, stack: tuple[str, ...]) -> Callable[[Any], _Abort]:
     """The refusal of a type that reads itself, and that does so at once."""
     where = f"into Go struct field {owner}.{'.'.join(stack)} of type {go}"
-    return lambda value: _Abort(f"json: cannot unmarshal {_JSON_NAMES.get(type(value), 'number')} {where}")
+    return lambda value: _Abort(f"json: cannot unmarshal {name_of(value)} {where}")
 
 
 def _bytes(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:

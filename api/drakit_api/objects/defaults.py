@@ -7,16 +7,16 @@ The allocator takes claims as the server stores them and adds no defaults of its
 from __future__ import annotations
 
 import copy
-from datetime import UTC, datetime
 from typing import Any
 
+from drakit_api.golang import gotime
 from drakit_api.objects.allocations import results
 
 
 def defaulted(obj: dict[str, Any]) -> dict[str, Any]:
     """A copy of a v1 object, which has its ``kind``, with the defaults that an API server would set now."""
     found = copy.deepcopy(obj)
-    set_defaults(found["kind"], found, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+    set_defaults(found["kind"], found, gotime.now())
     return found
 
 

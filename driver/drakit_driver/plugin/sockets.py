@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import fcntl
 import os
-import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from drakit_api import formats
 from drakit_client.files import regular_files
 
 # sockaddr_un.sun_path holds 108 bytes, the last of which is NUL.
 _PATH_BYTES = 107
-_DRIVER = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _DRIVER_LENGTH = 63
 
 
@@ -34,7 +33,7 @@ class PluginPaths:
     driver: str
 
     def __post_init__(self) -> None:
-        if len(self.driver) > _DRIVER_LENGTH or not _DRIVER.fullmatch(self.driver):
+        if len(self.driver) > _DRIVER_LENGTH or formats.dns_subdomain(self.driver):
             raise PluginError(
                 f"driver name {self.driver!r} must be a DNS subdomain of at most {_DRIVER_LENGTH} characters"
             )

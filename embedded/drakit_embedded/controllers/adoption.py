@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from drakit_api.core import label_selectors
+from drakit_api.core.pod_claims import controller_reference
 from drakit_client.connection import Object
 from drakit_client.reflector import Key
 from drakit_client.resources import PODS, Resource
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import controller_uid, reference_to
 from drakit_embedded.controllers.pods import is_active
-from drakit_embedded.pod_claims import controller_reference
 
 
 class PodOwnership:

@@ -8,18 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from drakit_api.core.pod_claims import POD_CLAIM_ANNOTATION, ClaimNotCreated, PodClaimError, check_owner, claim_name
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.resources import PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import controller_uid
-from drakit_embedded.pod_claims import (
-    POD_CLAIM_ANNOTATION,
-    ClaimNotCreated,
-    PodClaimError,
-    check_owner,
-    claim_name,
-)
 
 # Leaves room for the hyphen and the five random characters of a name of 63 characters.
 _LONGEST_BASE = 57

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from drakit_api.core import conditions
+from drakit_api.core.pod_claims import controller_reference, is_terminal
+from drakit_api.golang import gotime
 from drakit_client.connection import Object
 from drakit_client.errors import AlreadyExists, ApiError, NotFound
-from drakit_client.events import EventRecorder, timestamp
+from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import DEPLOYMENTS, PODS, REPLICA_SETS
-from drakit_embedded import conditions
 from drakit_embedded.controllers import rollout
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.ownership import controller_uid, reference_to, typed
 from drakit_embedded.controllers.rollout import replicas_of
-from drakit_embedded.pod_claims import controller_reference, is_terminal
 from drakit_embedded.workqueue import NotYet, WorkQueue
 
 _NO_LIMIT = 2**31 - 1
@@ -327,7 +328,7 @@ def _with_progress(
         listed = conditions.without(listed, "Progressing")
         condition = _progressing("True", "ReplicaSetUpdated", f"{subject} is progressing.")
         if current is not None and current["status"] == "True":
-            times = {"lastTransitionTime": current["lastTransitionTime"], "lastUpdateTime": timestamp()}
+            times = {"lastTransitionTime": current["lastTransitionTime"], "lastUpdateTime": gotime.now()}
             return [*listed, {**condition, **times}]
     elif _seconds_left(deployment, current) <= 0:
         condition = _progressing("False", "ProgressDeadlineExceeded", f"{subject} has timed out progressing.")

@@ -11,16 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
+from drakit_api.core import conditions
+from drakit_api.core.pod_claims import claim_names, is_reserved_for, is_terminal
 from drakit_api.core.tolerations import tolerates
 from drakit_client.connection import Object
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder, reference
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import DEVICE_TAINT_RULES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
-from drakit_embedded import conditions
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.ownership import typed
-from drakit_embedded.pod_claims import claim_names, is_reserved_for, is_terminal
 from drakit_embedded.workqueue import WorkQueue
 
 _EFFECT = "NoExecute"

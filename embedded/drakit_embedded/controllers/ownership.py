@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from drakit_api.core.pod_claims import controller_reference
 from drakit_client.connection import Object
 from drakit_client.resources import Resource
-from drakit_embedded.pod_claims import controller_reference
 
 
 def controller_uid(obj: Object) -> Iterable[str]:

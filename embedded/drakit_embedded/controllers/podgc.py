@@ -9,12 +9,12 @@ import asyncio
 import logging
 import time
 
+from drakit_api.core import conditions
+from drakit_api.core.pod_claims import is_terminal
 from drakit_client.connection import Object
 from drakit_client.errors import REQUEST_FAILURES, NotFound
 from drakit_client.resources import NODES, PODS
-from drakit_embedded import conditions
 from drakit_embedded.controllers.informers import Informers
-from drakit_embedded.pod_claims import is_terminal
 
 log = logging.getLogger(__name__)
 

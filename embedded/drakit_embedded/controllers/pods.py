@@ -7,14 +7,14 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 
+from drakit_api.core import conditions
+from drakit_api.core.pod_claims import is_terminal
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Reflector, key_of
 from drakit_client.resources import PODS, Resource
-from drakit_embedded import conditions
 from drakit_embedded.controllers.ownership import reference_to, typed
-from drakit_embedded.pod_claims import is_terminal
 
 # No more pods than this in one round (k8s.io/kubernetes/pkg/controller/replicaset/replica_set.go, BurstReplicas).
 BURST = 500

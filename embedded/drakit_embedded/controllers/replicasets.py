@@ -5,13 +5,13 @@ Follows k8s.io/kubernetes/pkg/controller/replicaset (replica_set.go, replica_set
 
 from __future__ import annotations
 
+from drakit_api.core import conditions
 from drakit_api.core.label_selectors import selects
 from drakit_client.connection import Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import PODS, REPLICA_SETS
-from drakit_embedded import conditions
 from drakit_embedded.controllers.adoption import PodOwnership
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.pods import (

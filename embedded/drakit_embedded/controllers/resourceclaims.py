@@ -11,16 +11,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Literal
 
-from drakit_client import claim_writes
-from drakit_client.connection import Object
-from drakit_client.errors import NotFound
-from drakit_client.events import EventRecorder
-from drakit_client.reflector import key_of
-from drakit_client.resources import PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
-from drakit_embedded.controllers.claim_templates import ClaimFeatures, ClaimTemplates
-from drakit_embedded.controllers.informers import Informers
-from drakit_embedded.controllers.ownership import typed
-from drakit_embedded.pod_claims import (
+from drakit_api.core.pod_claims import (
     CLAIM_FINALIZER,
     PodClaimError,
     check_owner,
@@ -31,6 +22,15 @@ from drakit_embedded.pod_claims import (
     is_reserved_for,
     is_terminal,
 )
+from drakit_client import claim_writes
+from drakit_client.connection import Object
+from drakit_client.errors import NotFound
+from drakit_client.events import EventRecorder
+from drakit_client.reflector import key_of
+from drakit_client.resources import PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
+from drakit_embedded.controllers.claim_templates import ClaimFeatures, ClaimTemplates
+from drakit_embedded.controllers.informers import Informers
+from drakit_embedded.controllers.ownership import typed
 from drakit_embedded.workqueue import NotYet, WorkQueue
 
 _Key = tuple[Literal["pod", "claim"], str, str]

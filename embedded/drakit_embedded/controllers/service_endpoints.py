@@ -9,9 +9,9 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
 
+from drakit_api.core.pod_claims import is_terminal
 from drakit_client.connection import Object
 from drakit_embedded.controllers.pods import is_ready
-from drakit_embedded.pod_claims import is_terminal
 
 _HEADLESS = "service.kubernetes.io/headless"
 SERVICE_NAME = "kubernetes.io/service-name"

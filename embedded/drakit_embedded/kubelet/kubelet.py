@@ -17,9 +17,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from drakit_api.core.pod_claims import PodClaimError, is_terminal
+from drakit_api.golang import gotime
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import NotFound
-from drakit_client.events import EventRecorder, EventType, timestamp
+from drakit_client.events import EventRecorder, EventType
 from drakit_client.resources import PODS
 from drakit_embedded.kubelet.cdi import CdiDirectories, CdiError, Edits
 from drakit_embedded.kubelet.claims import ClaimCache
@@ -32,7 +34,6 @@ from drakit_embedded.kubelet.release import Release
 from drakit_embedded.kubelet.resources import PrepareError, Resources
 from drakit_embedded.kubelet.slice_wipes import SliceWipes
 from drakit_embedded.kubelet.timings import Timings
-from drakit_embedded.pod_claims import PodClaimError, is_terminal
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +140,7 @@ class Kubelet:
 
     async def _prepare(self, run: PodRun) -> bool:
         """Have the claims prepared; whether containers can start."""
-        run.start_time = run.start_time or timestamp()
+        run.start_time = run.start_time or gotime.now()
         if run.pod["spec"].get("resourceClaims"):
             await self._report(run)
         run.preparing = asyncio.create_task(self.resources.prepare(run.pod))

@@ -16,11 +16,12 @@ from pathlib import Path
 
 from aiohttp import web
 
+from drakit_api.core.containers import LASTING, containers_of
+from drakit_api.core.pod_claims import is_terminal
 from drakit_client.files import private_files
 from drakit_embedded import certificates
 from drakit_embedded.kubelet.containers import Container
 from drakit_embedded.kubelet.pod_run import PodRun
-from drakit_embedded.pod_claims import is_terminal
 from drakit_embedded.serving import descriptors
 from drakit_embedded.serving.http_server import HttpServer
 
@@ -98,7 +99,7 @@ class LogServer:
         if run is None:
             return web.Response(status=404, text=f'pod "{pod}" does not exist')
         spec = run.pod["spec"]
-        if all(each["name"] != name for each in (*spec.get("initContainers", ()), *spec["containers"])):
+        if all(each["name"] != name for each in containers_of(spec, LASTING)):
             return web.Response(status=404, text=f'container "{name}" not found in pod "{pod}"')
         try:
             container = _container(run, name, request.query.get("previous") in _TRUE)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import platform
-import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
+from drakit_api import formats
+from drakit_api.golang import gotime
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import AlreadyExists, NotFound
-from drakit_client.events import timestamp
 from drakit_client.resources import LEASES, NODES
 from drakit_embedded.kubelet.pod_run import NODE_IP
 from drakit_embedded.kubelet.release import Release
@@ -21,8 +20,6 @@ LEASE_NAMESPACE = "kube-node-lease"
 
 _CAPACITY = {"cpu": "64", "memory": "256Gi", "ephemeral-storage": "1Ti", "pods": "110"}
 _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
-# A node's name becomes a directory, so this check is also what keeps untrusted names inside the root.
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +32,11 @@ class NodeSpec:
     taints: Sequence[Mapping[str, Any]] = ()
 
     def __post_init__(self) -> None:
-        if not _NAME.fullmatch(self.name) or ".." in self.name:
+        # A node's name becomes a directory, so this check is also what keeps untrusted names inside the root.
+        if formats.dns_subdomain(self.name):
             raise ValueError(
-                f"node name {self.name!r}: write lower case letters, digits, '-' and '.', at most 253 of them"
+                f"node name {self.name!r}: write lower case letters, digits, '-' and '.', at most 253 of them, "
+                "with a letter or digit at the start, at the end and beside each dot"
             )
 
 
@@ -89,7 +88,7 @@ def _info(name: str, architecture: str, version: str) -> Object:
 
 
 def _conditions() -> list[Object]:
-    now = timestamp()
+    now = gotime.now()
     times = {"lastHeartbeatTime": now, "lastTransitionTime": now}
 
     def condition(kind: str, status: str, reason: str, message: str) -> Object:
@@ -120,7 +119,7 @@ async def renew_lease(connection: Connection, node: Object, seconds: int) -> Non
     spec = {
         "holderIdentity": name,
         "leaseDurationSeconds": seconds,
-        "renewTime": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "renewTime": gotime.now(micro=True),
     }
     try:
         await connection.patch(LEASES, name, {"spec": spec}, LEASE_NAMESPACE)

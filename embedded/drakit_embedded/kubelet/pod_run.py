@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from drakit_api.core import conditions
+from drakit_api.golang import gotime
 from drakit_client.connection import Object
-from drakit_client.events import timestamp
-from drakit_embedded import conditions
 from drakit_embedded.kubelet.containers import Container, rfc3339
 
 NODE_IP = "127.0.0.1"
@@ -196,7 +196,7 @@ def _transition(listed: Iterable[Object] | None, condition: Object) -> Object:
     old = conditions.find(listed, condition["type"])
     same = old is not None and old["status"] == condition["status"]
     since = old.get("lastTransitionTime") if old is not None and same else None
-    return {"lastTransitionTime": since or timestamp()}
+    return {"lastTransitionTime": since or gotime.now()}
 
 
 def _resources(spec: Object) -> Object:

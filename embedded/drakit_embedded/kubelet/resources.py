@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AsyncExitStack
 from weakref import WeakValueDictionary
 
+from drakit_api.core.pod_claims import PodClaimError, check_owner, claim_name, extended_claim_name, is_reserved_for
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import ApiError
 from drakit_client.resources import RESOURCE_CLAIMS
@@ -20,13 +21,6 @@ from drakit_embedded.kubelet.health import HealthCache
 from drakit_embedded.kubelet.plugin_calls import CallError
 from drakit_embedded.kubelet.plugins import Plugin, PluginError, Plugins
 from drakit_embedded.kubelet.release import Release
-from drakit_embedded.pod_claims import (
-    PodClaimError,
-    check_owner,
-    claim_name,
-    extended_claim_name,
-    is_reserved_for,
-)
 
 _PREPARE = "NodePrepareResources"
 _UNPREPARE = "NodeUnprepareResources"

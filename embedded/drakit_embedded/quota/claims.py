@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from drakit_api.core.pod_claims import controller_reference
 from drakit_api.quantity import ZERO, Quantity
-from drakit_embedded.pod_claims import controller_reference
 from drakit_embedded.quota import pods
 from drakit_embedded.quota.amounts import ONE, Amounts, added, highest
 from drakit_embedded.quota.classes import DeviceClasses

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
+from drakit_api.core import pod_affinity
+from drakit_api.core.containers import LASTING, containers_of
+from drakit_api.core.pod_resources import needed_together
 from drakit_api.golang import gotime
-from drakit_embedded import pod_affinity
-from drakit_embedded.quota.amounts import ONE, Amounts, added, highest, parsed
+from drakit_embedded.quota.amounts import ONE, Amounts, added, parsed
 from drakit_embedded.quota.names import (
     COMPUTE,
     CPU_AND_MEMORY,
@@ -78,20 +80,7 @@ def total(spec: Object, side: str, *, overhead: bool = True) -> Amounts:
 
 def of_containers(spec: Object, side: str) -> Amounts:
     """``requests`` or ``limits`` of all that run together, or what the start needs, whichever is more."""
-    together: Amounts = {}
-    for container in spec.get("containers") or ():
-        together = added(together, _of(container, side))
-    start: Amounts = {}
-    sidecars: Amounts = {}
-    for container in spec.get("initContainers") or ():
-        own = _of(container, side)
-        if container.get("restartPolicy") == "Always":
-            together, sidecars = added(together, own), added(sidecars, own)
-            own = sidecars
-        else:
-            own = added(own, sidecars)
-        start = highest(start, own)
-    return highest(together, start)
+    return needed_together(spec, lambda container: _of(container, side))
 
 
 def _overhead(spec: Object, side: str, found: Amounts) -> Amounts:
@@ -102,7 +91,7 @@ def _overhead(spec: Object, side: str, found: Amounts) -> Amounts:
     return {name: amount for name, amount in overhead.items() if name in found and found[name].nanos}
 
 
-def _of(container: Object, side: str) -> Amounts:
+def _of(container: Mapping[str, Any], side: str) -> Amounts:
     return parsed((container.get("resources") or {}).get(side))
 
 
@@ -114,7 +103,7 @@ def constraints(names: Iterable[str], pod: Object) -> str:
     missing: dict[str, set[str]] = {}
     # Who limits one of these wants every container to say how much of it it needs.
     required = CPU_AND_MEMORY & set(names)
-    for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ())):
+    for container in containers_of(spec, LASTING):
         said = _compute(_of(container, "requests"), _of(container, "limits"))
         for name in required - said.keys():
             missing.setdefault(name, set()).add(container["name"])

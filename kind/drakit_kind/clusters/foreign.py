@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
+from drakit_api.core.conditions import is_ready
 from drakit_client.connection import Object
 from drakit_client.resources import NODES
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Driver, DriverSpec
 from drakit_kind.clusters.api import Api
-from drakit_kind.clusters.conditions import is_ready
 
 _PATIENCE = 4.0
 

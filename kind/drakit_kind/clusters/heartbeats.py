@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from drakit_kind.clusters.conditions import condition, is_ready
+from drakit_api.core.conditions import condition_of, is_ready
 
 Node = Mapping[str, Any]
 
@@ -29,4 +29,4 @@ def is_ready_since(node: Node | None, began: datetime) -> bool:
     """Whether a Node is Ready by a report that is not older than ``began``, which is a whole second."""
     if node is None or not is_ready(node):
         return False
-    return datetime.fromisoformat(condition(node, "Ready")["lastHeartbeatTime"]) >= began
+    return datetime.fromisoformat(condition_of(node, "Ready")["lastHeartbeatTime"]) >= began

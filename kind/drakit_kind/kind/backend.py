@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from drakit_api.core.conditions import is_ready
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import DAEMON_SETS, DEPLOYMENTS, NODES, PODS
 from drakit_kind.cluster import (
@@ -31,7 +32,6 @@ from drakit_kind.cluster import (
 )
 from drakit_kind.clusters.api import Api, WaitTimeout
 from drakit_kind.clusters.cluster_logs import part_head, told, whole
-from drakit_kind.clusters.conditions import is_ready
 from drakit_kind.clusters.evidence import file_name
 from drakit_kind.clusters.flags import PROGRAMS, Behaviour
 from drakit_kind.clusters.home import ClusterHome

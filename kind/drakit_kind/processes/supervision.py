@@ -12,11 +12,11 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from drakit_api.golang import gotime
 from drakit_client.files import private_files, regular_files
 from drakit_kind.cluster import ClusterError
 
@@ -104,7 +104,7 @@ class Supervisor:
         if found.ends and self.now() - found.ready_since >= self.patience.seconds:
             found.ends = 0
         found.ends += 1
-        at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        at = gotime.now()
         with private_files.append_to(self.file) as output:
             output.write(msgspec.json.encode(Ending(name, at, reason)) + b"\n")
         if found.ends < self.patience.ends:

@@ -33,10 +33,10 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
+from drakit_api.golang import gotime
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES, AlreadyExists, Conflict, NotFound
 from drakit_client.reflector import Reflector
@@ -276,7 +276,7 @@ class Lease:
         self._object = await self._connection.replace(LEASES, lease, NAMESPACE)
 
     def _spec(self, old: Object, holder: str) -> Object:
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        now = gotime.now(micro=True)
         changed = (old.get("holderIdentity") or "") != holder
         return {
             "holderIdentity": holder,

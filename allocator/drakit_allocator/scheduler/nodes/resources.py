@@ -1,7 +1,6 @@
 """What a pod asks of a node: the largest amount of each resource that it needs at any moment of its life.
 
-Init containers run one after the other, sidecars (init containers that restart always) stay, ordinary containers run
-side by side; pod-level requests replace the sum for cpu, memory and huge pages; overhead comes on top.
+Pod-level requests replace what the containers need for cpu, memory and huge pages; overhead comes on top.
 
 Amounts are integers as the scheduler compares them: cpu in thousandths, everything else in whole units, rounded up.
 Source: k8s.io/component-helpers ``resource/helpers.go`` (PodRequests) and kubernetes
@@ -14,6 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
+from drakit_api.core.pod_resources import add, needed_together
 from drakit_api.quantity import Quantity
 
 Amounts = dict[str, int]
@@ -49,7 +49,7 @@ def pod_requests(spec: Mapping[str, Any]) -> Amounts:
     for name, value in amounts((spec.get("resources") or {}).get("requests")).items():
         if name in _POD_LEVEL or name.startswith("hugepages-"):
             total[name] = value
-    _add(total, amounts(spec.get("overhead")))
+    add(total, amounts(spec.get("overhead")))
     return {name: value for name, value in total.items() if value and schedulable(name)}
 
 
@@ -75,34 +75,7 @@ def host_ports(spec: Mapping[str, Any]) -> frozenset[tuple[str, str, int]]:
 
 
 def _containers(spec: Mapping[str, Any], unset: Amounts) -> Amounts:
-    running: Amounts = {}
-    for container in spec.get("containers") or []:
-        _add(running, _of(container, unset))
-    sidecars: Amounts = {}
-    highest: Amounts = {}
-    for container in spec.get("initContainers") or []:
-        need = _of(container, unset)
-        if container.get("restartPolicy") == "Always":
-            _add(running, need)
-            _add(sidecars, need)
-            _raise(highest, sidecars)
-        else:
-            _add(need, sidecars)
-            _raise(highest, need)
-    _raise(running, highest)
-    return running
+    def requests(container: Mapping[str, Any]) -> Amounts:
+        return {**unset, **amounts((container.get("resources") or {}).get("requests"))}
 
-
-def _of(container: Mapping[str, Any], unset: Amounts) -> Amounts:
-    return {**unset, **amounts((container.get("resources") or {}).get("requests"))}
-
-
-def _add(total: Amounts, more: Mapping[str, int]) -> None:
-    for name, value in more.items():
-        total[name] = total.get(name, 0) + value
-
-
-def _raise(total: Amounts, least: Mapping[str, int]) -> None:
-    for name, value in least.items():
-        if value > total.get(name, 0):
-            total[name] = value
+    return needed_together(spec, requests)

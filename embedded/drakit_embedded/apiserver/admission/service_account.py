@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from drakit_api.core.containers import LASTING, containers_of
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.admission import mountable_secrets
 from drakit_embedded.apiserver.admission.attributes import Attributes
@@ -73,7 +74,7 @@ def _mount_token(spec: Object) -> None:
     there = next((name for name in names if name.startswith(_VOLUME)), "")
     volume = there or _VOLUME + metadata.random_suffix()
     mounted = False
-    for container in (*(spec.get("initContainers") or ()), *(spec.get("containers") or ())):
+    for container in containers_of(spec, LASTING):
         mounts = container.get("volumeMounts") or []
         if any(mount.get("mountPath") == _TOKEN_PATH for mount in mounts):
             continue

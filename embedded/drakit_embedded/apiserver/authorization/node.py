@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from drakit_api.core import pod_claims
 from drakit_api.golang.gostrings import quote
-from drakit_embedded import pod_claims
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule
 from drakit_embedded.apiserver.registry.podspec import pod_references

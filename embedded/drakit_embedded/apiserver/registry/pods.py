@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from drakit_api.core import pod_affinity
+from drakit_api.core.containers import LASTING, containers_of
 from drakit_api.validation.errors import FieldError, in_order
-from drakit_embedded import pod_affinity
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry.defaulting.by_hand import round_up
 from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
 from drakit_embedded.apiserver.registry.podspec import (
-    container_lists,
     pod_defaults,
     pod_quality,
     pod_rules,
@@ -54,7 +54,7 @@ def default_spec(spec: Object, gates: FeatureGates) -> None:
     for amounts in (spec.get("overhead"), *(spec.get("resources") or {}).values()):
         if isinstance(amounts, dict):
             round_up(amounts)
-    for container in container_lists.of(spec):
+    for container in containers_of(spec):
         _default_container(container)
         pod_defaults.default_probes(container)
 
@@ -88,7 +88,7 @@ def _default(pod: Object, cluster: Cluster) -> None:
     spec = pod.setdefault("spec", {})
     if spec is not None:
         default_spec(spec, cluster.gates)
-        for container in container_lists.of(spec):
+        for container in containers_of(spec):
             _request_limits(container["resources"] or {})
         spec.setdefault("enableServiceLinks", True)
         if spec.get("hostNetwork"):
@@ -105,7 +105,7 @@ def _request_limits(resources: Object) -> None:
 
 def _open_host_ports(spec: Object) -> None:
     """defaultHostNetworkPorts: on the host's network, a port is one of the host."""
-    for container in container_lists.of(spec, container_lists.LASTING):
+    for container in containers_of(spec, LASTING):
         for port in container.get("ports") or ():
             port["hostPort"] = port.get("hostPort") or port.get("containerPort", 0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 
+from drakit_api.core.pod_claims import is_terminal
 from drakit_client.connection import Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
@@ -17,7 +18,6 @@ from drakit_embedded.controllers.daemonsets.plans import DaemonSetView, Plan
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import typed
 from drakit_embedded.controllers.pods import Deletions, PodControl, is_going, slow_start
-from drakit_embedded.pod_claims import is_terminal
 from drakit_embedded.workqueue import WorkQueue
 
 # No more pods than this in one round (daemon_controller.go, BurstReplicas).

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
+from drakit_api.core.conditions import is_ready
 from drakit_client.connection import Object
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.cli.cluster.endings import lines as lines_of_endings
 from drakit_kind.cluster import COMPONENTS, ClusterSpec, Component, minor_version
 from drakit_kind.clusters.api import Api
-from drakit_kind.clusters.conditions import is_ready
 from drakit_kind.clusters.flags import Behaviour, gates_text
 from drakit_kind.local.backend import LocalCluster
 from drakit_kind.processes.supervision import Ending, endings

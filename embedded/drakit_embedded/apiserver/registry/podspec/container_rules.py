@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from drakit_api.core.containers import LASTING, containers_of
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
     Errors,
@@ -23,7 +24,6 @@ from drakit_api.validation.errors import (
     too_many,
 )
 from drakit_embedded.apiserver.registry.podspec import (
-    container_lists,
     env_rules,
     mount_rules,
     probe_rules,
@@ -183,7 +183,7 @@ def _init_container(container: Object, path: str, around: Surroundings) -> Error
 
 
 def _ephemeral(container: Object, path: str, around: Surroundings) -> Errors:
-    others = {other.get("name") or "" for other in container_lists.of(around.spec, container_lists.LASTING)}
+    others = {other.get("name") or "" for other in containers_of(around.spec, LASTING)}
     yield from _common(container, path, around)
     yield from blank_image(container.get("image") or "", f"{path}.image")
     yield from _unique(container, path, around)

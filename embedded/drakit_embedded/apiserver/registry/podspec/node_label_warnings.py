@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from drakit_api import formats
-from drakit_embedded.pod_affinity import PREFERRED, REQUIRED
+from drakit_api.core.pod_affinity import PREFERRED, REQUIRED
 
 Object = dict[str, Any]
 _NODES = "spec.affinity.nodeAffinity"

@@ -6,8 +6,8 @@ gates of 1.37.
 
 from __future__ import annotations
 
+from drakit_api.core.containers import LASTING, containers_of
 from drakit_api.quantity import ZERO, Quantity
-from drakit_embedded.apiserver.registry.podspec import container_lists
 from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.quota.amounts import texts
 from drakit_embedded.quota.names import OF_PODS, is_huge_pages, is_of_pods
@@ -20,7 +20,7 @@ def qos_class(spec: Object) -> str:
     """Guaranteed, Burstable or BestEffort."""
     if has_pod_level(spec):
         return _quality(spec["resources"])
-    containers = container_lists.of(spec, container_lists.LASTING)
+    containers = containers_of(spec, LASTING)
     qualities = {_quality(container.get("resources") or {}) for container in containers}
     return qualities.pop() if len(qualities) == 1 else _BURSTABLE if qualities else _BEST_EFFORT
 
@@ -61,5 +61,5 @@ def complete(spec: Object) -> None:
 
 def _is_limited(spec: Object, name: str) -> bool:
     """Whether all containers have a limit of it."""
-    containers = container_lists.of(spec, container_lists.LASTING)
+    containers = containers_of(spec, LASTING)
     return all(name in ((container.get("resources") or {}).get("limits") or ()) for container in containers)

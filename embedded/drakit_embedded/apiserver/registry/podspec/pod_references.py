@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from drakit_embedded.apiserver.registry.podspec import container_lists
+from drakit_api.core.containers import containers_of
 
 Object = dict[str, Any]
 
@@ -48,7 +48,7 @@ def config_maps(spec: Object) -> Iterator[str]:
 
 def _from_environment(spec: Object, whole: str, key: str) -> list[Any]:
     names = []
-    for container in container_lists.of(spec):
+    for container in containers_of(spec):
         names += [(source.get(whole) or {}).get("name") for source in container.get("envFrom") or ()]
         values = [variable.get("valueFrom") or {} for variable in container.get("env") or ()]
         names += [(value.get(key) or {}).get("name") for value in values]

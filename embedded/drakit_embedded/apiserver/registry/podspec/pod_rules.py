@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
+from drakit_api.core.containers import placed_containers
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, FieldError, duplicate, forbidden, invalid, not_supported, required
 from drakit_api.validation.metadata import label_map
 from drakit_embedded.apiserver.registry.podspec import (
-    container_lists,
     container_rules,
     env_rules,
     mirror_pods,
@@ -55,7 +55,7 @@ def pod_errors(pod: Object) -> Errors:
     yield from spec_errors(spec, "spec", pod=pod)
     if not spec.get("serviceAccountName"):
         yield from _tokens(spec)
-    for at, container in container_lists.placed(spec, "spec", ("containers", "initContainers")):
+    for at, container in placed_containers(spec, "spec", ("containers", "initContainers")):
         yield from container_rules.blank_image(container.get("image") or "", f"{at}.image")
 
 
@@ -153,7 +153,7 @@ def _users_of_its_own(spec: Object, path: str) -> Errors:
     for field, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
         if spec.get(field):
             yield forbidden(f"{path}.{shown}", "when `hostUsers` is false")
-    for at, container in container_lists.placed(spec, path):
+    for at, container in placed_containers(spec, path):
         if container.get("volumeDevices"):
             yield forbidden(f"{at}.volumeDevices", "when `hostUsers` is false")
 
@@ -174,7 +174,7 @@ def _deadline(spec: Object, path: str) -> Errors:
 
 def _files(spec: Object, path: str) -> Errors:
     volumes = {volume.get("name") or "": volume for volume in spec.get("volumes") or ()}
-    for at, container in container_lists.placed(spec, path):
+    for at, container in placed_containers(spec, path):
         if variables := container.get("env"):
             yield from env_rules.files(variables, f"{at}.env", volumes)
 

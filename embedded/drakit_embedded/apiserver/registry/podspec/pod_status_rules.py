@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 
 from drakit_api import formats
+from drakit_api.core.containers import LASTING, containers_of
 from drakit_api.quantity import ZERO, Quantity
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
@@ -22,7 +23,6 @@ from drakit_api.validation.errors import (
     required,
     too_long,
 )
-from drakit_embedded.apiserver.registry.podspec import container_lists
 from drakit_embedded.apiserver.registry.podspec.network_rules import address
 from drakit_embedded.apiserver.registry.podspec.pod_update_rules import annotation_changes
 from drakit_embedded.apiserver.registry.strategy import Object
@@ -98,11 +98,7 @@ def _nominated(node: str, was: str, spec: Object) -> Errors:
 
 def _transitions(spec: Object, status: Object, was: Object) -> Errors:
     """A container that has ended for good does not run again."""
-    rules = [
-        rule
-        for container in container_lists.of(spec, container_lists.LASTING)
-        for rule in container.get("restartPolicyRules") or ()
-    ]
+    rules = [rule for container in containers_of(spec, LASTING) for rule in container.get("restartPolicyRules") or ()]
     all_restart = any(rule.get("action") == "RestartAllContainers" for rule in rules)
     for sort, field in CONTAINER_STATUSES.items():
         if all_restart and sort != "ephemeralContainers":
@@ -156,7 +152,7 @@ def _claims(statuses: list[Object], spec: Object) -> Errors:
 def _extended(status: Object, spec: Object) -> Errors:
     """validatePodExtendedResourceClaimStatus."""
     path = "status.extendedResourceClaimStatus"
-    containers = {each["name"]: each for each in container_lists.of(spec, container_lists.LASTING)}
+    containers = {each["name"]: each for each in containers_of(spec, LASTING)}
     if not status.get("requestMappings"):
         yield required(f"{path}.requestMappings", "at least one request mapping is required")
     seen: list[tuple[str, ...]] = []

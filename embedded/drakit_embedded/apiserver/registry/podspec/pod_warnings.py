@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from drakit_api import formats
+from drakit_api.core import pod_affinity
+from drakit_api.core.containers import placed_containers
 from drakit_api.golang.gostrings import quote
 from drakit_api.quantity import Quantity
-from drakit_embedded import pod_affinity
-from drakit_embedded.apiserver.registry.podspec import container_lists, node_label_warnings
+from drakit_embedded.apiserver.registry.podspec import node_label_warnings
 
 Object = dict[str, Any]
 _BYTES = ("memory", "ephemeral-storage")
@@ -44,7 +45,7 @@ def _of_spec(spec: Object) -> Iterator[str]:
     for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
         if not secret.get("name"):
             yield f'spec.imagePullSecrets[{index}].name: invalid empty name ""'
-    containers = list(container_lists.placed(spec, "spec"))
+    containers = list(placed_containers(spec, "spec"))
     for path, container in containers:
         yield from _fractions(container.get("resources") or {}, f"{path}.resources")
         yield from _hidden_variables(container.get("env") or (), f"{path}.env")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from drakit_api.core.containers import placed_containers
 from drakit_api.validation.errors import Errors, duplicate, forbidden, invalid, not_supported, required, too_long
-from drakit_embedded.apiserver.registry.podspec import container_lists
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.podspec.path_rules import descending
 from drakit_embedded.apiserver.registry.strategy import Object
@@ -77,7 +77,7 @@ def of_system(spec: Object, path: str) -> Errors:
     name, context = spec["os"].get("name") or "", spec.get("securityContext") or {}
     containers = [
         (f"{at}.securityContext", container.get("securityContext") or {})
-        for at, container in container_lists.placed(spec, path)
+        for at, container in placed_containers(spec, path)
     ]
     if not name:
         yield required(f"{path}.os.name")

@@ -1,4 +1,4 @@
-"""The containers of a pod, which stand in several lists of its spec."""
+"""The containers of a pod, which stand in several lists of its spec, walked in one order everywhere."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ ALL = ("initContainers", "containers", "ephemeralContainers")
 LASTING = ("initContainers", "containers")
 
 
-def of(spec: Object, lists: Sequence[str] = ALL) -> Iterator[Object]:
-    """The containers in these lists."""
+def containers_of(spec: Object, lists: Sequence[str] = ALL) -> Iterator[Object]:
+    """Walk the containers in these lists of a pod's spec."""
     for name in lists:
         yield from spec.get(name) or ()
 
 
-def placed(spec: Object, path: str, lists: Sequence[str] = ALL) -> Iterator[tuple[str, Object]]:
-    """The same, each with its path below that of the spec."""
+def placed_containers(spec: Object, path: str, lists: Sequence[str] = ALL) -> Iterator[tuple[str, Object]]:
+    """Walk the same, each with its path below that of the spec: ``spec.containers[0]``."""
     for name in lists:
         for index, container in enumerate(spec.get(name) or ()):
             yield f"{path}.{name}[{index}]", container

@@ -2,25 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
-from drakit_client.connection import Object
-from drakit_client.events import timestamp
+from drakit_api.golang import gotime
+
+Object = dict[str, Any]
 
 
 def find(conditions: Iterable[Object] | None, kind: str) -> Object | None:
-    """The condition of a type, or None."""
+    """Find the condition of a type, or None."""
     return next((condition for condition in conditions or () if condition["type"] == kind), None)
 
 
-def is_true(obj: Object, kind: str) -> bool:
-    """Whether ``status.conditions`` of an object has this type with status True."""
-    condition = find(obj.get("status", {}).get("conditions"), kind)
-    return condition is not None and condition["status"] == "True"
+def condition_of(obj: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """Return the condition of this type in an object's status; empty if there is none."""
+    return find((obj.get("status") or {}).get("conditions"), kind) or {}
+
+
+def is_true(obj: Mapping[str, Any], kind: str) -> bool:
+    """Say whether ``status.conditions`` of an object has this type with status True."""
+    return condition_of(obj, kind).get("status") == "True"
+
+
+def is_ready(obj: Mapping[str, Any]) -> bool:
+    """Say whether a Node or a Pod is Ready."""
+    return is_true(obj, "Ready")
+
+
+def is_unschedulable(pod: Mapping[str, Any]) -> bool:
+    """Say whether a scheduler has tried to place a Pod, and found no node."""
+    return condition_of(pod, "PodScheduled").get("reason") == "Unschedulable"
 
 
 def with_condition(conditions: Iterable[Object] | None, new: Object, *, update_time: bool = False) -> list[Object]:
-    """The conditions with ``new`` in them; unchanged if status and reason are the same already.
+    """Return the conditions with ``new`` in them; unchanged if status and reason are the same already.
 
     ``update_time`` also keeps ``lastUpdateTime``, which Deployments have.
     """
@@ -28,7 +44,7 @@ def with_condition(conditions: Iterable[Object] | None, new: Object, *, update_t
     old = find(conditions, new["type"])
     if old is not None and old["status"] == new["status"] and old.get("reason") == new.get("reason"):
         return list(conditions or ())
-    now = timestamp()
+    now = gotime.now()
     times = {"lastTransitionTime": now}
     if old is not None and old["status"] == new["status"]:
         times["lastTransitionTime"] = old.get("lastTransitionTime", now)
@@ -38,5 +54,5 @@ def with_condition(conditions: Iterable[Object] | None, new: Object, *, update_t
 
 
 def without(conditions: Iterable[Object] | None, kind: str) -> list[Object]:
-    """The conditions without those of a type."""
+    """Return the conditions without those of a type."""
     return [condition for condition in conditions or () if condition["type"] != kind]

@@ -1,6 +1,7 @@
 """Which ResourceClaim stands behind each entry of ``pod.spec.resourceClaims``.
 
-Controllers and kubelet must give the same answer, or a pod would be reserved for one claim and prepared with another.
+Scheduler, controllers and kubelet must give the same answer, or a pod would be reserved for one claim and prepared
+with another.
 The rules and the words are those of k8s.io/dynamic-resource-allocation/resourceclaim (resourceclaim.go).
 """
 
@@ -31,14 +32,14 @@ def claim_name(pod: Object, pod_claim: Object) -> tuple[str | None, bool]:
     Raises ``ClaimNotCreated`` before the controller has generated the claim, ``PodClaimError`` for an entry that
     names neither a claim nor a template.
     """
-    if name := pod_claim.get("resourceClaimName"):
+    if (name := pod_claim.get("resourceClaimName")) is not None:
         return name, False
     where = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
-    if not pod_claim.get("resourceClaimTemplateName"):
+    if pod_claim.get("resourceClaimTemplateName") is None:
         raise PodClaimError(
             f'pod "{where}", spec.resourceClaim "{pod_claim["name"]}": none of the supported fields are set'
         )
-    for status in pod.get("status", {}).get("resourceClaimStatuses") or ():
+    for status in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
         if status["name"] == pod_claim["name"]:
             return status.get("resourceClaimName"), True
     raise ClaimNotCreated(f'pod "{where}": ResourceClaim not created yet')
