@@ -322,9 +322,9 @@ def test_the_command_answers_line_by_line() -> None:
 
 _MALFORMED = [
     pytest.param("{", "", id="no JSON"),
-    pytest.param("[1]", "an object is expected, not array", id="no object"),
+    pytest.param("[1]", "an object is expected, not list", id="no object"),
     pytest.param('{"name": "x"}', "features: required", id="a field"),
-    pytest.param(_problem("x") | {"features": ["all"]}, "features: an object is expected, not array", id="features"),
+    pytest.param(_problem("x") | {"features": ["all"]}, "features: an object is expected, not list", id="features"),
     pytest.param(_problem("x") | {"features": {"Y": True}}, "unknown allocator feature Y; known are Ad", id="feature"),
     pytest.param(_problem("x") | {"node": "n"}, "node: an object is expected, not string", id="node"),
     pytest.param(_problem("x") | {"slices": {"a": 1}}, "slices: a list is expected, not object", id="no list"),
