@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from drakit_embedded.api_groups import PRIORITIES
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.registry.kinds import Kind
 
 RuntimeConfig = Mapping[str, str]
 
@@ -65,11 +61,12 @@ def check(config: RuntimeConfig) -> None:
             )
 
 
-def enabled(kind: Kind, config: RuntimeConfig) -> bool:
+def enabled(api_version: str, plural: str, config: RuntimeConfig) -> bool:
     """Whether a kind is served in its version: the most specific entry decides; by default only GA versions are."""
-    stages = [key for key, pattern in _STAGES.items() if pattern.match(kind.version)]
+    version = api_version.rpartition("/")[2]
+    stages = [key for key, pattern in _STAGES.items() if pattern.match(version)]
     served = "api/ga" in stages
-    for key in (*stages, kind.api_version, f"{kind.api_version}/{kind.plural}"):
+    for key in (*stages, api_version, f"{api_version}/{plural}"):
         if key in config:
             served = config[key] in _TRUE
     return served

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Api:
-    """Store, catalog, gates, who asks and who may do what; the ``Cluster`` that the rules of the registry see."""
+    """Store, catalog, gates, who asks and who may do what.
+
+    The rules of the registry see it as a ``Cluster``, the plugins of admission as a ``GuardedCluster``.
+    """
 
     store: Store
     catalog: Catalog

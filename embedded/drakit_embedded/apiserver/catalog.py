@@ -93,7 +93,7 @@ class Catalog:
 
     def _add(self, served: Served, runtime_config: RuntimeConfig) -> None:
         kind = served.kind
-        if kind.since <= self.minor and enabled(kind, runtime_config):
+        if kind.since <= self.minor and enabled(kind.api_version, kind.plural, runtime_config):
             self._versions.setdefault((kind.group, kind.version), {})[kind.plural] = served
 
     def find(self, group: str, version: str, plural: str) -> Served | None:

@@ -1,17 +1,28 @@
-"""What admission is told of a write (k8s.io/apiserver/pkg/admission/attributes.go)."""
+"""What admission is told of a write (k8s.io/apiserver/pkg/admission/attributes.go), and what it may ask the server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.registry.strategy import WritableCluster
 from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden
+
+if TYPE_CHECKING:
+    from drakit_embedded.apiserver.authorization.authorizer import Authorizer
 
 Operation = Literal["CREATE", "UPDATE", "DELETE"]
 _UNKNOWN = "Unknown"
+
+
+class GuardedCluster(WritableCluster, Protocol):
+    """What plugins may ask: for objects, gates and the store, and who may do what."""
+
+    @property
+    def authorizer(self) -> Authorizer: ...
 
 
 @dataclass(slots=True)

@@ -6,24 +6,19 @@ before it is validated: Kubernetes does that in the strategy of the kind, which 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from drakit_api.golang.gostrings import quote
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.role_escalation import only_garbage
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import MASTERS
 from drakit_embedded.apiserver.registry.certificates.requests import organizations, parsed
 from drakit_embedded.apiserver.statuses import Object
 
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
-
 _OF_REQUESTER = ("username", "uid", "groups", "extra")
 _API_SERVER_CLIENT = "kubernetes.io/kube-apiserver-client"
 
 
-def name_requester(attributes: Attributes, api: Api) -> None:
+def name_requester(attributes: Attributes, cluster: GuardedCluster) -> None:
     """Say in a new request who asks, whatever it said itself (PrepareForCreate)."""
     if attributes.object is None:
         return
@@ -32,7 +27,7 @@ def name_requester(attributes: Attributes, api: Api) -> None:
     attributes.object["spec"] = {**told, **attributes.user.info()}
 
 
-def restrict_subject(attributes: Attributes, api: Api) -> None:
+def restrict_subject(attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for a client certificate of the group that may do everything (CertificateSubjectRestriction)."""
     spec = _spec(attributes.object)
     if spec.get("signerName") != _API_SERVER_CLIENT or MASTERS not in organizations(parsed(spec["request"])):
@@ -40,31 +35,31 @@ def restrict_subject(attributes: Attributes, api: Api) -> None:
     raise attributes.refused(f"use of {_API_SERVER_CLIENT} signer with {MASTERS} group is not allowed")
 
 
-def approve(attributes: Attributes, api: Api) -> None:
+def approve(attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for who may not approve what this signer is asked for (CertificateApproval)."""
     if attributes.subresource == "approval":
-        _check(attributes, api, "approve", "approve requests with", _signer(attributes.old))
+        _check(attributes, cluster, "approve", "approve requests with", _signer(attributes.old))
 
 
-def sign(attributes: Attributes, api: Api) -> None:
+def sign(attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for who changes certificate or conditions and may not sign for this signer (CertificateSigning)."""
     if attributes.subresource == "status" and _signed(attributes.object) != _signed(attributes.old):
-        _check(attributes, api, "sign", "sign requests with", _signer(attributes.old))
+        _check(attributes, cluster, "sign", "sign requests with", _signer(attributes.old))
 
 
-def attest(attributes: Attributes, api: Api) -> None:
+def attest(attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for who may not say which authorities are a signer's (ClusterTrustBundleAttest)."""
     bundle = attributes.object
     if not (signer := _signer(bundle)) or (bundle is not None and only_garbage(attributes, bundle)):
         return
-    _check(attributes, api, "attest", "attest for", signer)
+    _check(attributes, cluster, "attest", "attest for", signer)
 
 
-def _check(attributes: Attributes, api: Api, verb: str, doing: str, signer: str) -> None:
+def _check(attributes: Attributes, cluster: GuardedCluster, verb: str, doing: str, signer: str) -> None:
     """Rights are given for a signer, or for all of its domain."""
     for name in (signer, f"{signer.split('/')[0]}/*"):
         access = Access(attributes.user, verb, attributes.kind.group, "signers", name=name)
-        if api.authorizer.decide(access).allowed:
+        if cluster.authorizer.decide(access).allowed:
             return
     raise attributes.refused(f"user not permitted to {doing} signerName {quote(signer)}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from drakit_embedded.apiserver.admission import (
     certificates,
@@ -17,13 +17,10 @@ from drakit_embedded.apiserver.admission import (
     service_account,
     toleration_seconds,
 )
-from drakit_embedded.apiserver.admission.attributes import Attributes, Operation
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster, Operation
 from drakit_embedded.apiserver.authorization.rules import GROUP
 
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
-
-Step = Callable[[Attributes, "Api"], None]
+Step = Callable[[Attributes, GuardedCluster], None]
 _ANY: frozenset[tuple[str, str]] = frozenset()
 _PODS = frozenset({("", "pods")})
 _SLICES = frozenset({("resource.k8s.io", "resourceslices")})
@@ -76,14 +73,14 @@ class Chain:
         self._plugins = plugins
         self._steps: dict[tuple[Operation, tuple[str, str]], tuple[Step, ...]] = {}
 
-    def run(self, attributes: Attributes, api: Api) -> None:
+    def run(self, attributes: Attributes, cluster: GuardedCluster) -> None:
         """Ask the plugins one after the other; the first that refuses ends it (``StatusError``)."""
         key = attributes.operation, attributes.resource
         steps = self._steps.get(key)
         if steps is None:
             steps = self._steps[key] = tuple(plugin.step for plugin in self._plugins if _concerns(plugin, *key))
         for step in steps:
-            step(attributes, api)
+            step(attributes, cluster)
 
 
 def _concerns(plugin: Plugin, operation: Operation, resource: tuple[str, str]) -> bool:
@@ -96,10 +93,10 @@ class Admission:
     def __init__(self) -> None:
         self._mutating, self._validating = Chain(MUTATING), Chain(VALIDATING)
 
-    def admit(self, attributes: Attributes, api: Api) -> None:
+    def admit(self, attributes: Attributes, cluster: GuardedCluster) -> None:
         """Before the rules of the kind: may change ``attributes.object``."""
-        self._mutating.run(attributes, api)
+        self._mutating.run(attributes, cluster)
 
-    def validate(self, attributes: Attributes, api: Api) -> None:
+    def validate(self, attributes: Attributes, cluster: GuardedCluster) -> None:
         """After them, on the object as it would be stored."""
-        self._validating.run(attributes, api)
+        self._validating.run(attributes, cluster)

@@ -6,17 +6,13 @@ After k8s.io/kubernetes/plugin/pkg/admission/limitranger/admission.go.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from drakit_api.golang.gostrings import aggregated
 from drakit_api.quantity import Quantity
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.quota.amounts import Amounts, parsed
 from drakit_embedded.quota.pods import total
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
 
 _ANNOTATION = "kubernetes.io/limit-ranger"
 _LISTS = (("containers", "container"), ("initContainers", "init container"))
@@ -24,12 +20,12 @@ _LISTS = (("containers", "container"), ("initContainers", "init container"))
 Check = Callable[[str, str, Quantity, Amounts, Amounts], str]
 
 
-def admit(attributes: Attributes, api: Api) -> None:
+def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
     """Give containers the requests and limits that they leave open."""
     pod = attributes.object
     if attributes.subresource or pod is None:
         return
-    for limits in _limits(attributes, api):
+    for limits in _limits(attributes, cluster):
         defaults: dict[str, Object] = {"requests": {}, "limits": {}}
         for item in limits:
             if item.get("type") == "Container":
@@ -40,9 +36,9 @@ def admit(attributes: Attributes, api: Api) -> None:
             pod["metadata"]["annotations"] = {**annotations, _ANNOTATION: f"LimitRanger plugin set: {'; '.join(told)}"}
 
 
-def _limits(attributes: Attributes, api: Api) -> Iterator[list[Object]]:
+def _limits(attributes: Attributes, cluster: GuardedCluster) -> Iterator[list[Object]]:
     """The items of each LimitRange of the namespace."""
-    for record in api.store.named("limitranges").select(attributes.namespace):
+    for record in cluster.store.named("limitranges").select(attributes.namespace):
         yield (record.object().get("spec") or {}).get("limits") or []
 
 
@@ -59,13 +55,13 @@ def _fill_in(spec: Object, defaults: dict[str, Object]) -> Iterator[str]:
                     yield f"{', '.join(sorted(added))} {word} for {shown} {container.get('name', '')}"
 
 
-def validate(attributes: Attributes, api: Api) -> None:
+def validate(attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for an object beyond the limits."""
     obj = attributes.object
     if attributes.subresource or obj is None or (attributes.old or {}).get("metadata", {}).get("deletionTimestamp"):
         return
     faults = _pod_faults if attributes.kind.plural == "pods" else _claim_faults
-    for limits in _limits(attributes, api):
+    for limits in _limits(attributes, cluster):
         if errors := [why for item in limits for why in faults(item, obj)]:
             raise attributes.refused(aggregated(errors))
 

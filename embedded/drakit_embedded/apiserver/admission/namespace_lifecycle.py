@@ -5,19 +5,14 @@ After k8s.io/apiserver/pkg/admission/plugin/namespace/lifecycle/admission.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.admission.attributes import Attributes
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 
 _IMMORTAL = frozenset({"default", "kube-public", "kube-system"})
 _NAMESPACES = ("", "namespaces")
 
 
-def admit(attributes: Attributes, api: Api) -> None:
+def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
     """404 or 403 for a create in such a namespace, 403 for deleting one that every cluster has."""
     if attributes.resource == _NAMESPACES:
         if attributes.operation == "DELETE" and attributes.name in _IMMORTAL:
@@ -26,7 +21,7 @@ def admit(attributes: Attributes, api: Api) -> None:
     namespace = attributes.namespace
     if not namespace or attributes.operation == "DELETE":
         return
-    found = api.store.named("namespaces").get("", namespace)
+    found = cluster.store.named("namespaces").get("", namespace)
     if found is None:
         raise statuses.not_found("namespaces", "", namespace)
     if found.fields.get("status.phase") == "Terminating":

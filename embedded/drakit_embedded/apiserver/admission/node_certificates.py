@@ -6,44 +6,39 @@ that the server has not heard of it yet is no refusal there but an error (500): 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from drakit_api.golang.gostrings import quote
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.registry.podspec import pod_references
 from drakit_embedded.apiserver.registry.podspec.mirror_pods import is_mirror
 from drakit_embedded.apiserver.statuses import Object, StatusError
 
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
-
 _GATE = "PodCertificateRequest"
 _MAY_SIGN = "request-serviceaccounts-podcertificate-signer"
 
 
-def admit(node: str, attributes: Attributes, api: Api) -> None:
+def admit(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 or 500 for a request that is not for a pod of this node, its account and a signer that it needs."""
-    if not api.gates.enabled(_GATE):
+    if not cluster.gates.enabled(_GATE):
         raise attributes.refused(f"{_GATE} feature gate is disabled")
     if attributes.operation != "CREATE":
         raise attributes.refused(f"unexpected operation {attributes.operation}")
     if attributes.subresource:
         raise attributes.refused(f"unexpected subresource {attributes.subresource}")
     spec = (attributes.object or {}).get("spec") or {}
-    _check_node(node, attributes, spec, api)
-    pod = _checked_pod(attributes, spec, api)
-    _check_account(attributes, spec, pod, api)
-    _check_signer(attributes, spec, pod, api)
+    _check_node(node, attributes, spec, cluster)
+    pod = _checked_pod(attributes, spec, cluster)
+    _check_account(attributes, spec, pod, cluster)
+    _check_signer(attributes, spec, pod, cluster)
 
 
-def _check_node(node: str, attributes: Attributes, spec: Object, api: Api) -> None:
+def _check_node(node: str, attributes: Attributes, spec: Object, cluster: GuardedCluster) -> None:
     named = spec.get("nodeName", "")
     if named != node:
         why = f"{_GATE}.Spec.NodeName={quote(named)}, which is not the requesting node {quote(node)}"
         raise attributes.refused(why)
-    found = api.store.named("nodes").get("", node)
+    found = cluster.store.named("nodes").get("", node)
     if found is None:
         raise _missing("node", node, node)
     if found.uid != spec.get("nodeUID", ""):
@@ -51,10 +46,10 @@ def _check_node(node: str, attributes: Attributes, spec: Object, api: Api) -> No
         raise _error(f"{_who(attributes, spec)} names node UID {uids}")
 
 
-def _checked_pod(attributes: Attributes, spec: Object, api: Api) -> Object:
+def _checked_pod(attributes: Attributes, spec: Object, cluster: GuardedCluster) -> Object:
     """The pod that the request is for."""
     name, shown = spec.get("podName", ""), _pod_key(attributes, spec)
-    pod = api.find("pods", attributes.namespace, name)
+    pod = cluster.find("pods", attributes.namespace, name)
     if pod is None:
         raise _missing("pod", name, f"{attributes.namespace}/{name}")
     uid, given = pod["metadata"]["uid"], spec.get("podUID", "")
@@ -69,12 +64,12 @@ def _checked_pod(attributes: Attributes, spec: Object, api: Api) -> Object:
     return pod
 
 
-def _check_account(attributes: Attributes, spec: Object, pod: Object, api: Api) -> None:
+def _check_account(attributes: Attributes, spec: Object, pod: Object, cluster: GuardedCluster) -> None:
     name, own = spec.get("serviceAccountName", ""), pod["spec"].get("serviceAccountName", "")
     if name != own:
         why = f"contains serviceAccountName ({quote(name)}) that differs from running pod ({quote(own)})"
         raise attributes.refused(f"{_who(attributes, spec)} {why}")
-    account = api.store.named("serviceaccounts").get(attributes.namespace, name)
+    account = cluster.store.named("serviceaccounts").get(attributes.namespace, name)
     if account is None:
         raise _missing("service account", name, f"{attributes.namespace}/{name}")
     given = spec.get("serviceAccountUID", "")
@@ -83,7 +78,7 @@ def _check_account(attributes: Attributes, spec: Object, pod: Object, api: Api) 
         raise _error(f"{_who(attributes, spec)} names service account UID {uids}")
 
 
-def _check_signer(attributes: Attributes, spec: Object, pod: Object, api: Api) -> None:
+def _check_signer(attributes: Attributes, spec: Object, pod: Object, cluster: GuardedCluster) -> None:
     """The pod has a volume for certificates of this signer, or the node may ask it anyway."""
     signer = spec.get("signerName", "")
     certificates = (source.get("podCertificate") or {} for source in pod_references.projected(pod["spec"]))
@@ -97,7 +92,7 @@ def _check_signer(attributes: Attributes, spec: Object, pod: Object, api: Api) -
         namespace=attributes.namespace,
         name=spec.get("serviceAccountName", ""),
     )
-    if not api.authorizer.decide(access).allowed:
+    if not cluster.authorizer.decide(access).allowed:
         why = f"does not mount a podCertificate projected volume for signer {quote(signer)}"
         raise attributes.refused(f"pod {_pod_key(attributes, spec)} {why}")
 

@@ -7,37 +7,33 @@ nodes declare here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from drakit_api.core.label_selectors import COMPARISONS
 from drakit_api.core.node_selectors import Selector, selects
 from drakit_api.golang.gostrings import aggregated, quote
 from drakit_api.golang.long_numbers import int64
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.statuses import Object
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
 
 FEATURE = "DRANodeAllocatableResources"
 
 
-def validate(attributes: Attributes, api: Api) -> None:
+def validate(attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for a slice of which a device takes from nodes that do not say that they can do that, or do not exist."""
-    if not (api.gates.enabled(FEATURE) and api.gates.enabled("NodeDeclaredFeatures")):
+    if not (cluster.gates.enabled(FEATURE) and cluster.gates.enabled("NodeDeclaredFeatures")):
         return
     spec = (attributes.object or {}).get("spec") or {}
     for device in spec.get("devices") or ():
         if device.get("nodeAllocatableResources"):
-            _check(device, device if spec.get("perDeviceNodeSelection") else spec, attributes, api)
+            _check(device, device if spec.get("perDeviceNodeSelection") else spec, attributes, cluster)
 
 
-def _check(device: Object, placed: Object, attributes: Attributes, api: Api) -> None:
+def _check(device: Object, placed: Object, attributes: Attributes, cluster: GuardedCluster) -> None:
     """``placed`` says where the device is: it itself, or the slice."""
     name, selector = placed.get("nodeName"), placed.get("nodeSelector")
     if name:
-        node = api.find("nodes", "", name)
+        node = cluster.find("nodes", "", name)
         if node is None:
             raise attributes.refused(f"node {quote(name)} not found for device {quote(device['name'])}")
         _require(node, attributes)
@@ -47,7 +43,7 @@ def _check(device: Object, placed: Object, attributes: Attributes, api: Api) -> 
     if selector is None and not placed.get("allNodes"):
         shown = f"device {quote(device['name'])} in ResourceSlice"
         raise attributes.refused(f"{shown} has NodeAllocatableResources but does not map to any nodes")
-    for record in api.store.named("nodes").records.values():
+    for record in cluster.store.named("nodes").records.values():
         node = record.object()
         if _is_on(selector, node):
             _require(node, attributes)

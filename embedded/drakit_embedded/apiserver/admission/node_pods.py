@@ -6,18 +6,14 @@ After k8s.io/kubernetes/plugin/pkg/admission/noderestriction/admission.go, admit
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.registry.podspec import pod_references
 from drakit_embedded.apiserver.registry.podspec.mirror_pods import ANNOTATION, is_mirror
 from drakit_embedded.apiserver.registry.podspec.pod_status_rules import CLAIM_FIELDS
 from drakit_embedded.apiserver.statuses import Object
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
 
 
 def node_of(obj: Object | None) -> str:
@@ -25,15 +21,15 @@ def node_of(obj: Object | None) -> str:
     return ((obj or {}).get("spec") or {}).get("nodeName") or ""
 
 
-def admit(node: str, attributes: Attributes, api: Api) -> None:
+def admit(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for a pod, or a part of it, that is not for this node to write."""
     match attributes.subresource:
         case "":
-            _whole_pod(node, attributes, api)
+            _whole_pod(node, attributes, cluster)
         case "status":
             _pod_status(node, attributes)
         case "eviction":
-            pod = api.store.named("pods").get(attributes.namespace, attributes.name)
+            pod = cluster.store.named("pods").get(attributes.namespace, attributes.name)
             if pod is None:
                 raise statuses.not_found("pod", "", attributes.name)
             if pod.fields.get("spec.nodeName") != node:
@@ -44,9 +40,9 @@ def admit(node: str, attributes: Attributes, api: Api) -> None:
             )
 
 
-def _whole_pod(node: str, attributes: Attributes, api: Api) -> None:
+def _whole_pod(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
     if attributes.operation == "CREATE":
-        _mirror_pod(node, attributes, api)
+        _mirror_pod(node, attributes, cluster)
     elif attributes.operation == "DELETE":
         if node_of(attributes.old) != node:
             raise attributes.refused(f"node {quote(node)} can only delete pods with spec.nodeName set to itself")
@@ -56,7 +52,7 @@ def _whole_pod(node: str, attributes: Attributes, api: Api) -> None:
         )
 
 
-def _mirror_pod(node: str, attributes: Attributes, api: Api) -> None:
+def _mirror_pod(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
     pod, who = attributes.object or {}, f"node {quote(node)}"
     if not is_mirror(pod):
         raise attributes.refused(f'pod does not have "{ANNOTATION}" annotation, {who} can only create mirror pods')
@@ -65,12 +61,12 @@ def _mirror_pod(node: str, attributes: Attributes, api: Api) -> None:
     owners = pod["metadata"].get("ownerReferences") or []
     if len(owners) > 1:
         raise attributes.refused(f"{who} can only create pods with a single owner reference set to itself")
-    _check_owner(node, attributes, owners, api)
+    _check_owner(node, attributes, owners, cluster)
     for what in _references(pod):
         raise attributes.refused(f"{who} can not create pods that reference {what}")
 
 
-def _check_owner(node: str, attributes: Attributes, owners: list[Object], api: Api) -> None:
+def _check_owner(node: str, attributes: Attributes, owners: list[Object], cluster: GuardedCluster) -> None:
     who = f"node {quote(node)}"
     owner = owners[0] if owners else {}
     if (owner.get("apiVersion"), owner.get("kind"), owner.get("name")) != ("v1", "Node", node):
@@ -79,7 +75,7 @@ def _check_owner(node: str, attributes: Attributes, owners: list[Object], api: A
         raise attributes.refused(f"{who} can only create pods with a controller owner reference set to itself")
     if owner.get("blockOwnerDeletion"):
         raise attributes.refused(f"{who} must not set blockOwnerDeletion on an owner reference")
-    found = api.store.named("nodes").get("", node)
+    found = cluster.store.named("nodes").get("", node)
     if found is None:
         # As the lister of nodes says it.
         raise statuses.not_found("node", "", node)

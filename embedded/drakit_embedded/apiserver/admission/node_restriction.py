@@ -7,19 +7,16 @@ authorizer's business; here is what that cannot see, the content.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.admission import node_certificates, node_pods, node_tokens
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.node import NODE_LEASES
 from drakit_embedded.apiserver.identity.users import node_name
 from drakit_embedded.apiserver.registry.certificates import requests as signing_requests
 from drakit_embedded.apiserver.statuses import Object
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
 
 _RESTRICTED = "node-restriction.kubernetes.io"
 # k8s.io/kubelet/pkg/apis/well_known_labels.go
@@ -39,10 +36,10 @@ _OWN_LABELS = frozenset(
     }
 )
 _OWN_LABEL_NAMESPACES = ("kubelet.kubernetes.io", "node.kubernetes.io")
-Rule = Callable[[str, Attributes, "Api"], None]
+Rule = Callable[[str, Attributes, GuardedCluster], None]
 
 
-def admit(attributes: Attributes, api: Api) -> None:
+def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for what is not the node's own; requests of others pass."""
     node = attributes.user.node
     if node is None:
@@ -51,10 +48,10 @@ def admit(attributes: Attributes, api: Api) -> None:
         raise attributes.refused(f"could not determine node from user {quote(attributes.user.name)}")
     rule = _RULES.get(attributes.resource)
     if rule is not None:
-        rule(node, attributes, api)
+        rule(node, attributes, cluster)
 
 
-def _node(node: str, attributes: Attributes, api: Api) -> None:
+def _node(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
     name = attributes.name or ((attributes.object or {}).get("metadata") or {}).get("name", "")
     if name != node:
         raise attributes.refused(f"node {quote(node)} is not allowed to modify node {quote(name)}")
@@ -100,7 +97,7 @@ def _below(namespace: str, suffix: str) -> bool:
     return namespace == suffix or namespace.endswith("." + suffix)
 
 
-def _volume_claim(node: str, attributes: Attributes, api: Api) -> None:
+def _volume_claim(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
     if attributes.subresource != "status":
         raise attributes.refused("may only update PVC status")
     if _without_progress(attributes.object or {}) != _without_progress(attributes.old or {}):
@@ -118,7 +115,7 @@ def _without_progress(claim: Object) -> Object:
 
 
 def _named_after(what: str) -> Rule:
-    def check(node: str, attributes: Attributes, api: Api) -> None:
+    def check(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
         name = attributes.name or ((attributes.object or {}).get("metadata") or {}).get("name")
         if name != node:
             raise attributes.refused(f"can only access {what} with the same name as the requesting node")
@@ -130,30 +127,30 @@ _named_lease = _named_after("node lease")
 _named_csi_node = _named_after("CSINode")
 
 
-def _lease(node: str, attributes: Attributes, api: Api) -> None:
+def _lease(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
     if attributes.namespace != NODE_LEASES:
         raise attributes.refused(f"can only access leases in the {quote(NODE_LEASES)} system namespace")
-    _named_lease(node, attributes, api)
+    _named_lease(node, attributes, cluster)
 
 
-def _csi_node(node: str, attributes: Attributes, api: Api) -> None:
-    _named_csi_node(node, attributes, api)
+def _csi_node(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
+    _named_csi_node(node, attributes, cluster)
     if attributes.subresource != "status":
         return
-    if not api.gates.enabled("CSIVolumeHealth"):
+    if not cluster.gates.enabled("CSIVolumeHealth"):
         raise attributes.refused("CSIVolumeHealth feature gate is disabled")
     if (attributes.object or {}).get("spec") != (attributes.old or {}).get("spec"):
         raise attributes.refused(f"node {quote(node)} is not allowed to modify CSINode spec via status")
 
 
-def _slice(node: str, attributes: Attributes, api: Api) -> None:
+def _slice(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
     if attributes.operation == "CREATE" and node_of(attributes.object) != node:
         raise attributes.refused("can only create ResourceSlice with the same NodeName as the requesting node")
     if attributes.operation == "DELETE" and node_of(attributes.old) != node:
         raise attributes.refused("can only delete ResourceSlice with the same NodeName as the requesting node")
 
 
-def _signing_request(node: str, attributes: Attributes, api: Api) -> None:
+def _signing_request(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
     """A certificate for a node is for this node."""
     if attributes.operation != "CREATE":
         return

@@ -5,21 +5,16 @@ After k8s.io/kubernetes/plugin/pkg/admission/noderestriction/admission.go, admit
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from drakit_api.golang.gostrings import aggregated, quote
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.registry.podspec import pod_references
 from drakit_embedded.apiserver.statuses import Object
 
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
 
-
-def admit(node: str, attributes: Attributes, api: Api) -> None:
+def admit(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for a token that is not for a pod of this node."""
     if attributes.operation != "CREATE" or attributes.subresource != "token":
         return
@@ -29,7 +24,7 @@ def admit(node: str, attributes: Attributes, api: Api) -> None:
         raise attributes.refused("node requested token not bound to a pod")
     if not reference.get("uid"):
         raise attributes.refused("node requested token with a pod binding without a uid")
-    pod = api.find("pods", attributes.namespace, reference["name"])
+    pod = cluster.find("pods", attributes.namespace, reference["name"])
     if pod is None:
         raise statuses.not_found("pod", "", reference["name"])
     if reference["uid"] != pod["metadata"]["uid"]:
@@ -39,10 +34,10 @@ def admit(node: str, attributes: Attributes, api: Api) -> None:
         )
     if node_of(pod) != node:
         raise attributes.refused("node requested token bound to a pod scheduled on a different node")
-    _check_audience(attributes, spec.get("audiences") or [], pod, api)
+    _check_audience(attributes, spec.get("audiences") or [], pod, cluster)
 
 
-def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, api: Api) -> None:
+def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, cluster: GuardedCluster) -> None:
     """A token is for somebody that the pod's volumes or their CSI drivers name, or that the node may ask for."""
     if len(audiences) > 1:
         raise attributes.refused("node may only request 0 or 1 audiences")
@@ -51,7 +46,7 @@ def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, a
     tokens = [source["serviceAccountToken"] for source in sources if source.get("serviceAccountToken")]
     if any(token.get("audience", "") == audience for token in tokens):
         return
-    wanted, errors = _of_drivers(pod, api)
+    wanted, errors = _of_drivers(pod, cluster)
     if audience in wanted:
         return
     if errors:
@@ -63,19 +58,19 @@ def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, a
         namespace=attributes.namespace,
         name=attributes.name,
     )
-    if not api.authorizer.decide(access).allowed:
+    if not cluster.authorizer.decide(access).allowed:
         who = attributes.user.name
         raise attributes.refused(f"{who} is not authorized to request tokens for audience {quote(audience)}")
 
 
-def _of_drivers(pod: Object, api: Api) -> tuple[set[str], list[str]]:
+def _of_drivers(pod: Object, cluster: GuardedCluster) -> tuple[set[str], list[str]]:
     """The audiences of the tokens that the pod's CSI drivers want, and what is missing on the way to some of them."""
     wanted: set[str] = set()
     errors: list[str] = []
     for volume in pod["spec"].get("volumes") or ():
         try:
-            if driver := _driver(pod, volume, api):
-                found = _need(api, "csidrivers.storage.k8s.io", "csidriver.storage.k8s.io", "", driver)
+            if driver := _driver(pod, volume, cluster):
+                found = _need(cluster, "csidrivers.storage.k8s.io", "csidriver.storage.k8s.io", "", driver)
                 requests = (found.get("spec") or {}).get("tokenRequests") or ()
                 wanted |= {request.get("audience", "") for request in requests}
         except statuses.StatusError as error:
@@ -83,18 +78,18 @@ def _of_drivers(pod: Object, api: Api) -> tuple[set[str], list[str]]:
     return wanted, errors
 
 
-def _driver(pod: Object, volume: Object, api: Api) -> str:
+def _driver(pod: Object, volume: Object, cluster: GuardedCluster) -> str:
     """The CSI driver behind a volume of a pod, or nothing; 404 for a claim or a volume that is not there."""
     name = pod_references.volume_claim(pod, volume)
     if name is None:
         return str((volume.get("csi") or {}).get("driver", ""))
-    claim = _need(api, "persistentvolumeclaims", "persistentvolumeclaim", pod["metadata"]["namespace"], name)
-    bound = _need(api, "persistentvolumes", "persistentvolume", "", (claim.get("spec") or {}).get("volumeName", ""))
+    claim = _need(cluster, "persistentvolumeclaims", "persistentvolumeclaim", pod["metadata"]["namespace"], name)
+    bound = _need(cluster, "persistentvolumes", "persistentvolume", "", (claim.get("spec") or {}).get("volumeName", ""))
     return str(((bound.get("spec") or {}).get("csi") or {}).get("driver", ""))
 
 
-def _need(api: Api, storage: str, shown: str, namespace: str, name: str) -> Object:
-    found = api.find(storage, namespace, name)
+def _need(cluster: GuardedCluster, storage: str, shown: str, namespace: str, name: str) -> Object:
+    found = cluster.find(storage, namespace, name)
     if found is None:
         raise statuses.not_found(shown, "", name)
     return found

@@ -5,13 +5,8 @@ After k8s.io/kubernetes/plugin/pkg/admission/priority/admission.go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.statuses import Object
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
 
 _CLASSES = "priorityclasses.scheduling.k8s.io"
 _PREEMPTION = "PreemptLowerPriority"
@@ -20,7 +15,7 @@ _NO_CLASS: Object = {"value": 0, "preemptionPolicy": _PREEMPTION}
 _IS_DEFAULT = b'"globalDefault":true'
 
 
-def admit(attributes: Attributes, api: Api) -> None:
+def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
     """Set ``spec.priority`` and ``spec.preemptionPolicy``; 403 for an unknown class or other values of the pod's."""
     if attributes.subresource or attributes.object is None:
         return
@@ -31,7 +26,7 @@ def admit(attributes: Attributes, api: Api) -> None:
             if field in before:
                 spec.setdefault(field, before[field])
         return
-    found = _class_of(attributes, spec, api)
+    found = _class_of(attributes, spec, cluster)
     value, policy = found.get("value", 0), found.get("preemptionPolicy")
     given = spec.get("priority")
     if given is not None and given != value:
@@ -51,33 +46,33 @@ def admit(attributes: Attributes, api: Api) -> None:
     spec["preemptionPolicy"] = policy
 
 
-def _class_of(attributes: Attributes, spec: Object, api: Api) -> Object:
+def _class_of(attributes: Attributes, spec: Object, cluster: GuardedCluster) -> Object:
     name = spec.get("priorityClassName")
     if not name:
-        default = _default_class(api)
+        default = _default_class(cluster)
         if default is None:
             return _NO_CLASS
         spec["priorityClassName"] = default["metadata"]["name"]
         return default
-    found = api.find(_CLASSES, "", name)
+    found = cluster.find(_CLASSES, "", name)
     if found is None:
         raise attributes.refused(f"no PriorityClass with name {name} was found")
     return found
 
 
-def _default_class(api: Api) -> Object | None:
+def _default_class(cluster: GuardedCluster) -> Object | None:
     """The lowest, should there be several."""
-    records = api.store.named(_CLASSES).records.values()
+    records = cluster.store.named(_CLASSES).records.values()
     defaults = [record.object() for record in records if _IS_DEFAULT in record.body]
     return min(defaults, key=lambda found: found.get("value", 0), default=None)
 
 
-def validate_class(attributes: Attributes, api: Api) -> None:
+def validate_class(attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for a second default class."""
     wanted = attributes.object
     if attributes.subresource or not (wanted or {}).get("globalDefault"):
         return
-    default = _default_class(api)
+    default = _default_class(cluster)
     if default is None:
         return
     name = default["metadata"]["name"]

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
 
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.quota import amounts, claims, pods
@@ -18,17 +17,14 @@ from drakit_embedded.quota.amounts import Amounts
 from drakit_embedded.quota.classes import DeviceClasses
 from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_counted
 
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
-
 _MARK = b"extended-resource-claim"
 
 
 class _Surroundings:
     """What the store has around a claim."""
 
-    def __init__(self, api: Api) -> None:
-        self._api = api
+    def __init__(self, cluster: GuardedCluster) -> None:
+        self._api = cluster
 
     @cached_property
     def classes(self) -> DeviceClasses | None:
@@ -46,19 +42,19 @@ class _Surroundings:
                 yield claim
 
 
-def validate(attributes: Attributes, api: Api) -> None:
+def validate(attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for what would exceed a quota; otherwise ``status.used`` of the quotas grows with the commit."""
     if not attributes.namespace or not is_counted(*attributes.resource, attributes.subresource):
         return
-    records = api.store.named("resourcequotas").select(attributes.namespace)
+    records = cluster.store.named("resourcequotas").select(attributes.namespace)
     if not records:
         return
-    judge = evaluator(*attributes.resource, _Surroundings(api))
+    judge = evaluator(*attributes.resource, _Surroundings(cluster))
     if not _counts(judge, attributes):
         return
     charges = list(_charges(judge, attributes, [(record, record.object()) for record in records]))
     if not attributes.dry_run:
-        attributes.effects += [partial(_charge, api, record, used) for record, used in charges]
+        attributes.effects += [partial(_charge, cluster, record, used) for record, used in charges]
 
 
 def _counts(judge: Evaluator, attributes: Attributes) -> bool:
@@ -123,11 +119,11 @@ def _checked(attributes: Attributes, name: str, requested: Amounts, used: Amount
     return total
 
 
-def _charge(api: Api, record: Record, used: Amounts) -> None:
+def _charge(cluster: GuardedCluster, record: Record, used: Amounts) -> None:
     """Write what is used of a quota now."""
-    collection = api.store.named("resourcequotas")
+    collection = cluster.store.named("resourcequotas")
     quota = record.object()
     shown = amounts.texts(used)
     if quota["status"].get("used") != shown:
         quota["status"]["used"] = shown
-        api.store.put(collection, record.key, quota)
+        cluster.store.put(collection, record.key, quota)

@@ -7,18 +7,14 @@ same place. After k8s.io/kubernetes/pkg/registry/rbac/{escalation_check.go,valid
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from drakit_api.golang.gostrings import quote, quoted
 from drakit_api.objects.equality import comparison
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden, not_found
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
 
 _ALL = ("*",)
 _FULL = (Rule(_ALL, _ALL, _ALL), Rule(_ALL, urls=_ALL))
@@ -26,15 +22,15 @@ _FULL = (Rule(_ALL, _ALL, _ALL), Rule(_ALL, urls=_ALL))
 _OF_GARBAGE = ("ownerReferences", "finalizers", "resourceVersion", "managedFields")
 
 
-def admit(attributes: Attributes, api: Api) -> None:
+def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
     """403 for rules that the user does not hold, unless it may ``escalate`` or ``bind``."""
     wanted = attributes.object
     if wanted is None or attributes.user.superuser or only_garbage(attributes, wanted):
         return
     if attributes.kind.plural in ("roles", "clusterroles"):
-        _check_role(attributes, wanted, api)
+        _check_role(attributes, wanted, cluster)
     else:
-        _check_binding(attributes, wanted, api)
+        _check_binding(attributes, wanted, cluster)
 
 
 def only_garbage(attributes: Attributes, new: Object) -> bool:
@@ -47,36 +43,36 @@ def _without_garbage(obj: Object) -> Object:
     return {**obj, "metadata": {key: value for key, value in obj["metadata"].items() if key not in _OF_GARBAGE}}
 
 
-def _may(attributes: Attributes, api: Api, verb: str, plural: str, name: str) -> bool:
+def _may(attributes: Attributes, cluster: GuardedCluster, verb: str, plural: str, name: str) -> bool:
     access = Access(attributes.user, verb, attributes.kind.group, plural, namespace=attributes.namespace, name=name)
-    return api.authorizer.decide(access).allowed
+    return cluster.authorizer.decide(access).allowed
 
 
-def _check_role(attributes: Attributes, role: Object, api: Api) -> None:
+def _check_role(attributes: Attributes, role: Object, cluster: GuardedCluster) -> None:
     # The name in the path, which a POST has none of.
     name = attributes.name if attributes.operation == "UPDATE" else attributes.instead
-    if _may(attributes, api, "escalate", attributes.kind.plural, name):
+    if _may(attributes, cluster, "escalate", attributes.kind.plural, name):
         return
-    if why := _lacking(attributes, api, [Rule.of(rule) for rule in role.get("rules") or ()]):
+    if why := _lacking(attributes, cluster, [Rule.of(rule) for rule in role.get("rules") or ()]):
         raise _refused(attributes, role, why)
     collects = any(
         ((found or {}).get("aggregationRule") or {}).get("clusterRoleSelectors") for found in (role, attributes.old)
     )
-    if collects and _lacking(attributes, api, _FULL):
+    if collects and _lacking(attributes, cluster, _FULL):
         raise _refused(attributes, role, "must have cluster-admin privileges to use the aggregationRule")
 
 
-def _check_binding(attributes: Attributes, binding: Object, api: Api) -> None:
+def _check_binding(attributes: Attributes, binding: Object, cluster: GuardedCluster) -> None:
     reference = binding.get("roleRef") or {}
     plural = {"ClusterRole": "clusterroles", "Role": "roles"}.get(reference.get("kind", ""))
-    if plural and _may(attributes, api, "bind", plural, reference.get("name", "")):
+    if plural and _may(attributes, cluster, "bind", plural, reference.get("name", "")):
         return
     try:
-        rules = api.authorizer.rbac.role(reference, attributes.namespace)
+        rules = cluster.authorizer.rbac.role(reference, attributes.namespace)
     except StatusError as error:
         # It is looked up in the course of this request, and takes its words.
         raise not_found(*attributes.resource[::-1], reference.get("name", "")) if error.code == 404 else error from None
-    if why := _lacking(attributes, api, rules):
+    if why := _lacking(attributes, cluster, rules):
         raise _refused(attributes, binding, why)
 
 
@@ -85,10 +81,10 @@ def _refused(attributes: Attributes, obj: Object, why: str) -> StatusError:
     return forbidden(attributes.kind.plural, attributes.kind.group, obj["metadata"].get("name", ""), why)
 
 
-def _lacking(attributes: Attributes, api: Api, wanted: Iterable[Rule]) -> str:
+def _lacking(attributes: Attributes, cluster: GuardedCluster, wanted: Iterable[Rule]) -> str:
     """Which of the rules the user does not hold, or nothing."""
     user = attributes.user
-    held, error = api.authorizer.rbac.rules(user, attributes.namespace)
+    held, error = cluster.authorizer.rbac.rules(user, attributes.namespace)
     lacking = missing(held, wanted)
     if not lacking:
         return ""

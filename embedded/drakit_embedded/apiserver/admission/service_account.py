@@ -6,29 +6,24 @@ waited for: it is there a moment after the namespace, and never where no control
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from drakit_api.core.containers import LASTING, containers_of
 from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.admission import mountable_secrets
-from drakit_embedded.apiserver.admission.attributes import Attributes
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.identity.account_tokens import WARNED_SECONDS
 from drakit_embedded.apiserver.registry.podspec import pod_references as references
 from drakit_embedded.apiserver.registry.podspec.mirror_pods import is_mirror
 from drakit_embedded.apiserver.statuses import Object
 
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
-
 _DEFAULT = "default"
 # What the name of a volume with a token starts with.
-_VOLUME = "kube-api-access-"
+_VOLUME = "kube-cluster-access-"
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - where it is, not what it is
 _READABLE = 0o644
 _ROOT_CA = "kube-root-ca.crt"
 
 
-def admit(attributes: Attributes, api: Api) -> None:
+def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
     """Name the pod's account, and mount its token; 403 for an account that is not there, or not for its secrets."""
     pod = attributes.object
     if pod is None or attributes.subresource:
@@ -40,7 +35,7 @@ def admit(attributes: Attributes, api: Api) -> None:
     name = spec.get("serviceAccountName") or spec.get("serviceAccount") or _DEFAULT
     spec["serviceAccountName"] = spec["serviceAccount"] = name
     namespace = attributes.namespace
-    account = api.find("serviceaccounts", namespace, name)
+    account = cluster.find("serviceaccounts", namespace, name)
     if account is None and name != _DEFAULT:
         why = f'error looking up service account {namespace}/{name}: serviceaccount "{name}" not found'
         raise attributes.refused(why)

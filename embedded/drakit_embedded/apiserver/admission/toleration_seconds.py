@@ -5,18 +5,13 @@ After k8s.io/kubernetes/plugin/pkg/admission/defaulttolerationseconds/admission.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from drakit_embedded.apiserver.admission.attributes import Attributes
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 
 _TAINTS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 _SECONDS = 300
 
 
-def admit(attributes: Attributes, api: Api) -> None:
+def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
     """Add the tolerations that the pod has not got in any form."""
     if attributes.subresource or attributes.object is None:
         return

@@ -22,7 +22,7 @@ from drakit_api.objects.defaults import set_defaults
 from drakit_api.validation.claims.resourceclaim import ADMIN_LABEL
 from drakit_api.validation.metadata import on_create
 from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry import claim_status_access, structures
+from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, invalid
@@ -205,7 +205,7 @@ def strategies(version: str = "v1") -> dict[tuple[str, str], Strategy]:
             warn_of_create=_slice_warnings,
             warn_of_update=_slice_warnings,
         ),
-        **rules("resourceclaims", "ResourceClaim", returns_deleted=True, authorize_status=claim_status_access.faults),
+        **rules("resourceclaims", "ResourceClaim", returns_deleted=True),
         **rules("resourceclaimtemplates", "ResourceClaimTemplate", returns_deleted=True),
         **rules("deviceclasses", "DeviceClass", returns_deleted=True),
         # In its stable version a rule that is deleted is not shown once more.

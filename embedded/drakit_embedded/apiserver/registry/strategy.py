@@ -17,9 +17,8 @@ from drakit_embedded.apiserver.statuses import FieldFault
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-    from drakit_embedded.apiserver.admission.attributes import Attributes
-    from drakit_embedded.apiserver.api import Api
     from drakit_embedded.apiserver.registry.kinds import Kind
+    from drakit_embedded.apiserver.storage.store import Store
 
 Object = dict[str, Any]
 
@@ -33,6 +32,13 @@ class Cluster(Protocol):
     def find(self, storage: str, namespace: str, name: str) -> Object | None: ...
 
     def every(self, storage: str) -> Iterator[Object]: ...
+
+
+class WritableCluster(Cluster, Protocol):
+    """The same with the store, for what is stored beside an object."""
+
+    @property
+    def store(self) -> Store: ...
 
 
 def nothing(obj: Object, cluster: Cluster) -> None:
@@ -68,7 +74,9 @@ class BeginUpdate(Protocol):
 class Holding(Protocol):
     """A context around the storing of an object; ``before`` or ``after`` is None if it is created or deleted."""
 
-    def __call__(self, before: Object | None, after: Object | None, api: Api, /) -> AbstractContextManager[None]: ...
+    def __call__(
+        self, before: Object | None, after: Object | None, cluster: WritableCluster, /
+    ) -> AbstractContextManager[None]: ...
 
 
 def no_warnings(obj: Object) -> Sequence[str]:
@@ -120,8 +128,6 @@ class Strategy:
     # The same where a valid spec stays as it was, for kinds with long ones; without it, all is validated again.
     validate_same_spec: Callable[[Object, Object], Sequence[FieldFault]] | None = None
     prepare_status: Callable[[Object, Object, Cluster], None] = keep
-    # What a user may not change of a status, though it may write it; not asked of superusers.
-    authorize_status: Callable[[Attributes, Api], Sequence[FieldFault]] | None = None
     validate_status: Callable[[Object, Object, Cluster], Sequence[FieldFault]] = fine_update
     # The same for the subresource approval.
     prepare_approval: Callable[[Object, Object, Cluster], None] = keep

@@ -15,6 +15,7 @@ import msgspec
 
 from drakit_api.validation.metadata import on_create, on_update
 from drakit_embedded.apiserver import metadata, statuses
+from drakit_embedded.apiserver.admission import claim_status_access
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization.access import Access
@@ -351,9 +352,9 @@ def _validate(served: Served, new: Object, old: Object, api: Api, request: Attri
     if not strategy.owns_metadata and meta != old["metadata"]:
         faults += on_update(meta, old["metadata"])
     if request.subresource == "status":
-        if strategy.authorize_status is not None and not request.user.superuser:
+        if request.resource == claim_status_access.RESOURCE and not request.user.superuser:
             request.object = new
-            faults += strategy.authorize_status(request, api)
+            faults += claim_status_access.faults(request, api)
         faults += strategy.validate_status(new, old, api)
     elif request.subresource == "approval":
         faults += strategy.validate_approval(new, old, api)

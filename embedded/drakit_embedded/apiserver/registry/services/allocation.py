@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
 
 from drakit_api.validation.errors import FieldError, invalid
 from drakit_embedded.apiserver import statuses
@@ -20,10 +19,7 @@ from drakit_embedded.apiserver.registry.services import addresses, carried_over,
 from drakit_embedded.apiserver.registry.services.addresses import FAMILY, AddressError
 from drakit_embedded.apiserver.registry.services.node_ports import Operation, PortError
 from drakit_embedded.apiserver.registry.services.service_types import NO_ADDRESS, needs_address, needs_health_check
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object
-
-if TYPE_CHECKING:
-    from drakit_embedded.apiserver.api import Api
+from drakit_embedded.apiserver.registry.strategy import Cluster, Object, WritableCluster
 
 ADDRESSES = "ipaddresses.networking.k8s.io"
 _SERVICES = "services"
@@ -60,7 +56,7 @@ def begin_update(service: Object, old: Object, cluster: Cluster, *, dry_run: boo
 
 
 @contextmanager
-def holding(before: Object | None, after: Object | None, api: Api) -> Iterator[None]:
+def holding(before: Object | None, after: Object | None, cluster: WritableCluster) -> Iterator[None]:
     """Make an IPAddress for each address that a Service comes to have, and remove those of what it loses.
 
     The Service is stored in between. If it cannot be stored, the addresses are free again.
@@ -70,40 +66,40 @@ def holding(before: Object | None, after: Object | None, api: Api) -> Iterator[N
     new = [address for address in now if address not in was]
     for address in new:
         assert after is not None
-        _record(address, after, api)
+        _record(address, after, cluster)
     try:
         yield
     except BaseException:
-        _remove(new, api)
+        _remove(new, cluster)
         raise
-    _remove([address for address in was if address not in now], api)
+    _remove([address for address in was if address not in now], cluster)
 
 
-def repair(api: Api) -> None:
+def repair(cluster: WritableCluster) -> None:
     """After a crash between a Service and its addresses: bring these in step (repairip.go)."""
-    held = {address: service for service in api.every(_SERVICES) for address in addresses.of(service)}
-    recorded = {address["metadata"]["name"]: address for address in api.every(ADDRESSES)}
+    held = {address: service for service in cluster.every(_SERVICES) for address in addresses.of(service)}
+    recorded = {address["metadata"]["name"]: address for address in cluster.every(ADDRESSES)}
     for address, service in held.items():
         if address not in recorded:
-            _record(address, service, api)
-    _remove([name for name, found in recorded.items() if name not in held and addresses.is_ours(found)], api)
+            _record(address, service, cluster)
+    _remove([name for name, found in recorded.items() if name not in held and addresses.is_ours(found)], cluster)
 
 
-def _record(address: str, service: Object, api: Api) -> None:
+def _record(address: str, service: Object, cluster: WritableCluster) -> None:
     made = addresses.record(address, service)
     track(Writer(SERVER, _address_kind()), None, made)
-    collection = api.store.named(ADDRESSES)
+    collection = cluster.store.named(ADDRESSES)
     key = "", made["metadata"]["name"]
     if key not in collection.records:
-        api.store.put(collection, key, made)
+        cluster.store.put(collection, key, made)
 
 
-def _remove(names: Iterable[str], api: Api) -> None:
-    collection = api.store.named(ADDRESSES)
+def _remove(names: Iterable[str], cluster: WritableCluster) -> None:
+    collection = cluster.store.named(ADDRESSES)
     for name in names:
         stored = collection.records.get(("", name))
         if stored is not None:
-            api.store.delete(collection, stored.key, stored.object())
+            cluster.store.delete(collection, stored.key, stored.object())
 
 
 @cache

@@ -20,38 +20,37 @@ from drakit_embedded.apiserver.identity.users import bound_node
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, Object
 
 if TYPE_CHECKING:
-    from drakit_embedded.apiserver.admission.attributes import Attributes
-    from drakit_embedded.apiserver.api import Api
+    from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 
-_PLURAL = "resourceclaims"
+RESOURCE = schema.GROUP, "resourceclaims"
 _GATE = "DRAResourceClaimGranularStatusAuthorization"
 
 
-def faults(request: Attributes, api: Api) -> list[FieldFault]:
+def faults(request: Attributes, cluster: GuardedCluster) -> list[FieldFault]:
     """What the user may not change of the status that it sends."""
-    if not api.gates.enabled(_GATE):
+    if not cluster.gates.enabled(_GATE):
         return []
     new, old = (request.object or {}).get("status") or {}, (request.old or {}).get("status") or {}
-    found = _of_binding(request, new, old, api)
+    found = _of_binding(request, new, old, cluster)
     if new.get("allocation"):
         # Without an allocation all devices go away, whoever wrote them.
-        found += _of_devices(request, new, old, api)
+        found += _of_devices(request, new, old, cluster)
     return found
 
 
-def _of_binding(request: Attributes, new: Object, old: Object, api: Api) -> list[FieldFault]:
+def _of_binding(request: Attributes, new: Object, old: Object, cluster: GuardedCluster) -> list[FieldFault]:
     fields = ("allocation", "reservedFor")
     if all(same_field("resource/v1.ResourceClaimStatus", field, new, old) for field in fields):
         return []
-    decision = Access(request.user, request.verb, schema.GROUP, _PLURAL, "binding")
-    if not (why := _refusal(decision, api)):
+    decision = Access(request.user, request.verb, *RESOURCE, "binding")
+    if not (why := _refusal(decision, cluster)):
         return []
     what = f'resource="resourceclaims/binding", verb="{request.verb}" permission'
     text = f"changing status.allocation or status.reservedFor requires {what}: {why}"
     return [Cause("FieldValueForbidden", "status.allocation", f"Forbidden: {text}")]
 
 
-def _of_devices(request: Attributes, new: Object, old: Object, api: Api) -> list[FieldFault]:
+def _of_devices(request: Attributes, new: Object, old: Object, cluster: GuardedCluster) -> list[FieldFault]:
     verbs = [f"arbitrary-node:{request.verb}"]
     node = _allocated_node(new["allocation"])
     if node and bound_node(request.user) == node:
@@ -59,7 +58,7 @@ def _of_devices(request: Attributes, new: Object, old: Object, api: Api) -> list
     found: list[FieldFault] = []
     for driver in sorted(_changed_drivers(new, old)):
         refusals = [
-            _refusal(Access(request.user, verb, schema.GROUP, _PLURAL, "driver", request.namespace, driver), api)
+            _refusal(Access(request.user, verb, *RESOURCE, "driver", request.namespace, driver), cluster)
             for verb in verbs
         ]
         if all(refusals):
@@ -69,8 +68,8 @@ def _of_devices(request: Attributes, new: Object, old: Object, api: Api) -> list
     return found
 
 
-def _refusal(access: Access, api: Api) -> str:
-    decision = api.authorizer.decide(access)
+def _refusal(access: Access, cluster: GuardedCluster) -> str:
+    decision = cluster.authorizer.decide(access)
     return "" if decision.allowed else access.refusal(decision.reason).message
 
 
