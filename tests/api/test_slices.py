@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from drakit_api.features import FeatureGates
 from drakit_api.layouts.pools import Pool, PoolError
-from drakit_api.layouts.slices import split
+from drakit_api.layouts.slices import resource_slices
 
 Object = dict[str, Any]
 _GATES = FeatureGates()
@@ -32,7 +32,7 @@ def _consumer(name: str, *sets: str, counters: int = 1) -> Object:
 
 def _errors(pool: Pool, **options: Any) -> tuple[str, ...]:
     with pytest.raises(PoolError) as caught:
-        split(pool, generation=1, gates=_GATES, **options)
+        resource_slices(pool, generation=1, gates=_GATES, **options)
     return caught.value.errors
 
 
@@ -41,7 +41,9 @@ def _devices(slices: list[Object]) -> list[list[str]]:
 
 
 def test_counter_sets_and_devices_stand_in_separate_slices() -> None:
-    slices = split(_pool(shared_counters=[_set("s")], devices=[_consumer("d", "s")]), generation=7, gates=_GATES)
+    slices = resource_slices(
+        _pool(shared_counters=[_set("s")], devices=[_consumer("d", "s")]), generation=7, gates=_GATES
+    )
     assert [set(each["spec"]) - {"driver", "pool", "nodeName"} for each in slices] == [{"sharedCounters"}, {"devices"}]
     assert [each["spec"]["pool"] for each in slices] == [{"name": "p", "generation": 7, "resourceSliceCount": 2}] * 2
     assert [each["metadata"] for each in slices] == [
@@ -65,19 +67,19 @@ def test_counter_sets_and_devices_stand_in_separate_slices() -> None:
 )
 def test_every_slice_has_the_node_selection_of_the_pool(selection: Object, field: Object) -> None:
     pool = _pool(shared_counters=[_set("s")], devices=[_consumer("d", "s")], **selection)
-    for slice_ in split(pool, generation=1, gates=_GATES):
+    for slice_ in resource_slices(pool, generation=1, gates=_GATES):
         assert field.items() <= slice_["spec"].items()
 
 
 def test_per_device_node_selection_is_repeated_on_the_counter_slice() -> None:
     device = {**_consumer("d", "s"), "nodeName": "n"}
     pool = _pool(node_name=None, per_device_node_selection=True, shared_counters=[_set("s")], devices=[device])
-    slices = split(pool, generation=1, gates=_GATES)
+    slices = resource_slices(pool, generation=1, gates=_GATES)
     assert [each["spec"]["perDeviceNodeSelection"] for each in slices] == [True, True]
 
 
 def test_eight_counter_sets_a_slice() -> None:
-    slices = split(_pool(shared_counters=[_set(f"s{i}") for i in range(17)]), generation=1, gates=_GATES)
+    slices = resource_slices(_pool(shared_counters=[_set(f"s{i}") for i in range(17)]), generation=1, gates=_GATES)
     assert [len(each["spec"]["sharedCounters"]) for each in slices] == [8, 8, 1]
 
 
@@ -94,19 +96,19 @@ _CONSUMING = {"consumesCounters": [{"counterSet": "s", "counters": {"c-0": {"val
 )
 def test_devices_a_slice(content: Object, lengths: list[int]) -> None:
     devices = [{"name": f"d{i}", **content} for i in range(200)]
-    slices = split(_pool(shared_counters=[_set("s")], devices=devices), generation=1, gates=_GATES)
+    slices = resource_slices(_pool(shared_counters=[_set("s")], devices=devices), generation=1, gates=_GATES)
     assert [len(each) for each in _devices(slices)] == lengths
 
 
 def test_one_tainted_device_limits_its_own_slice_only() -> None:
     devices: list[Object] = [{"name": f"d{i}"} for i in range(100)]
     devices += [{"name": "tainted", **_TAINTED}, *({"name": f"e{i}"} for i in range(100))]
-    lengths = [len(each) for each in _devices(split(_pool(devices=devices), generation=1, gates=_GATES))]
+    lengths = [len(each) for each in _devices(resource_slices(_pool(devices=devices), generation=1, gates=_GATES))]
     assert lengths == [100, 64, 37]
 
 
 def test_a_pool_without_devices_is_one_empty_slice() -> None:
-    (slice_,) = split(_pool(), generation=1, gates=_GATES)
+    (slice_,) = resource_slices(_pool(), generation=1, gates=_GATES)
     assert slice_["spec"]["devices"] == []
     assert slice_["spec"]["pool"]["resourceSliceCount"] == 1
 
@@ -115,7 +117,7 @@ def test_groups_that_share_counters_can_have_slices_of_their_own() -> None:
     sets = [_set("s0"), _set("s1"), _set("s2")]
     devices = [_consumer("a", "s0"), _consumer("b", "s1"), _consumer("c", "s0"), _consumer("d", "s1", "s2")]
     pool = _pool(shared_counters=sets, devices=devices, slice_per_group=True)
-    assert _devices(split(pool, generation=1, gates=_GATES)) == [["a", "c"], ["b", "d"]]
+    assert _devices(resource_slices(pool, generation=1, gates=_GATES)) == [["a", "c"], ["b", "d"]]
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,7 @@ def test_splitting_respects_all_limits_keeps_the_order_and_loses_nothing(kinds: 
     devices = [{**content[kind], "name": f"d{index}"} for index, kind in enumerate(kinds)]
     sets = [_set("s0"), _set("s1")]
     pool = _pool(shared_counters=sets, devices=devices, slice_per_group=grouped)
-    slices = split(pool, generation=1, gates=_GATES)
+    slices = resource_slices(pool, generation=1, gates=_GATES)
     for slice_ in slices:
         spec = slice_["spec"]
         assert ("sharedCounters" in spec) != ("devices" in spec)
@@ -213,7 +215,7 @@ _WITH_MIXINS: Object = {
 
 
 def test_without_the_gate_mixins_are_applied() -> None:
-    counters, devices = split(_pool(**_WITH_MIXINS), generation=1, gates=_GATES)
+    counters, devices = resource_slices(_pool(**_WITH_MIXINS), generation=1, gates=_GATES)
     assert counters["spec"]["sharedCounters"] == [{"name": "s", "counters": {"c": {"value": "4"}}}]
     assert devices["spec"]["devices"] == [
         {
@@ -226,7 +228,7 @@ def test_without_the_gate_mixins_are_applied() -> None:
 
 
 def test_with_the_gate_each_slice_keeps_the_mixins_that_it_uses() -> None:
-    counters, devices = split(_pool(**_WITH_MIXINS), generation=1, gates=_MIXINS)
+    counters, devices = resource_slices(_pool(**_WITH_MIXINS), generation=1, gates=_MIXINS)
     assert counters["spec"]["mixins"] == {"counterSet": [{"name": "set", "counters": {"c": {"value": "4"}}}]}
     assert devices["spec"]["mixins"] == {
         "device": [{"name": "second", "attributes": {"a": {"int": 2}}}],
@@ -238,7 +240,7 @@ def test_with_the_gate_each_slice_keeps_the_mixins_that_it_uses() -> None:
 def test_with_the_gate_devices_and_mixins_of_a_slice_are_128_together() -> None:
     mixins = {"device": [{"name": f"m{i}", "attributes": {"a": {"int": i}}} for i in range(100)]}
     devices = [{"name": f"d{i}", "includes": [f"m{i}"]} for i in range(100)]
-    slices = split(_pool(mixins=mixins, devices=devices), generation=1, gates=_MIXINS)
+    slices = resource_slices(_pool(mixins=mixins, devices=devices), generation=1, gates=_MIXINS)
     assert [len(each) for each in _devices(slices)] == [64, 36]
     for slice_ in slices:
         assert len(slice_["spec"]["devices"]) + len(slice_["spec"]["mixins"]["device"]) <= 128
@@ -250,7 +252,7 @@ def test_with_the_gate_devices_and_mixins_of_a_slice_are_128_together() -> None:
 def test_with_the_gate_devices_count_by_what_mixins_make_of_them(attribute: dict[str, Any], lengths: list[int]) -> None:
     devices = [{"name": f"d{i}", "includes": ["m"]} for i in range(100)]
     pool = _pool(mixins={"device": [{"name": "m", "attributes": {"a": attribute}}]}, devices=devices)
-    slices = split(pool, generation=1, gates=_MIXINS)
+    slices = resource_slices(pool, generation=1, gates=_MIXINS)
     assert [len(each["spec"]["devices"]) for each in slices] == lengths
 
 
@@ -260,13 +262,13 @@ def test_limits_hold_for_what_mixins_add_up_to() -> None:
     }
     pool = _pool(mixins=mixins, devices=[{"name": "d", "includes": ["m0", "m1"]}])
     with pytest.raises(PoolError, match="device d: attributes and capacity together: 40 entries"):
-        split(pool, generation=1, gates=_MIXINS)
+        resource_slices(pool, generation=1, gates=_MIXINS)
 
 
 def test_kubernetes_1_34_wants_counter_sets_beside_their_devices() -> None:
     sets = [_set("s0"), _set("s1"), _set("unused")]
     devices = [_consumer("a", "s0"), {"name": "plain"}, _consumer("b", "s1"), _consumer("c", "s0")]
-    slices = split(_pool(shared_counters=sets, devices=devices), generation=1, gates=_GATES, combined=True)
+    slices = resource_slices(_pool(shared_counters=sets, devices=devices), generation=1, gates=_GATES, combined=True)
     content = [
         ([each["name"] for each in spec.get("sharedCounters", [])], [each["name"] for each in spec.get("devices", [])])
         for spec in (slice_["spec"] for slice_ in slices)

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-import drakit_allocator
-
 _ROOT = Path(__file__).resolve().parents[2]
 _SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -39,12 +37,4 @@ def test_a_snippet_runs_as_it_stands(snippet: str, tmp_path: Path) -> None:
 
 def test_there_are_snippets() -> None:
     documents = {str(getattr(one, "id", "")).rpartition("-")[0] for one in _snippets()}
-    assert {"README.md", "allocator.md", "defects.md", "explain.md"} <= documents
-
-
-def test_the_public_names_of_the_allocator_are_there() -> None:
-    for name in ("allocate", "defaulted", "explain", "Features", "Snapshot"):
-        assert name in dir(drakit_allocator)
-        assert getattr(drakit_allocator, name).__name__ == name
-    with pytest.raises(AttributeError, match="has no attribute 'allocates'; public are AllocatedState, "):
-        drakit_allocator.allocates  # noqa: B018
+    assert {"README.md", "allocator.md", "defects.md", "explain.md", "python.md"} <= documents

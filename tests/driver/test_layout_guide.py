@@ -10,7 +10,7 @@ import pytest
 from drakit_api.features import FeatureGates
 from drakit_api.layouts.mixins import flatten
 from drakit_api.layouts.pools import Pool
-from drakit_api.layouts.slices import split
+from drakit_api.layouts.slices import resource_slices
 from drakit_driver.profiles import build
 
 _GUIDE = (Path(__file__).parents[2] / "docs" / "layouts.md").read_text(encoding="utf-8")
@@ -26,7 +26,7 @@ def _pool(tmp_path: Path, text: str) -> Pool:
 
 @pytest.mark.parametrize("text", _EXAMPLES, ids=["partitions", "multi-host", "mixins"])
 def test_examples_can_be_published(tmp_path: Path, text: str) -> None:
-    assert len(split(_pool(tmp_path, text), generation=1, gates=FeatureGates())) == 2
+    assert len(resource_slices(_pool(tmp_path, text), generation=1, gates=FeatureGates())) == 2
 
 
 def test_the_device_overrides_its_mixin(tmp_path: Path) -> None:

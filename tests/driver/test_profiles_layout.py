@@ -10,7 +10,7 @@ import pytest
 from drakit_api.features import FeatureGates
 from drakit_api.layouts.mixins import flatten
 from drakit_api.layouts.pools import Pool, PoolError
-from drakit_api.layouts.slices import split
+from drakit_api.layouts.slices import resource_slices
 from drakit_driver.cli.manifests import dump, listed
 from drakit_driver.profiles import build
 from drakit_driver.profiles.layout import documents
@@ -29,7 +29,7 @@ def _pool(name: str) -> Pool:
 def test_shipped_layouts_split_and_mean_the_same_with_and_without_the_gate(path: Path, gate: bool) -> None:
     gates = FeatureGates(overrides={"DRAResourceSliceMixins": gate})
     pool = _pool(path.name)
-    slices = split(pool, generation=1, gates=gates)
+    slices = resource_slices(pool, generation=1, gates=gates)
     devices = [device for each in slices for device in flatten(each["spec"]).devices]
     assert devices == flatten(pool).devices
     assert any("mixins" in each["spec"] for each in slices) is (gate and pool.mixins is not None)
@@ -94,7 +94,7 @@ def test_the_tpu_layout_is_the_tpu_profile_without_attributes() -> None:
 @pytest.mark.slow
 def test_a_printed_list_is_a_layout_again(tmp_path: Path) -> None:
     (pool,) = build("dgx-a100")
-    slices = split(pool, generation=4, gates=FeatureGates())
+    slices = resource_slices(pool, generation=4, gates=FeatureGates())
     for form in ("yaml", "json"):
         path = tmp_path / f"slices.{form}"
         path.write_text(dump(listed(slices), "yaml" if form == "yaml" else "json"), encoding="utf-8")
@@ -104,7 +104,7 @@ def test_a_printed_list_is_a_layout_again(tmp_path: Path) -> None:
 
 def test_a_printed_list_with_mixins_is_a_layout_again(tmp_path: Path) -> None:
     pool = _pool("dgx-a100-mig.yaml")
-    native = split(pool, generation=1, gates=FeatureGates(overrides={"DRAResourceSliceMixins": True}))
+    native = resource_slices(pool, generation=1, gates=FeatureGates(overrides={"DRAResourceSliceMixins": True}))
     path = tmp_path / "slices.yaml"
     path.write_text(dump(listed(native), "yaml"), encoding="utf-8")
     (read,) = build("layout", layout=path)

@@ -10,7 +10,7 @@ import yaml
 
 from drakit_api.features import FeatureGates
 from drakit_api.layouts.pools import Pool, PoolError
-from drakit_api.layouts.slices import split
+from drakit_api.layouts.slices import resource_slices
 from drakit_api.quantity import Quantity
 from drakit_driver.profiles import build, device_classes
 
@@ -174,14 +174,14 @@ def test_partitions_point_at_their_gpu() -> None:
 
 
 def test_a_dgx_is_published_in_nine_slices() -> None:
-    slices = split(_pool("dgx-a100"), generation=1, gates=FeatureGates())
+    slices = resource_slices(_pool("dgx-a100"), generation=1, gates=FeatureGates())
     assert [len(each["spec"].get("sharedCounters", [])) for each in slices] == [8] + [0] * 8
     assert [len(each["spec"].get("devices", [])) for each in slices] == [0] + [26] * 8
     assert slices[3]["spec"]["devices"][0]["name"] == "gpu-2"
 
 
 def test_kubernetes_1_34_gets_one_slice_a_gpu() -> None:
-    slices = split(_pool("dgx-a100"), generation=1, gates=FeatureGates(), combined=True)
+    slices = resource_slices(_pool("dgx-a100"), generation=1, gates=FeatureGates(), combined=True)
     assert [(len(each["spec"]["sharedCounters"]), len(each["spec"]["devices"])) for each in slices] == [(1, 26)] * 8
 
 

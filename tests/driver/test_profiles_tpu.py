@@ -12,7 +12,7 @@ import yaml
 
 from drakit_api.features import FeatureGates
 from drakit_api.layouts.pools import Pool
-from drakit_api.layouts.slices import split
+from drakit_api.layouts.slices import resource_slices
 from drakit_driver.profiles import build, device_classes, profiles
 
 Object = dict[str, Any]
@@ -89,7 +89,7 @@ def test_only_the_whole_16x16_draws_from_both_counter_sets() -> None:
     pool = _pool("tpu-v6e-16x16")
     assert [each["name"] for each in pool.shared_counters] == ["tpu-counter-set-1", "tpu-counter-set-2"]
     assert [each["name"] for each in pool.devices if len(each["consumesCounters"]) == 2] == ["tpu-16x16-1"]
-    slices = split(pool, generation=1, gates=FeatureGates())
+    slices = resource_slices(pool, generation=1, gates=FeatureGates())
     assert [len(each["spec"].get("devices", [])) for each in slices] == [0, 64, 63]
 
 

@@ -11,7 +11,7 @@ import yaml
 
 from drakit_api.cel import compile_selector, device_view
 from drakit_api.features import FeatureGates
-from drakit_api.layouts.slices import split
+from drakit_api.layouts.slices import resource_slices
 from drakit_api.objects.decoding import decode
 from drakit_api.objects.defaults import set_defaults
 from drakit_api.objects.lifecycle import prepare_create
@@ -36,7 +36,7 @@ def _problems(slices: list[Object]) -> list[object]:
 
 @pytest.mark.parametrize("name", _HARDWARE)
 def test_slices_and_classes_of_a_profile_are_valid(name: str) -> None:
-    slices = [each for pool in build(name) for each in split(pool, generation=1, gates=_GATES)]
+    slices = [each for pool in build(name) for each in resource_slices(pool, gates=_GATES)]
     assert _problems(slices) == []
     for device_class in device_classes(name):
         assert validate_create("deviceclasses", device_class, _GATES) == []
@@ -44,13 +44,15 @@ def test_slices_and_classes_of_a_profile_are_valid(name: str) -> None:
 
 @pytest.mark.parametrize("path", sorted((_EXAMPLES / "layouts").glob("*.yaml")), ids=lambda path: path.stem)
 def test_slices_of_a_shipped_layout_are_valid(path: Path) -> None:
-    slices = [each for pool in build("layout", layout=path) for each in split(pool, generation=1, gates=_GATES)]
+    slices = [
+        each for pool in build("layout", layout=path) for each in resource_slices(pool, generation=1, gates=_GATES)
+    ]
     assert _problems(slices) == []
 
 
 def test_the_check_can_fail() -> None:
     (pool,) = build("a30")
-    slices = split(pool, generation=1, gates=_GATES, combined=True)
+    slices = resource_slices(pool, generation=1, gates=_GATES, combined=True)
     assert "only one of `sharedCounters` or `devices` is allowed" in str(_problems(slices))
 
 

@@ -133,11 +133,11 @@ def _refusals(pool: Pool) -> Iterator[str]:
     All on, because fields of features that are off are dropped and not refused, whatever they say.
     """
     # Imported here: profiles need no judgement, and the rules take longer to import than all else together.
-    from drakit_api.layouts.slices import split
+    from drakit_api.layouts.slices import resource_slices
     from drakit_api.validation import validate_create
 
     gates = FeatureGates(overrides={"AllAlpha": True, "AllBeta": True})
-    for each in split(mixins.applied(pool), generation=1, gates=gates):
+    for each in resource_slices(mixins.applied(pool), generation=1, gates=gates):
         devices = [device["name"] for device in each["spec"].get("devices", [])]
         for error in validate_create("resourceslices", {**each, "metadata": {"name": "slice"}}, gates):
             index = _DEVICE.match(error.field)

@@ -15,7 +15,7 @@ from drakit_api.etcd.sizes import stored
 from drakit_api.features import MIXINS_GATE, FeatureGates
 from drakit_api.layouts.mixins import flatten
 from drakit_api.layouts.pools import Object, Pool
-from drakit_api.layouts.slices import split
+from drakit_api.layouts.slices import resource_slices
 
 _RANDOM_SUFFIX = "xxxxx"
 _GENERATED_BASE = 58
@@ -34,11 +34,11 @@ class PoolSizes:
 
 def pool_sizes(pool: Pool, gates: FeatureGates, *, combined: bool = False) -> PoolSizes:
     """Sizes of the slices of a pool when mixins are stored, and when they are applied first. Raises ``PoolError``."""
-    flat = split(flatten(pool), generation=1, gates=gates, combined=combined)
+    flat = resource_slices(flatten(pool), generation=1, gates=gates, combined=combined)
     native = None
     if pool.mixins is not None:
         overrides = {**gates.overrides, MIXINS_GATE: True}
-        native = split(pool, generation=1, gates=FeatureGates(gates.emulated_version, overrides))
+        native = resource_slices(pool, generation=1, gates=FeatureGates(gates.emulated_version, overrides))
     return PoolSizes(
         None if native is None else [stored(as_created(each)) for each in native],
         [stored(as_created(each)) for each in flat],

@@ -27,8 +27,8 @@ COMBINED_CONSUMED_PER_SLICE = 1024
 COMBINED_CONSUMED_PER_DEVICE = 32
 
 
-def split(pool: Pool, *, generation: int, gates: FeatureGates, combined: bool = False) -> list[Object]:
-    """ResourceSlices (v1) of one pool, in the order in which they must sort; names are left to ``generateName``.
+def resource_slices(pool: Pool, *, gates: FeatureGates, generation: int = 1, combined: bool = False) -> list[Object]:
+    """Cut one pool into ResourceSlices (v1), in the order in which they must sort; names are left to ``generateName``.
 
     Mixins are applied first, unless the gate ``DRAResourceSliceMixins`` is on: then each slice keeps, in KEP-5234's
     form, the mixins that it uses. ``combined`` makes slices for a real API server of Kubernetes 1.34, which wants

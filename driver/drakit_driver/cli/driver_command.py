@@ -189,9 +189,9 @@ def parse_gate_options(emulated_version: str, feature_gates: str) -> FeatureGate
 
 
 def _split(pools: list[Pool], gates: FeatureGates, combined: bool) -> list[dict[str, Any]]:
-    from drakit_api.layouts.slices import split
+    from drakit_api.layouts.slices import resource_slices
 
-    return [each for pool in pools for each in split(pool, generation=1, gates=gates, combined=combined)]
+    return [each for pool in pools for each in resource_slices(pool, generation=1, gates=gates, combined=combined)]
 
 
 def _tell_gate_effects(slices: list[dict[str, Any]], gates: FeatureGates) -> None:

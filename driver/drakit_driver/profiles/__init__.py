@@ -92,7 +92,7 @@ def build(
     if errors:
         raise PoolError(errors)
     if layout is not None:
-        return layout_files.pools(layout, driver=driver_name, nodes=names)
+        return layout_files.load_layout(layout, driver=driver_name, nodes=names)
     driver = driver_name or chosen.driver
     if chosen.kind == "mig":
         count = chosen.gpus if gpus is None else gpus

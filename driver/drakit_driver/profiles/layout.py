@@ -56,8 +56,12 @@ def documents(path: Path) -> list[Any]:
         raise PoolError([f"{place}: {error}"]) from None
 
 
-def pools(path: Path, *, driver: str | None, nodes: Sequence[str]) -> list[Pool]:
-    """The pools of a layout file, mixins and all. Raises ``PoolError`` with every error in it."""
+def load_layout(path: Path, *, driver: str | None = None, nodes: Sequence[str] = ()) -> list[Pool]:
+    """Read the pools of a layout file (``docs/layouts.md``), mixins and all.
+
+    ``driver`` replaces the driver that the layout names; a layout that does not say where its devices are becomes a
+    pool for each of ``nodes``. Raises ``PoolError`` with every error in the file, a line each.
+    """
     try:
         return layout.pools(documents(path), driver=driver, node_names=nodes)
     except RecursionError:

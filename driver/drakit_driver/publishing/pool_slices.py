@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from drakit_api.features import MIXINS_GATE
 from drakit_api.layouts.mixins import flatten
-from drakit_api.layouts.slices import split
+from drakit_api.layouts.slices import resource_slices
 from drakit_driver.publishing.pool_plan import Desired
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def has_mixins(pool: Pool, gates: FeatureGates) -> bool:
 def wanted(pool: Pool, gates: FeatureGates, form: Form = "native") -> list[Desired]:
     """The slices of a pool in one of its forms; raises ``PoolError``."""
     source = pool if form == "native" else flatten(pool)
-    slices = split(source, generation=1, gates=gates, combined=form == "combined")
+    slices = resource_slices(source, generation=1, gates=gates, combined=form == "combined")
     return [Desired.of(slice_["spec"]) for slice_ in slices]
 
 
