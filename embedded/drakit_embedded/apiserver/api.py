@@ -13,6 +13,9 @@ from drakit_embedded.apiserver.identity.authenticator import Authenticator
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.kubelets.access import KubeletAccess
+from drakit_embedded.apiserver.managedfields.managers import SERVER
+from drakit_embedded.apiserver.managedfields.updates import Writer, track
+from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.storage.store import Object, Store
 from drakit_embedded.apiserver.storage.turns import Turns
 from drakit_embedded.serving.background import Background
@@ -61,3 +64,7 @@ class Api:
         """A decoded copy of an object of the collection ``storage`` (``pods``, ``deviceclasses.resource.k8s.io``)."""
         record = self.store.named(storage).get(namespace, name)
         return record.object() if record is not None else None
+
+    def own_fields(self, kind: Kind, made: Object) -> None:
+        """Enter the server itself in the ``managedFields`` of an object that it makes beside another."""
+        track(Writer(SERVER, kind), None, made)

@@ -17,7 +17,7 @@ from drakit_embedded.apiserver.statuses import Object
 
 _DEFAULT = "default"
 # What the name of a volume with a token starts with.
-_VOLUME = "kube-cluster-access-"
+_VOLUME = "kube-api-access-"
 _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 - where it is, not what it is
 _READABLE = 0o644
 _ROOT_CA = "kube-root-ca.crt"

@@ -40,6 +40,9 @@ class WritableCluster(Cluster, Protocol):
     @property
     def store(self) -> Store: ...
 
+    def own_fields(self, kind: Kind, made: Object) -> None:
+        """Enter the server itself in the ``managedFields`` of an object that it makes beside another."""
+
 
 def nothing(obj: Object, cluster: Cluster) -> None:
     """A step that changes nothing."""

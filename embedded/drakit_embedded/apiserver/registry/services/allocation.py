@@ -12,8 +12,6 @@ from functools import cache
 
 from drakit_api.validation.errors import FieldError, invalid
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.managedfields.managers import SERVER
-from drakit_embedded.apiserver.managedfields.updates import Writer, track
 from drakit_embedded.apiserver.registry import kinds
 from drakit_embedded.apiserver.registry.services import addresses, carried_over, families, node_ports, service_types
 from drakit_embedded.apiserver.registry.services.addresses import FAMILY, AddressError
@@ -87,7 +85,7 @@ def repair(cluster: WritableCluster) -> None:
 
 def _record(address: str, service: Object, cluster: WritableCluster) -> None:
     made = addresses.record(address, service)
-    track(Writer(SERVER, _address_kind()), None, made)
+    cluster.own_fields(_address_kind(), made)
     collection = cluster.store.named(ADDRESSES)
     key = "", made["metadata"]["name"]
     if key not in collection.records:
