@@ -11,8 +11,9 @@ import json
 import os
 import ssl
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -75,67 +76,82 @@ def apiserver() -> None:
 @click.option("--feature-gates", default="", metavar="A=true,B=false", help="Gates that differ from their defaults.")
 @click.option("--runtime-config", default="", metavar="VERSION=true,...", help="e.g. resource.k8s.io/v1beta1=true")
 @click.option("--controllers/--no-controllers", default=True, show_default=True, help="Claims, workloads, garbage.")
-def run(
-    port: int,
-    token: str | None,
-    token_auth_file: str | None,
-    client_ca_file: str | None,
-    service_account_signing_key_file: str | None,
-    kubelet_certificate_authority: str | None,
-    data_file: str | None,
-    kubeconfig: str | None,
-    tls: bool,
-    tls_cert_file: str | None,
-    cert_dir: str | None,
-    tls_private_key_file: str | None,
-    emulated_version: str,
-    min_compatibility_version: str | None,
-    feature_gates: str,
-    runtime_config: str,
-    controllers: bool,
-) -> None:
+def run(**given: Any) -> None:
     """Serve until interrupted. What was acknowledged is in the data file, however this ends.
 
     The holder of --token may do everything. All others (of a file, with a certificate, service accounts, and whoever
     the administrator impersonates) are judged as by kube-apiserver with --authorization-mode=Node,RBAC and
     NodeRestriction.
     """
-    if client_ca_file and not tls:
+    options = _Options(**given)
+    if options.client_ca_file and not options.tls:
         raise click.UsageError("--client-ca-file needs TLS: leave out --no-tls")
     descriptors.raise_limit()
     # What is loaded at the start stays for good. To look through it for garbage takes a third of the time of a write.
     gc.disable()
     with _without_authorities():
-        from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
-        from drakit_embedded.apiserver import JournalError, KubeletAccess, ServerConfig, ServerError
-        from drakit_embedded.runtime_config import RuntimeConfigError, parse
+        from drakit_api.features import FeatureGateError
+        from drakit_embedded.apiserver import JournalError, ServerError
+        from drakit_embedded.runtime_config import RuntimeConfigError
 
     try:
-        config = ServerConfig(
-            port=port,
-            token=token,
-            token_auth_file=_path(token_auth_file),
-            client_ca_file=_path(client_ca_file),
-            service_account_key_file=_path(service_account_signing_key_file),
-            data_file=_path(data_file),
-            gates=FeatureGates(
-                emulated_version,
-                parse_gates(feature_gates),
-                min_compatibility_version=min_compatibility_version,
-            ),
-            beside=frozenset({"controllers"} if controllers else ()),
-            runtime_config=parse(runtime_config),
-            tls=tls,
-            tls_cert_file=_path(tls_cert_file),
-            tls_key_file=_path(tls_private_key_file),
-            certificate_directory=_path(cert_dir) or (_certificates() if tls and not tls_cert_file else None),
-            kubelets=KubeletAccess(
-                authority=_path(kubelet_certificate_authority), token=os.environ.get("DRAKIT_KUBELET_TOKEN", "")
-            ),
-        )
-        asyncio.run(_serve(config, _path(kubeconfig), controllers=controllers))
+        asyncio.run(_serve(_config(options), _path(options.kubeconfig), controllers=options.controllers))
     except (FeatureGateError, JournalError, RuntimeConfigError, ServerError, OSError) as error:
         raise click.ClickException(str(error)) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options:
+    """The options of ``run``, as click gives them."""
+
+    port: int
+    token: str | None
+    token_auth_file: str | None
+    client_ca_file: str | None
+    service_account_signing_key_file: str | None
+    kubelet_certificate_authority: str | None
+    data_file: str | None
+    kubeconfig: str | None
+    tls: bool
+    tls_cert_file: str | None
+    cert_dir: str | None
+    tls_private_key_file: str | None
+    emulated_version: str
+    min_compatibility_version: str | None
+    feature_gates: str
+    runtime_config: str
+    controllers: bool
+
+
+def _config(options: _Options) -> ServerConfig:
+    """Read the options. Raises ``FeatureGateError`` and ``RuntimeConfigError``."""
+    from drakit_api.features import FeatureGates, parse_gates
+    from drakit_embedded.apiserver import KubeletAccess, ServerConfig
+    from drakit_embedded.runtime_config import parse
+
+    return ServerConfig(
+        port=options.port,
+        token=options.token,
+        token_auth_file=_path(options.token_auth_file),
+        client_ca_file=_path(options.client_ca_file),
+        service_account_key_file=_path(options.service_account_signing_key_file),
+        data_file=_path(options.data_file),
+        gates=FeatureGates(
+            options.emulated_version,
+            parse_gates(options.feature_gates),
+            min_compatibility_version=options.min_compatibility_version,
+        ),
+        beside=frozenset({"controllers"} if options.controllers else ()),
+        runtime_config=parse(options.runtime_config),
+        tls=options.tls,
+        tls_cert_file=_path(options.tls_cert_file),
+        tls_key_file=_path(options.tls_private_key_file),
+        certificate_directory=_path(options.cert_dir)
+        or (_certificates() if options.tls and not options.tls_cert_file else None),
+        kubelets=KubeletAccess(
+            authority=_path(options.kubelet_certificate_authority), token=os.environ.get("DRAKIT_KUBELET_TOKEN", "")
+        ),
+    )
 
 
 @apiserver.command()

@@ -13,7 +13,8 @@ from drakit_client.processes.process_logging import logs_as
 from drakit_embedded.serving import descriptors
 
 if TYPE_CHECKING:
-    from drakit_embedded.kubelet import NodeSpec, Timings
+    from drakit_client.connection import Connection
+    from drakit_embedded.kubelet import KubeletSimulator, NodeSpec, Timings
 
 log = logging.getLogger("kubelet")
 
@@ -120,6 +121,24 @@ def _labels(pairs: tuple[str, ...]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs)
 
 
+def _simulator(connection: Connection, specs: list[NodeSpec], options: _Options) -> KubeletSimulator:
+    import os
+    import secrets
+
+    from drakit_embedded.kubelet import KubeletSimulator
+
+    return KubeletSimulator(
+        connection,
+        specs,
+        options.root,
+        token=os.environ.get("DRAKIT_KUBELET_TOKEN") or secrets.token_urlsafe(32),
+        timings=options.timings,
+        cdi_directories=options.cdi_directories,
+        port=options.port,
+        client_ca_file=options.client_ca_file,
+    )
+
+
 async def _run(
     kubeconfig: str | None,
     context: str | None,
@@ -127,30 +146,17 @@ async def _run(
     options: _Options,
 ) -> None:
     import asyncio
-    import os
-    import secrets
 
     from drakit_client.connection import Connection
     from drakit_client.errors import ConfigurationError
     from drakit_client.processes.readiness import announce_ready, told_to_stop
-    from drakit_embedded.kubelet import KubeletSimulator
     from drakit_embedded.kubelet.claims import CheckpointError
 
     try:
         connection = await Connection.from_kubeconfig(kubeconfig, context=context, user_agent="drakit-kubelet")
     except ConfigurationError as error:
         raise click.ClickException(f"kubeconfig: {error}") from error
-    token = os.environ.get("DRAKIT_KUBELET_TOKEN") or secrets.token_urlsafe(32)
-    simulator = KubeletSimulator(
-        connection,
-        specs,
-        options.root,
-        token=token,
-        timings=options.timings,
-        cdi_directories=options.cdi_directories,
-        port=options.port,
-        client_ca_file=options.client_ca_file,
-    )
+    simulator = _simulator(connection, specs, options)
     interrupted = told_to_stop()
     starting = asyncio.create_task(simulator.start())
     waiting = asyncio.create_task(interrupted.wait())

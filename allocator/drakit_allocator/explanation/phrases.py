@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from drakit_allocator.explanation.reasons import (
     AttributeMissing,
@@ -62,32 +62,30 @@ def some_of(names: Sequence[str], limit: int = 3) -> str:
 
 
 def category(reason: DeviceReason) -> str:
-    """What devices with such a reason have in common; completes "2 devices ..."."""
-    match reason:
-        case SelectorFalse():
-            return UNSELECTED
-        case SelectorFails():
-            return "fail a selector"
-        case InUse():
-            return "are in use"
-        case CountersShort() | CounterOverdrawn():
-            return "lack counters"
-        case GroupsDiffer():
-            return "are not compatible with devices in use"
-        case CapacityShort() | CapacityMissing() | CapacityRefused():
-            return "lack capacity"
-        case Tainted():
-            return "have taints that are not tolerated"
-        case WrongNode():
-            return "are not for this node"
-        case AttributeMissing() | DerivedFails():
-            return "lack an attribute of a constraint"
-        case FeatureOff():
-            return "need a feature that is off"
+    """Say what devices with such a reason have in common; completes "2 devices ..."."""
+    return _CATEGORIES[type(reason)]
+
+
+_CATEGORIES: Mapping[type[DeviceReason], str] = {
+    SelectorFalse: UNSELECTED,
+    SelectorFails: "fail a selector",
+    InUse: "are in use",
+    CountersShort: "lack counters",
+    CounterOverdrawn: "lack counters",
+    GroupsDiffer: "are not compatible with devices in use",
+    CapacityShort: "lack capacity",
+    CapacityMissing: "lack capacity",
+    CapacityRefused: "lack capacity",
+    Tainted: "have taints that are not tolerated",
+    WrongNode: "are not for this node",
+    AttributeMissing: "lack an attribute of a constraint",
+    DerivedFails: "lack an attribute of a constraint",
+    FeatureOff: "need a feature that is off",
+}
 
 
 def particulars(reason: DeviceReason) -> str:
-    """What is behind a reason, without the device."""
+    """Say what is behind a reason, without the device."""
     match reason:
         case SelectorFalse():
             return "; ".join(f"{one.expression}: {readings_text(one.read)}" for one in reason.failed)
@@ -98,6 +96,24 @@ def particulars(reason: DeviceReason) -> str:
             return f"{message}: {readings_text(read)}" if read else message
         case InUse():
             return f"by {joined(reason.holders)}" if any(reason.holders) else ""
+        case Tainted():
+            return taint_text(reason.key, reason.value, reason.effect)
+        case WrongNode():
+            return reason.selection
+        case AttributeMissing():
+            return f"{reason.attribute} of constraint {reason.constraint}"
+        case DerivedFails():
+            return reason.message
+        case FeatureOff():
+            return f"{reason.need} {needs_gates(reason.gates)}"
+        case _:
+            return _shortage(reason)
+
+
+def _shortage(
+    reason: CountersShort | CounterOverdrawn | GroupsDiffer | CapacityShort | CapacityMissing | CapacityRefused,
+) -> str:
+    match reason:
         case CountersShort():
             return _short_counters(reason)
         case CounterOverdrawn():
@@ -114,16 +130,6 @@ def particulars(reason: DeviceReason) -> str:
             return f"no {reason.capacity}"
         case CapacityRefused():
             return reason.message or reason.broken or "the request policy does not allow the amount"
-        case Tainted():
-            return taint_text(reason.key, reason.value, reason.effect)
-        case WrongNode():
-            return reason.selection
-        case AttributeMissing():
-            return f"{reason.attribute} of constraint {reason.constraint}"
-        case DerivedFails():
-            return reason.message
-        case FeatureOff():
-            return f"{reason.need} {needs_gates(reason.gates)}"
 
 
 def taint_text(key: str, value: str, effect: str) -> str:

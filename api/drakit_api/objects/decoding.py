@@ -204,15 +204,19 @@ def _strict_errors(types: Schema, kind: Type, value: Any, path: str) -> Iterator
                 yield f"duplicate field {quote(inner)}"
             yield from _strict_errors(types, kind.item, item, inner)
     elif kind.shape == "struct":
-        known = {field.name: field.type for field in types.flat_fields(kind.struct)}
-        for key, item, again in _pairs(value):
-            inner = f"{path}.{key}" if path else key
-            if again and (key in known or (not path and key in _OF_THE_TYPE)):
-                yield f"duplicate field {quote(inner)}"
-            if key in known:
-                yield from _strict_errors(types, known[key], item, inner)
-            elif path or key not in _OF_THE_TYPE:
-                yield f"unknown field {quote(inner)}"
+        yield from _strict_errors_of_fields(types, kind.struct, value, path)
+
+
+def _strict_errors_of_fields(types: Schema, struct: str, value: Any, path: str) -> Iterator[str]:
+    known = {field.name: field.type for field in types.flat_fields(struct)}
+    for key, item, again in _pairs(value):
+        inner = f"{path}.{key}" if path else key
+        if again and (key in known or (not path and key in _OF_THE_TYPE)):
+            yield f"duplicate field {quote(inner)}"
+        if key in known:
+            yield from _strict_errors(types, known[key], item, inner)
+        elif path or key not in _OF_THE_TYPE:
+            yield f"unknown field {quote(inner)}"
 
 
 def _pairs(value: Any) -> Iterator[tuple[str, Any, bool]]:

@@ -211,6 +211,17 @@ def _device_problems(device: CdiDevice) -> Iterator[str]:
 def _edit_problems(edits: ContainerEdits) -> Iterator[str]:
     for problem in _variable_problems(edits.env or ()):
         yield f"invalid container edits: {problem}"
+    yield from _node_problems(edits)
+    yield from _hook_problems(edits)
+    for mount in edits.mounts or ():
+        if not mount.host_path:
+            yield "invalid mount, empty host path"
+        if not mount.container_path:
+            yield "invalid mount, empty container path"
+    yield from _rare_problems(edits)
+
+
+def _node_problems(edits: ContainerEdits) -> Iterator[str]:
     for node in edits.device_nodes or ():
         if not node.path:
             yield "invalid (empty) device path"
@@ -218,6 +229,9 @@ def _edit_problems(edits: ContainerEdits) -> Iterator[str]:
             yield f'device "{node.path}": invalid type "{node.type}"'
         if node.permissions != "none" and node.permissions.strip("rwm"):
             yield f'device "{node.path}": invalid permissions "{node.permissions}"'
+
+
+def _hook_problems(edits: ContainerEdits) -> Iterator[str]:
     for hook in edits.hooks or ():
         if hook.hook_name not in _HOOKS:
             yield f'invalid hook name "{hook.hook_name}"'
@@ -225,12 +239,6 @@ def _edit_problems(edits: ContainerEdits) -> Iterator[str]:
             yield f'invalid hook "{hook.hook_name}" with empty path'
         for problem in _variable_problems(hook.env or ()):
             yield f'invalid hook "{hook.hook_name}": {problem}'
-    for mount in edits.mounts or ():
-        if not mount.host_path:
-            yield "invalid mount, empty host path"
-        if not mount.container_path:
-            yield "invalid mount, empty container path"
-    yield from _rare_problems(edits)
 
 
 def _rare_problems(edits: ContainerEdits) -> Iterator[str]:

@@ -127,6 +127,20 @@ class Compiler:
         operands = [self.compile(operand) for operand in node.operands]
         if node.function in ("find", "findAll") and is_constant(node.arguments[0]):
             self._check_pattern(operands[1])
+        if node.function in ("_[_]", "_[?_]"):
+            self._check_key(node.arguments[1], operands[1])
+        if (special := self._special(node, operands)) is not None:
+            return special
+        implementation = dispatcher(node)
+        known = [self._known.get(operand, UNKNOWN) for operand in operands]
+        if all(value is not UNKNOWN for value in known):
+            return self._folded(node, implementation, operands, known)
+        if len(operands) == 2 and known[1] is not UNKNOWN:
+            return call_with_constant(implementation, operands[0], known[1])
+        return call(implementation, operands)
+
+    def _special(self, node: Call, operands: list[Closure]) -> Closure | None:
+        """Compile what is not called with the values of all its operands, or has a shorter way."""
         match node.function:
             case "orValue" if (found := self._optional_entry(node.target)) is not None:
                 return evaluation.attribute_or(*found, operands[1])
@@ -140,17 +154,8 @@ class Compiler:
                 return evaluation.conditional(*operands)
             case "_==_" | "_!=_" | "@in":
                 special = self._membership if node.function == "@in" else self._against_constant
-                if (specialized := special(node, operands)) is not None:
-                    return specialized
-            case "_[_]" | "_[?_]":
-                self._check_key(node.arguments[1], operands[1])
-        implementation = dispatcher(node)
-        known = [self._known.get(operand, UNKNOWN) for operand in operands]
-        if all(value is not UNKNOWN for value in known):
-            return self._folded(node, implementation, operands, known)
-        if len(operands) == 2 and known[1] is not UNKNOWN:
-            return call_with_constant(implementation, operands[0], known[1])
-        return call(implementation, operands)
+                return special(node, operands)
+        return None
 
     def _check_pattern(self, pattern: Closure) -> None:
         if isinstance(known := self._known.get(pattern), str):

@@ -5,7 +5,7 @@ After k8s.io/kubernetes/plugin/pkg/admission/noderestriction/admission.go, admit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver import statuses
@@ -94,14 +94,14 @@ def _references(pod: Object) -> Iterator[str]:
         yield "configmaps"
     if spec.get("resourceClaims"):
         yield "resourceclaims"
-    for volume in spec.get("volumes") or ():
-        for sort, what in _REFERRING_VOLUMES.items():
-            if sort in volume:
-                yield what
-    for source in pod_references.projected(spec):
-        for sort, what in _REFERRING_SOURCES.items():
-            if sort in source:
-                yield what
+    yield from _named_by(spec.get("volumes") or (), _REFERRING_VOLUMES)
+    yield from _named_by(pod_references.projected(spec), _REFERRING_SOURCES)
+
+
+def _named_by(sources: Iterable[Object], names: Mapping[str, str]) -> Iterator[str]:
+    """Name what each source refers to; ``names`` are by the field that it has."""
+    for source in sources:
+        yield from (what for sort, what in names.items() if sort in source)
 
 
 _REFERRING_VOLUMES = {

@@ -159,22 +159,11 @@ def _pod_state(obj: Object, spec: Object, status: Object) -> tuple[str, int, int
         c.get("type") == "PodScheduled" and c.get("reason") == "SchedulingGated" for c in status.get("conditions") or ()
     ):
         reason = "SchedulingGated"
+    if (initializing := _initializing(spec, status)) is not None:
+        reason, restarts = initializing
+        return _deleted(obj, status, reason), restarts, 0
     restarts = ready = 0
     running = False
-    for index, container in enumerate(status.get("initContainerStatuses") or ()):
-        restarts += container.get("restartCount", 0)
-        state = container.get("state") or {}
-        terminated, waiting = state.get("terminated"), state.get("waiting")
-        if terminated and terminated.get("exitCode", 0) == 0:
-            continue
-        if terminated:
-            reason = f"Init:{_ended(terminated)}"
-        elif waiting and waiting.get("reason") and waiting["reason"] != "PodInitializing":
-            reason = f"Init:{waiting['reason']}"
-        else:
-            reason = f"Init:{index}/{len(spec.get('initContainers') or ())}"
-        return _deleted(obj, status, reason), restarts, 0
-    restarts = 0
     for container in reversed(status.get("containerStatuses") or ()):
         restarts += container.get("restartCount", 0)
         state = container.get("state") or {}
@@ -189,6 +178,23 @@ def _pod_state(obj: Object, spec: Object, status: Object) -> tuple[str, int, int
     if reason == "Completed" and running:
         reason = "Running" if _is_ready(status) else "NotReady"
     return _deleted(obj, status, reason), restarts, ready
+
+
+def _initializing(spec: Object, status: Object) -> tuple[str, int] | None:
+    """Say which init container is under way, with the restarts up to it; None if all are through."""
+    restarts = 0
+    for index, container in enumerate(status.get("initContainerStatuses") or ()):
+        restarts += container.get("restartCount", 0)
+        state = container.get("state") or {}
+        terminated, waiting = state.get("terminated"), state.get("waiting")
+        if terminated and terminated.get("exitCode", 0) == 0:
+            continue
+        if terminated:
+            return f"Init:{_ended(terminated)}", restarts
+        if waiting and waiting.get("reason") and waiting["reason"] != "PodInitializing":
+            return f"Init:{waiting['reason']}", restarts
+        return f"Init:{index}/{len(spec.get('initContainers') or ())}", restarts
+    return None
 
 
 def _ended(terminated: Mapping[str, Any]) -> str:

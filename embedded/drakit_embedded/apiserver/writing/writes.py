@@ -207,12 +207,7 @@ def update(
     if not intent.admitted:
         api.admission.admit(request, api)
     _check_identity(served, new, old)
-    if subresource in ("status", "approval"):
-        new = _with_status(served, new, old, api, subresource)
-    elif not subresource:
-        if served.strategy.begin_update is not None:
-            served.strategy.begin_update(new, old, api, dry_run=intent.dry_run)
-        _with_spec(served, new, old, api)
+    new = _begun(api, served, new, old, intent, subresource)
     _validate(served, new, old, api, request, was_valid=record.is_valid)
     if not intent.admitted:
         request.object = new
@@ -231,6 +226,17 @@ def update(
             record = _put(api, served, key, new, form, intent)
         record.is_valid = is_valid
     return Written(record, False, () if subresource else served.strategy.warn_of_update(new))
+
+
+def _begun(api: Api, served: Served, new: Object, old: Object, intent: Intent, subresource: str) -> Object:
+    """Take back what this way of writing may not change; the object itself or another one."""
+    if subresource in ("status", "approval"):
+        return _with_status(served, new, old, api, subresource)
+    if not subresource:
+        if served.strategy.begin_update is not None:
+            served.strategy.begin_update(new, old, api, dry_run=intent.dry_run)
+        _with_spec(served, new, old, api)
+    return new
 
 
 def _wanted(served: Served, record: Record, old: Object, change: Object | Change) -> Object:

@@ -104,12 +104,9 @@ def _common(container: Object, path: str, around: Surroundings) -> Errors:
         yield required(f"{path}.image")
     if (policy := container.get("terminationMessagePolicy")) not in _MESSAGE_POLICIES:
         yield not_supported(f"{path}.terminationMessagePolicy", policy, _MESSAGE_POLICIES)
-    if ports := container.get("ports"):
-        yield from _ports(ports, f"{path}.ports")
-    if variables := container.get("env"):
-        yield from env_rules.variables(variables, f"{path}.env")
-    if sources := container.get("envFrom"):
-        yield from env_rules.all_of(sources, f"{path}.envFrom")
+    for key, rules in (("ports", _ports), ("env", env_rules.variables), ("envFrom", env_rules.all_of)):
+        if found := container.get(key):
+            yield from rules(found, f"{path}.{key}")
     if container.get("volumeMounts"):
         yield from mount_rules.mounts(container, f"{path}.volumeMounts", around.volumes)
     if container.get("volumeDevices"):

@@ -29,16 +29,21 @@ def mounts(container: Object, path: str, volumes: dict[str, Object]) -> Errors:
         if target in seen:
             yield invalid(f"{at}.mountPath", target, "must be unique")
         seen.add(target)
-        if name in devices:
-            yield invalid(f"{at}.name", name, "must not already exist in volumeDevices")
-        if target in devices.values():
-            yield invalid(f"{at}.mountPath", target, "must not already exist as a path in volumeDevices")
+        yield from _beside_devices(name, target, at, devices)
         if mount.get("subPath") or mount.get("subPathExpr"):
             yield from _sub_paths(mount, path, at)
         if mount.get("mountPropagation") is not None:
             yield from _propagation(mount, container, f"{path}.mountPropagation")
         if mount.get("recursiveReadOnly") is not None:
             yield from _recursion(mount, f"{path}.recursiveReadOnly")
+
+
+def _beside_devices(name: str, target: str, at: str, devices: dict[str, str | None]) -> Errors:
+    """``devices`` are the paths of the container's block devices, by the volumes' names."""
+    if name in devices:
+        yield invalid(f"{at}.name", name, "must not already exist in volumeDevices")
+    if target in devices.values():
+        yield invalid(f"{at}.mountPath", target, "must not already exist as a path in volumeDevices")
 
 
 def _sub_paths(mount: Object, path: str, at: str) -> Errors:

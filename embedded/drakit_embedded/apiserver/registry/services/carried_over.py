@@ -56,27 +56,27 @@ def drop_of_other_types(new: Object, old: Object) -> None:
     if needs_address(old) and not needs_address(new):
         if _same(new, old, "clusterIP", "clusterIPs"):
             _drop(new, "clusterIP", "clusterIPs")
-        for field in ("ipFamilies", "ipFamilyPolicy"):
-            if _same(new, old, field):
-                _drop(new, field)
+        _drop_unchanged(new, old, "ipFamilies", "ipFamilyPolicy")
     loses_ports = service_types.has_node_ports(old) and not service_types.has_node_ports(new)
     if loses_ports and {*service_types.node_ports(new)} <= {*service_types.node_ports(old)}:
         for port in new.get("ports") or ():
             port.pop("nodePort", None)
-    if needs_health_check(old) and not needs_health_check(new) and _same(new, old, "healthCheckNodePort"):
-        _drop(new, "healthCheckNodePort")
+    if needs_health_check(old) and not needs_health_check(new):
+        _drop_unchanged(new, old, "healthCheckNodePort")
     if old.get("type") == "LoadBalancer" != new.get("type"):
-        for field in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
-            if _same(new, old, field):
-                _drop(new, field)
-    no_more_external = service_types.is_external(old) and not service_types.is_external(new)
-    if no_more_external and _same(new, old, "externalTrafficPolicy"):
-        _drop(new, "externalTrafficPolicy")
+        _drop_unchanged(new, old, "allocateLoadBalancerNodePorts", "loadBalancerClass")
+    if service_types.is_external(old) and not service_types.is_external(new):
+        _drop_unchanged(new, old, "externalTrafficPolicy")
 
 
 def _same(new: Object, old: Object, *fields: str) -> bool:
     """Whether fields are alike; an empty one is like none."""
     return all((new.get(field) or None) == (old.get(field) or None) for field in fields)
+
+
+def _drop_unchanged(new: Object, old: Object, *fields: str) -> None:
+    """Drop each of these fields that is as it was."""
+    _drop(new, *(field for field in fields if _same(new, old, field)))
 
 
 def _drop(spec: Object, *fields: str) -> None:

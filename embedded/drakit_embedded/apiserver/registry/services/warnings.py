@@ -23,12 +23,10 @@ def _of_service(obj: Object, spec: Object, *, headless: bool) -> Iterator[str]:
     if _HINTS in (obj["metadata"].get("annotations") or {}):
         yield f"annotation {_HINTS} is deprecated, please use {_MODE} instead"
     if not service_types.is_headless(spec):
-        for number, address in enumerate(spec.get("clusterIPs") or ()):
-            yield from ip_texts.address_warnings(address, f"spec.clusterIPs[{number}]")
+        yield from _of_addresses(spec.get("clusterIPs") or (), "spec.clusterIPs")
     if headless:
         yield from _of_headless(spec)
-    for number, address in enumerate(external):
-        yield from ip_texts.address_warnings(address, f"spec.externalIPs[{number}]")
+    yield from _of_addresses(external, "spec.externalIPs")
     if external and not headless and not named:
         yield "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
     if spec.get("loadBalancerIP"):
@@ -41,6 +39,11 @@ def _of_service(obj: Object, spec: Object, *, headless: bool) -> Iterator[str]:
         yield 'spec.externalName is ignored when spec.type is not "ExternalName"'
     if spec.get("trafficDistribution") == "PreferClose":
         yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
+
+
+def _of_addresses(addresses: Sequence[str], path: str) -> Iterator[str]:
+    for number, address in enumerate(addresses):
+        yield from ip_texts.address_warnings(address, f"{path}[{number}]")
 
 
 def _of_headless(spec: Object) -> Iterator[str]:
