@@ -152,8 +152,9 @@ class Connection:
             self._turns = asyncio.Semaphore(_PARALLEL_REQUESTS)
 
     async def _close_sockets(self) -> None:
-        """End what aiohttp has let go of, e.g. a watch that was left: TLS would wait for a goodbye of the server, and
-        the event loop may not run for so long.
+        """End what aiohttp has let go of, e.g. a watch that was left.
+
+        TLS would wait for a goodbye of the server, and the event loop may not run for so long.
         """
         for open_socket in self._sockets:
             with contextlib.suppress(OSError):

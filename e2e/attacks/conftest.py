@@ -51,7 +51,7 @@ def attack_random(request: pytest.FixtureRequest) -> random.Random:
 
 @pytest.fixture
 def rounds(request: pytest.FixtureRequest) -> Callable[[], Iterator[int]]:
-    """``for number in rounds():`` goes on for as long as a random attack lasts, and at least once."""
+    """Count the rounds of a random attack for as long as it lasts, and at least one."""
     seconds: float = request.config.getoption("--attack-seconds")
 
     def numbers() -> Iterator[int]:

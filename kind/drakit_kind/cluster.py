@@ -177,7 +177,7 @@ def tagged_version(image: str) -> str | None:
 
 
 def minor_version(version: str) -> str:
-    """ "1.37" of "1.37.1"; raises ``ClusterError`` for what is no version."""
+    """Return "1.37" of "1.37.1"; raises ``ClusterError`` for what is no version."""
     matched = re.fullmatch(r"v?(\d+\.\d+)(\.\d+.*)?", version)
     if matched is None:
         raise ClusterError(f"Kubernetes version {version!r}: write it as 1.37.1")

@@ -330,7 +330,7 @@ class Reference:
             raise Fatal("the policy of a capacity makes no sense") from None
 
     def _solve(self, items: list[list[Request]], number: int) -> bool:
-        """This item and all after it."""
+        """Search for devices for an item and all after it."""
         if number == len(items):
             return True
         try:

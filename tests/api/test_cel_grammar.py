@@ -23,7 +23,7 @@ def test_kept_tables_parse_as_the_grammar_does(expression: str, monkeypatch: pyt
 
 
 def test_kept_tables_are_of_this_grammar() -> None:
-    """After a change of grammar.lark: python -m drakit_api.cel.syntax.grammar"""
+    """After a change of grammar.lark: ``python -m drakit_api.cel.syntax.grammar``."""
     kept = json.loads(grammar.TABLES.read_text(encoding="utf-8"))
     assert kept["made of"][1] == json.loads(grammar.tables())["made of"][1]
 

@@ -1,2 +1,4 @@
-"""What ResourceSlices publish, read once into columns: devices, their counters and capacities, and which of them a
-selector takes."""
+"""What ResourceSlices publish, read once into columns.
+
+That is devices, their counters and capacities, and which of them a selector takes.
+"""

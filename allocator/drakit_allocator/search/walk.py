@@ -64,7 +64,7 @@ class Walk:
         return self._items(0)
 
     def _items(self, number: int) -> Level:
-        """This item and all after it."""
+        """Search for devices for an item and all after it."""
         items = self.board.items
         if number >= len(items):
             return Outcome.SOLVED

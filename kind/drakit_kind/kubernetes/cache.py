@@ -23,7 +23,7 @@ _ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
 
 def host_platform() -> tuple[str, str]:
-    """This machine in Go's words: GOOS and GOARCH."""
+    """Return GOOS and GOARCH, what Go calls this machine."""
     machine = platform.machine()
     return sys.platform, _ARCHITECTURES.get(machine, machine)
 

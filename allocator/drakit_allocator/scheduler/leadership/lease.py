@@ -53,7 +53,7 @@ CLEAN = "drakit.dev/clean"
 
 
 class LeaseLost(Exception):
-    """This scheduler may no longer write: its lease has expired or another has it."""
+    """Say that this scheduler may no longer write: its lease has expired or another has it."""
 
 
 class Permission(Protocol):
