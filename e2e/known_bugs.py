@@ -20,8 +20,8 @@ from e2e.ledger import HeldTwice
 class KnownBug:
     """``mended_in`` is the first patch release without it, of each minor version that had it.
 
-    It bites stories that have the ``marker``, in clusters whose ``components`` are all Kubernetes' own; the version is
-    that of the first.
+    It makes stories fail that have the ``marker``, in clusters whose ``components`` are all Kubernetes' own; the
+    version is that of the first.
     """
 
     marker: str
@@ -30,7 +30,7 @@ class KnownBug:
     mended_in: tuple[str, ...]
     said: str
 
-    def bites(self, spec: ClusterSpec, error: BaseException | None) -> bool:
+    def explains(self, spec: ClusterSpec, error: BaseException | None) -> bool:
         """Whether this is what a story failed of."""
         version = _numbers(spec.version_of(self.components[0]))
         is_there = any(_numbers(mended)[:2] == version[:2] and version < _numbers(mended) for mended in self.mended_in)
@@ -51,7 +51,7 @@ _BUGS = [
 def known_bug(markers: Iterable[str], spec: ClusterSpec, error: BaseException | None) -> str:
     """The bug of this cluster's version that a story with these markers failed of, in words; or ""."""
     for bug in _BUGS:
-        if bug.marker in markers and bug.bites(spec, error):
+        if bug.marker in markers and bug.explains(spec, error):
             return f"{bug.said} (mended in {' and '.join(bug.mended_in)}); here: {error}"
     return ""
 

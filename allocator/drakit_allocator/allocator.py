@@ -17,7 +17,7 @@ from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.pools.views import PoolView
 from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request, expand
-from drakit_allocator.results.alike_nodes import interest_of, likeness
+from drakit_allocator.results.alike_nodes import alike_key, criteria_of
 from drakit_allocator.results.answers import UNKNOWN, Unknown, signature_of
 from drakit_allocator.results.claim_status import Json, allocation_result
 from drakit_allocator.results.placements import placements
@@ -64,7 +64,7 @@ class PodAllocation:
         self._objects = claims
         self.claims = expand(claims, snapshot.classes, snapshot.features)
         self._asked = signature_of(self.claims)
-        self._interest = interest_of(self.claims)
+        self._criteria = criteria_of(self.claims)
         self._least = least_needs(self.claims)
         self._fault = next((claim.fault for claim in self.claims if claim.fault is not None), None)
 
@@ -81,14 +81,17 @@ class PodAllocation:
         """The node as the search will see it. Raises ``AllocationError``."""
         return Situation(node, self.snapshot.pools(node), self.allocated, self.snapshot.features)
 
-    def glance(self, node: Node) -> Solution | Unknown | None:
-        """The answer if it needs no search: too few devices, or a node like one that was searched. Raises as ``on``."""
+    def known_answer(self, node: Node) -> Solution | Unknown | None:
+        """Return the answer if it needs no search: too few devices, or a node like one that was searched.
+
+        Raises as ``on`` does.
+        """
         if self._fault is not None:
             return UNKNOWN
         pools = self.snapshot.pools(node)
         if self._least is not None and self._lacks(self._least, pools, node):
             return self._concluded(node, pools, None)
-        alike = likeness(pools, self._interest, self.allocated, node)
+        alike = alike_key(pools, self._criteria, self.allocated, node)
         if alike is None:
             return UNKNOWN
         choice = self.snapshot.answers.get(self._asked, alike)
@@ -152,7 +155,7 @@ class PodAllocation:
         """
         choice = search.choice() if found else None
         node, pools = search.situation.node, search.situation.pools
-        alike = likeness(pools, self._interest, self.allocated, node)
+        alike = alike_key(pools, self._criteria, self.allocated, node)
         if alike is not None:
             self.snapshot.answers.put(self._asked, alike, choice)
         return self._concluded(node, pools, choice, search.steps)
@@ -172,7 +175,7 @@ class PodAllocation:
         Raises ``AllocationError``; with its ``on_node`` other nodes may still be tried. ``AllocationAborted`` when the
         limits are reached.
         """
-        known = self.glance(node)
+        known = self.known_answer(node)
         if not isinstance(known, Unknown):
             return known
         search = self.search(node, limits)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from drakit_allocator.explanation import explain as explain
     from drakit_allocator.explanation import explanation_json as explanation_json
     from drakit_allocator.explanation import explanation_text as explanation_text
+    from drakit_allocator.explanation.defect_effects import defect_effects as defect_effects
     from drakit_allocator.features import Features as Features
     from drakit_allocator.nodes import Node as Node
     from drakit_allocator.snapshot import Snapshot as Snapshot
@@ -107,6 +108,7 @@ _HOMES = {
     "Snapshot": "drakit_allocator.snapshot",
     "Solution": "drakit_allocator.allocator",
     "allocate": "drakit_allocator.allocator",
+    "defect_effects": "drakit_allocator.explanation.defect_effects",
     "defaulted": "drakit_api.objects.defaults",
     "explain": "drakit_allocator.explanation",
     "explanation_json": "drakit_allocator.explanation",

@@ -1,4 +1,4 @@
-"""A known bug of Kubernetes is shown by its number where it bites, and excuses nothing else."""
+"""A known bug of Kubernetes is shown by its number where it shows, and excuses nothing else."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import yaml
 
 from drakit_allocator.explanation import Explanation, explanation_json
-from drakit_allocator.explanation.phrases import bite_text, some_of
+from drakit_allocator.explanation.phrases import effect_text, some_of
 from drakit_allocator.inputs.manifest_files import Manifests
 from drakit_allocator.inputs.placement import Placed
 
@@ -32,7 +32,9 @@ def table(placed: Sequence[Placed], *, tells_why: bool = True) -> str:
     for one in placed:
         if not one.node and tells_why:
             lines += ["", *_refused(one)] if lines else _refused(one)
-    avoided = [f"{one.workload.name} on {bite.node}: {bite_text(bite)}" for one in placed for bite in one.defects]
+    avoided = [
+        f"{one.workload.name} on {effect.node}: {effect_text(effect)}" for one in placed for effect in one.defects
+    ]
     if avoided:
         lines += ["", "Defects of Kubernetes that make a difference:", *(f"  {text}" for text in avoided)]
     return "".join(f"{line}\n" for line in lines)
@@ -77,8 +79,8 @@ def listed(
     if explanations is not None:
         content["explanations"] = [explanation_json(one) for one in explanations]
     if avoided is not None:
-        told = ((one.workload.name, bite) for one in avoided for bite in one.defects)
-        content["defects"] = [{"workload": name, **explanation_json(bite)} for name, bite in told]
+        told = ((one.workload.name, effect) for one in avoided for effect in one.defects)
+        content["defects"] = [{"workload": name, **explanation_json(effect)} for name, effect in told]
     if form == "json":
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     # By way of JSON, so that what claims share is written out each time and not as YAML aliases.

@@ -12,8 +12,8 @@ from drakit_allocator.allocator import PodAllocation, Solution
 from drakit_allocator.candidates import Situation
 from drakit_allocator.devices.devices import Device
 from drakit_allocator.errors import AllocationAborted, AllocationError
-from drakit_allocator.explanation.bites import bites
 from drakit_allocator.explanation.conflicts import Conflicts, Member
+from drakit_allocator.explanation.defect_effects import defect_effects
 from drakit_allocator.explanation.inventory import Inventory
 from drakit_allocator.explanation.pools import pool_reasons
 from drakit_allocator.explanation.reasons import ClaimReason, Failure, MissingClass, ResultLimit, Tainted
@@ -80,7 +80,7 @@ def explain(
         return Explanation(names, False, errors=(nothing,), excluded=elsewhere)
     attempts = _attempts(pod, nodes, Clock(seconds))
     if isinstance(attempts, Solution):
-        defects = bites(pod, attempts.node, Clock(seconds))
+        defects = defect_effects(pod, attempts.node, Clock(seconds))
         return Explanation(names, True, attempts.node.name, _given(pod.claims, attempts), defects)
     study = _Study(pod, inventory, Clock(seconds), network_devices(inventory))
     return _with_best(Explanation(names, False, nodes=study.nodes(attempts, progress), excluded=elsewhere))
@@ -173,7 +173,7 @@ class _Study:
         bench = Bench.of(node, self.inventory, (*(pool.id for pool in situation.pools), *hidden), clock)
         taints = [reason for study in studies.values() for reason in study.ruled_out if isinstance(reason, Tainted)]
         conflicts = () if outcome == "timeout" else self._conflicts(studies, bench)
-        defects = () if outcome == "timeout" else bites(self.pod, node, clock)
+        defects = () if outcome == "timeout" else defect_effects(self.pod, node, clock)
         helpful = remedies([claim.claim for claim in self.pod.claims], bench, taints, pools)
         return NodeExplanation(
             node.name,

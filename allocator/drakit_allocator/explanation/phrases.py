@@ -33,12 +33,12 @@ from drakit_allocator.explanation.reasons import (
 )
 from drakit_allocator.explanation.report import (
     AttributeValues,
-    Bite,
-    BitePlace,
     CompletePool,
     Conflict,
     ConstraintName,
     CounterName,
+    DefectEffect,
+    EffectPlace,
     EnableGates,
     ReleaseClaims,
     Remedy,
@@ -273,33 +273,33 @@ OUTCOMES = {
 }
 
 
-def bite_text(bite: Bite) -> str:
+def effect_text(effect: DefectEffect) -> str:
     """What Kubernetes gets wrong, where, and what comes of it."""
-    places = f" ({some_of([_place_text(one) for one in bite.places])})" if bite.places else ""
-    return f"{bite.text}{places}: {_difference(bite)} [{_defects(bite)}]"
+    places = f" ({some_of([_place_text(one) for one in effect.places])})" if effect.places else ""
+    return f"{effect.text}{places}: {_difference(effect)} [{_defects(effect)}]"
 
 
-def short_bite_text(bite: Bite) -> str:
+def short_effect_text(effect: DefectEffect) -> str:
     """No more than its name and what comes of it."""
-    if bite.upstream != "fits" and bite.safe == "fits":
-        return f"would fit but for Kubernetes' defect {_defects(bite)}"
-    if bite.upstream == "fits" and bite.safe != "fits":
-        return f"would fit by Kubernetes' defect {_defects(bite)}"
-    return f"Kubernetes' defect {_defects(bite)}: {_difference(bite)}"
+    if effect.upstream != "fits" and effect.safe == "fits":
+        return f"would fit but for Kubernetes' defect {_defects(effect)}"
+    if effect.upstream == "fits" and effect.safe != "fits":
+        return f"would fit by Kubernetes' defect {_defects(effect)}"
+    return f"Kubernetes' defect {_defects(effect)}: {_difference(effect)}"
 
 
-def _defects(bite: Bite) -> str:
-    return " and ".join((bite.defect, *bite.together))
+def _defects(effect: DefectEffect) -> str:
+    return " and ".join((effect.defect, *effect.together))
 
 
-def _difference(bite: Bite) -> str:
-    if bite.upstream == bite.safe == "fits":
+def _difference(effect: DefectEffect) -> str:
+    if effect.upstream == effect.safe == "fits":
         return "Kubernetes takes other devices than without the defect"
-    upstream = OUTCOMES[bite.upstream] + (f" ({bite.message})" if bite.message else "")
-    return f"{upstream} in Kubernetes, {OUTCOMES[bite.safe]} without the defect"
+    upstream = OUTCOMES[effect.upstream] + (f" ({effect.message})" if effect.message else "")
+    return f"{upstream} in Kubernetes, {OUTCOMES[effect.safe]} without the defect"
 
 
-def _place_text(place: BitePlace) -> str:
+def _place_text(place: EffectPlace) -> str:
     devices = some_of(place.devices)
     what = f"counter set {place.counter_set} of {place.pool}" if place.counter_set else place.pool
     held = f", held by {some_of(place.holders)}" if any(place.holders) else ""

@@ -15,7 +15,7 @@ from drakit_allocator.defects import UPSTREAM, Defect
 from drakit_allocator.devices.capacity import BrokenRange
 from drakit_allocator.devices.columns import bits
 from drakit_allocator.explanation.holdings import Holdings
-from drakit_allocator.explanation.report import BitePlace
+from drakit_allocator.explanation.report import EffectPlace
 from drakit_allocator.nodes import Node
 from drakit_allocator.pools.views import PoolView, by_pool
 from drakit_allocator.requests import ClaimRequests, Request
@@ -50,7 +50,7 @@ class Places:
     def _consumers(pools: Iterable[PoolView]) -> Iterator[int]:
         return (pool.shape.consumers.mask for pool in pools)
 
-    def of(self, defect: Defect, upstream: Choice | None, safe: Choice | None) -> tuple[BitePlace, ...]:
+    def of(self, defect: Defect, upstream: Choice | None, safe: Choice | None) -> tuple[EffectPlace, ...]:
         """The devices, counter sets and holders that the defect is about, from what was chosen with and without it."""
         match defect:
             case Defect.ADMIN_ACCESS_DRAWS_COUNTERS:
@@ -62,7 +62,7 @@ class Places:
             case Defect.BROKEN_RANGE_PANICS:
                 return tuple(self._of_ranges())
 
-    def _of_admin_access(self, safe: Choice | None) -> Iterator[BitePlace]:
+    def _of_admin_access(self, safe: Choice | None) -> Iterator[EffectPlace]:
         """The devices given to admin access that draw from counters; if any of them lack counters, only those.
 
         If nothing is given without the defect either, but an error comes up, the pools that have such devices.
@@ -75,12 +75,12 @@ class Places:
             for mask, pool in zip(drawing, self._situation.pools, strict=True)
         ]
         if safe is None:
-            yield from (BitePlace(pool.name) for pool in self._pools if pool.shape.consumers.mask)
+            yield from (EffectPlace(pool.name) for pool in self._pools if pool.shape.consumers.mask)
         for pool, mask in zip(self._situation.pools, lacking if any(lacking) else drawing, strict=True):
             for counter_set, devices in _by_counter_set(pool, mask).items():
-                yield BitePlace(pool.name, devices, counter_set, holdings.drawing(pool, counter_set))
+                yield EffectPlace(pool.name, devices, counter_set, holdings.drawing(pool, counter_set))
 
-    def _of_overdrafts(self, safe: Choice | None) -> Iterator[BitePlace]:
+    def _of_overdrafts(self, safe: Choice | None) -> Iterator[EffectPlace]:
         """The overdrawn counter sets, in the pools of the devices that they block, if any is known."""
         holdings = Holdings(self._situation)
         found = []
@@ -89,10 +89,10 @@ class Places:
             blocked = tuple(pool.names.values[position] for position in bits(mask & pool.shape.consumers.mask))
             for number in sorted(pool.occupation(self._situation.allocated).overdrawn):
                 name = layout.names[number][0]
-                found.append(BitePlace(pool.name, blocked, name, holdings.drawing(pool, name)))
+                found.append(EffectPlace(pool.name, blocked, name, holdings.drawing(pool, name)))
         yield from [one for one in found if one.devices] or found
 
-    def _of_shares(self, upstream: Choice | None) -> Iterator[BitePlace]:
+    def _of_shares(self, upstream: Choice | None) -> Iterator[EffectPlace]:
         """The devices that upstream gives out although shares of them are held; all that it might, if it gives none."""
         holdings = Holdings(self._situation)
         allocated = self._situation.allocated
@@ -101,9 +101,9 @@ class Places:
         for pool, mask in zip(self._situation.pools, given if any(given) else orphaned, strict=True):
             for position in bits(mask):
                 name = pool.names.values[position]
-                yield BitePlace(pool.name, (name,), holders=holdings.sharers((*pool.id, name)))
+                yield EffectPlace(pool.name, (name,), holders=holdings.sharers((*pool.id, name)))
 
-    def _of_ranges(self) -> Iterator[BitePlace]:
+    def _of_ranges(self) -> Iterator[EffectPlace]:
         """The devices with a policy on which one of the requests founders."""
         kinds = {request.kind for request in requests_of(self._pod.under(UPSTREAM).claims)}
         for pool in self._pools:
@@ -113,7 +113,7 @@ class Places:
                 if any(isinstance(one.amounts(pool.shape.capacities.values[position]), BrokenRange) for one in kinds)
             )
             if devices:
-                yield BitePlace(pool.name, devices)
+                yield EffectPlace(pool.name, devices)
 
     def _chosen(self, choice: Choice | None, *, only_admin: bool = False) -> list[int]:
         """The chosen devices, pool by pool; of admin access, or of all requests."""

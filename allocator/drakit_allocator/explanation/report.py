@@ -129,7 +129,7 @@ class EnableGates(_Part, frozen=True, tag_field="kind", tag="enableGates"):
 Remedy = ReleaseClaims | RemoveTaint | CompletePool | RepairPool | EnableGates
 
 
-class BitePlace(_Part, frozen=True):
+class EffectPlace(_Part, frozen=True):
     """Where a defect matters: devices of a pool, the counter set that they draw from, and who holds it, or them."""
 
     pool: str
@@ -138,7 +138,7 @@ class BitePlace(_Part, frozen=True):
     holders: tuple[str, ...] = ()
 
 
-class Bite(_Part, frozen=True):
+class DefectEffect(_Part, frozen=True):
     """A defect of Kubernetes' allocator that makes a difference to claims on a node.
 
     ``upstream`` is what becomes of them there with all of its defects, ``safe`` with none; if they fit either way, with
@@ -153,7 +153,7 @@ class Bite(_Part, frozen=True):
     safe: Outcome
     message: str = ""
     claims: tuple[str, ...] = ()
-    places: tuple[BitePlace, ...] = ()
+    places: tuple[EffectPlace, ...] = ()
     together: tuple[str, ...] = ()
 
 
@@ -168,7 +168,7 @@ class NodeExplanation(_Part, frozen=True):
     limits: tuple[ClaimReason, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     remedies: tuple[Remedy, ...] = ()
-    defects: tuple[Bite, ...] = ()
+    defects: tuple[DefectEffect, ...] = ()
     unfinished: tuple[str, ...] = ()
 
 
@@ -218,7 +218,7 @@ class Explanation(_Part, frozen=True):
     fits: bool
     node: str = ""
     given: tuple[GivenClaim, ...] = ()
-    defects: tuple[Bite, ...] = ()
+    defects: tuple[DefectEffect, ...] = ()
     errors: tuple[ClaimReason, ...] = ()
     nodes: tuple[NodeExplanation, ...] = ()
     excluded: tuple[ExcludedNode, ...] = ()
@@ -227,7 +227,7 @@ class Explanation(_Part, frozen=True):
     extended_resources: tuple[ExtendedResource, ...] = ()
 
 
-def explanation_json(explanation: Explanation | Bite) -> dict[str, Any]:
+def explanation_json(explanation: Explanation | DefectEffect) -> dict[str, Any]:
     """The stable JSON form."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(explanation))
     return plain

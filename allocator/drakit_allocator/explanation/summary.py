@@ -10,15 +10,15 @@ from collections import Counter
 
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.devices.devices import Device
-from drakit_allocator.explanation.bites import bites
 from drakit_allocator.explanation.conflicts import Conflicts, members_of
+from drakit_allocator.explanation.defect_effects import defect_effects
 from drakit_allocator.explanation.phrases import (
     UNSELECTED,
     category,
     conflict_text,
     needs_gates,
     particulars,
-    short_bite_text,
+    short_effect_text,
 )
 from drakit_allocator.explanation.reasons import (
     CounterOverdrawn,
@@ -67,7 +67,7 @@ def summary(pod: PodAllocation, node: Node) -> str:
         if not any(studies[request].has_enough for request in alternatives)
         for request in alternatives
     ]
-    defects = map(short_bite_text, bites(pod, node, Clock(_SECONDS_FOR_DEFECTS)))
+    defects = map(short_effect_text, defect_effects(pod, node, Clock(_SECONDS_FOR_DEFECTS)))
     return "; ".join([*reasons, *(short or _conflicts(pod, node, studies)), *defects])
 
 

@@ -7,10 +7,10 @@ from itertools import chain, groupby
 
 from drakit_allocator.explanation.phrases import (
     OUTCOMES,
-    bite_text,
     category,
     claim_text,
     conflict_text,
+    effect_text,
     held_counter_sets,
     joined,
     particulars,
@@ -63,7 +63,7 @@ def _lines(explanation: Explanation, detailed: int) -> Iterator[str]:
         for given in explanation.given:
             for one in given.devices:
                 yield f"  {given.claim} {one.request}: {one.device}"
-        yield from (f"  defect of Kubernetes: {bite_text(one)}" for one in explanation.defects)
+        yield from (f"  defect of Kubernetes: {effect_text(one)}" for one in explanation.defects)
         return
     number = len(explanation.nodes)
     where = explanation.nodes[0].node if number == 1 else f"any of {number} nodes"
@@ -144,7 +144,7 @@ def _node(node: NodeExplanation) -> Iterator[str]:
             yield f"  claim {claim.claim}"
         yield from chain.from_iterable(_request(request) for request in claim.requests)
     yield from _conflicts(node)
-    yield from (f"  defect of Kubernetes: {bite_text(one)}" for one in node.defects)
+    yield from (f"  defect of Kubernetes: {effect_text(one)}" for one in node.defects)
     for number, remedy in enumerate(node.remedies):
         yield f"  {'would help' if number == 0 else '        or'}: {remedy_text(remedy)}"
     if _is_hopeless(node) and not _is_bare(node):

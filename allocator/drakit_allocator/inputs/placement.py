@@ -14,9 +14,9 @@ from typing import Any
 from drakit_allocator.allocator import PodAllocation, Solution
 from drakit_allocator.defects import SAFE
 from drakit_allocator.errors import AllocationError
-from drakit_allocator.explanation.bites import bites
+from drakit_allocator.explanation.defect_effects import defect_effects
 from drakit_allocator.explanation.inventory import Inventory
-from drakit_allocator.explanation.report import Bite
+from drakit_allocator.explanation.report import DefectEffect
 from drakit_allocator.explanation.summary import summary
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.inputs.manifest_documents import ManifestError
@@ -65,7 +65,7 @@ class Placed:
     allocated: tuple[Object, ...]
     node: str = ""
     refusals: Mapping[str, str] = field(default_factory=dict)
-    defects: tuple[Bite, ...] = ()
+    defects: tuple[DefectEffect, ...] = ()
 
 
 def workloads(manifests: Manifests) -> list[Workload]:
@@ -145,7 +145,7 @@ class Placement:
         except AllocationError as error:
             return Placed(workload, (), refusals={"": error.message})
         candidates, refusals = split_nodes(workload, self._nodes)
-        defects: list[Bite] = []
+        defects: list[DefectEffect] = []
         for node in map(Node.of, candidates):
             limits = self._limits()
             try:
@@ -166,11 +166,11 @@ class Placement:
     def _limits(self) -> Limits:
         return Limits(None if self._timeout is None else time.monotonic() + self._timeout)
 
-    def _defects(self, pod: PodAllocation, node: Node, before: Sequence[Bite]) -> tuple[Bite, ...]:
+    def _defects(self, pod: PodAllocation, node: Node, before: Sequence[DefectEffect]) -> tuple[DefectEffect, ...]:
         """Those that make a difference on the node; Kubernetes does not come to it if it has ended on one before."""
         if self._snapshot.features.defects != SAFE or any(one.upstream in _ENDS for one in before):
             return ()
-        return bites(pod, node, Clock.of(self._limits()))
+        return defect_effects(pod, node, Clock.of(self._limits()))
 
     def _record(self, workload: Workload, claims: Iterable[Object], solution: Solution) -> None:
         for claim, allocation in zip(claims, solution.results(), strict=True):

@@ -13,7 +13,7 @@ from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.defects import Compat
 from drakit_allocator.errors import AllocationError
-from drakit_allocator.explanation.bites import bites
+from drakit_allocator.explanation.defect_effects import defect_effects
 from drakit_allocator.explanation.report import explanation_json
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.features import Features
@@ -55,7 +55,7 @@ def answer(problem: Mapping[str, Any], limits: Limits = NO_LIMITS, *, compat: Co
     node = Node.of(problem["node"])
     result |= _answered(pod, node, limits)
     if compat == "safe":
-        result["defects"] = [explanation_json(bite) for bite in bites(pod, node, Clock.of(limits))]
+        result["defects"] = [explanation_json(effect) for effect in defect_effects(pod, node, Clock.of(limits))]
     return result
 
 

@@ -21,11 +21,11 @@ from drakit_allocator.pools.compared_attributes import Attribute, Value, is_unkn
 from drakit_allocator.pools.views import PoolView
 from drakit_allocator.requests import ClaimRequests
 
-_STATE = "likeness state"
+_STATE = "state of alike nodes"
 
 
-class Interest:
-    """What claims look at: kinds of requests, and attributes that are compared. Made by ``interest_of``."""
+class Criteria:
+    """What of devices decides for claims: kinds of requests, and compared attributes. Made by ``criteria_of``."""
 
     __slots__ = ("__weakref__", "attributes", "kinds")
 
@@ -34,62 +34,63 @@ class Interest:
         self.attributes = attributes
 
 
-_INTERESTS: weakref.WeakValueDictionary[Any, Interest] = weakref.WeakValueDictionary()
+_KNOWN: weakref.WeakValueDictionary[Any, Criteria] = weakref.WeakValueDictionary()
 
 
-def interest_of(claims: Iterable[ClaimRequests]) -> Interest:
-    """What these claims look at; the same object for claims that look at the same."""
+def criteria_of(claims: Iterable[ClaimRequests]) -> Criteria:
+    """Return the criteria of these claims; the same object for claims with the same."""
     requests = [one for claim in claims for alternatives in claim.requests for one in alternatives]
     kinds = tuple(dict.fromkeys(request.kind for request in requests))
     attributes = tuple(dict.fromkeys(attribute for request in requests for _, attribute in request.constraints))
-    found = _INTERESTS.get((kinds, attributes))
+    found = _KNOWN.get((kinds, attributes))
     if found is None:
-        found = _INTERESTS[kinds, attributes] = Interest(kinds, attributes)
+        found = _KNOWN[kinds, attributes] = Criteria(kinds, attributes)
     return found
 
 
-def likeness(pools: Sequence[PoolView], interest: Interest, allocated: AllocatedState, node: Node) -> Hashable | None:
-    """Equal for nodes that are alike to claims with this interest; None for a node that is to be asked by itself.
+def alike_key(pools: Sequence[PoolView], criteria: Criteria, allocated: AllocatedState, node: Node) -> Hashable | None:
+    """Return a key that is equal for nodes that are alike to claims with these criteria.
 
-    To be used together with the claims that were asked for: their counts and constraints are not in it.
+    None is for a node that is to be asked by itself. To be used together with the claims that were asked for: their
+    counts and constraints are not in it.
     """
     if len(pools) == 1:
         (pool,) = pools
-        look = _look(pool, interest, node)
+        look = _look(pool, criteria, node)
         return None if look is None else (look, _state(pool, allocated))
     if not pools:
         return ()
-    looks = [_look(pool, interest, node) for pool in pools]
+    looks = [_look(pool, criteria, node) for pool in pools]
     if None in looks:
         return None
     states = [_state(pool, allocated) for pool in pools]
-    return (*looks, *states, *[_across(pools, attribute) for attribute in interest.attributes])
+    return (*looks, *states, *[_across(pools, attribute) for attribute in criteria.attributes])
 
 
-def _look(pool: PoolView, interest: Interest, node: Node) -> Hashable | None:
-    """What of the pool is published, as the interest sees it."""
+def _look(pool: PoolView, criteria: Criteria, node: Node) -> Hashable | None:
+    """What of the pool is published, as far as the criteria look at it."""
     findings = pool.findings
-    if interest in findings:
-        look: Key | None = findings[interest]
+    if criteria in findings:
+        look: Key | None = findings[criteria]
     else:
-        look = remember(findings, interest, _published(pool, interest))
+        look = remember(findings, criteria, _published(pool, criteria))
     if look is None or not pool.depends_on_node:
         return look
     reached = pool.reached(pool.shape.everything, node)
     return None if reached is None else (look, reached, pool.unoffered(node))
 
 
-def _published(pool: PoolView, interest: Interest) -> Key | None:
+def _published(pool: PoolView, criteria: Criteria) -> Key | None:
     if pool.has_others and pool.features.compatibility_groups:
         return None  # what is given out elsewhere decides which groups are left here
     verdicts = []
-    for kind in interest.kinds:
+    for kind in criteria.kinds:
         selection = pool.selection(kind.expressions)
         if not selection.is_clean():
             return None
         verdicts.append((selection.mask, pool.barred(kind)))
     try:
-        patterns = tuple(_pattern([pool], attribute) for attribute in interest.attributes)
+        patterns = tuple(_pattern([pool], attribute) for attribute in criteria.attributes)
     except AllocationError:
         return None
     return key_of((pool.shape, pool.problem, tuple(verdicts), patterns))

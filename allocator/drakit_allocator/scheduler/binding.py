@@ -22,7 +22,7 @@ from functools import partial
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from drakit_allocator.explanation.report import Bite
+from drakit_allocator.explanation.report import DefectEffect
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.leadership.lease import Permission
 from drakit_allocator.scheduler.nodes.pods import PodInfo
@@ -57,7 +57,7 @@ class Decision:
     node: str
     claims: list[Object]
     allocations: dict[str, Object]
-    defects: tuple[Bite, ...] = ()
+    defects: tuple[DefectEffect, ...] = ()
 
 
 class Binder:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from drakit_allocator.explanation.report import Bite
+from drakit_allocator.explanation.report import DefectEffect
 from drakit_allocator.scheduler.binding import Decision
 from drakit_allocator.scheduler.device_search import Allocated, DeviceSearch, DeviceSearches
 from drakit_allocator.scheduler.diagnosis import Diagnosis, SchedulingFailed, Unschedulable, before_filters
@@ -170,7 +170,7 @@ class _Attempt:
             self._late[node.name] = rejection
         return rejection is None
 
-    def defects(self, node: NodeInfo) -> tuple[Bite, ...]:
+    def defects(self, node: NodeInfo) -> tuple[DefectEffect, ...]:
         """Of Kubernetes, for which it would do something else on this node; only if this scheduler has none of them."""
         return () if self._search is None else self._search.defects(node)
 
@@ -223,7 +223,9 @@ def _total(choice: _Choice, best: int) -> int:
     return choice.score + (DEVICES_WEIGHT * (MAX_SCORE * choice.devices.score // best) if best else 0)
 
 
-def _decision(pod: PodInfo, choice: _Choice, pod_claims: PodClaims | None, defects: tuple[Bite, ...]) -> Decision:
+def _decision(
+    pod: PodInfo, choice: _Choice, pod_claims: PodClaims | None, defects: tuple[DefectEffect, ...]
+) -> Decision:
     if pod_claims is None:
         return Decision(pod, choice.node.name, [], {})
     uids = [claim["metadata"]["uid"] for claim in pod_claims.to_allocate]

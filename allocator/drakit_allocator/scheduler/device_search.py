@@ -23,8 +23,8 @@ from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.defects import SAFE, Compat
 from drakit_allocator.devices.turns import TurnOver, turn
 from drakit_allocator.errors import AllocationAborted, AllocationError
-from drakit_allocator.explanation.bites import bites
-from drakit_allocator.explanation.report import Bite
+from drakit_allocator.explanation.defect_effects import defect_effects
+from drakit_allocator.explanation.report import DefectEffect
 from drakit_allocator.explanation.summary import summary
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.features import Features
@@ -270,11 +270,11 @@ class DeviceSearch:
             raise _timed_out(node)
         await self._pace.step()
 
-    def defects(self, node: NodeInfo) -> tuple[Bite, ...]:
+    def defects(self, node: NodeInfo) -> tuple[DefectEffect, ...]:
         """Of a scheduler without Kubernetes' defects: those for which it would do something else on this node."""
         if self._pod is None or self._shared.features.defects != SAFE:
             return ()
-        return bites(self._pod, self._shared.node(node), Clock(_SECONDS_FOR_DEFECTS))
+        return defect_effects(self._pod, self._shared.node(node), Clock(_SECONDS_FOR_DEFECTS))
 
     def unusable_claims(self) -> list[Object]:
         """Allocated claims that kept the pod off some node."""
@@ -308,7 +308,7 @@ class DeviceSearch:
         """What the allocator finds; None when the devices changed while it was looking, or selectors take longer."""
         try:
             with turn(_TURN):
-                solution = pod.glance(self._shared.node(node))
+                solution = pod.known_answer(self._shared.node(node))
             if isinstance(solution, Unknown):
                 with turn(_TURN):
                     search = pod.search(self._shared.node(node), Limits(deadline=deadline))

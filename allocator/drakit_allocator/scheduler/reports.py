@@ -12,8 +12,8 @@ import asyncio
 import logging
 import time
 
-from drakit_allocator.explanation.phrases import bite_text
-from drakit_allocator.explanation.report import Bite
+from drakit_allocator.explanation.phrases import effect_text
+from drakit_allocator.explanation.report import DefectEffect
 from drakit_allocator.scheduler.diagnosis import cut
 from drakit_allocator.scheduler.leadership import fence
 from drakit_allocator.scheduler.leadership.fence import Gap
@@ -46,9 +46,9 @@ class Reports:
         message = f"Successfully assigned {pod} to {node}"
         self._recorder.event(_reference(pod), "Normal", "Scheduled", message)
 
-    def avoided_defect(self, pod: PodInfo, bite: Bite) -> None:
+    def avoided_defect(self, pod: PodInfo, effect: DefectEffect) -> None:
         """The pod has what Kubernetes would not have given to it on this node."""
-        message = f"on {bite.node}: {bite_text(bite)}"
+        message = f"on {effect.node}: {effect_text(effect)}"
         log.info("pod %s: defect of Kubernetes avoided %s", pod, message)
         self._recorder.event(_reference(pod), "Normal", "UpstreamDefectAvoided", cut(message))
 

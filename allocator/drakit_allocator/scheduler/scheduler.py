@@ -277,8 +277,8 @@ class Scheduler:
                 self.state.forget_binding(pod)
             self.counters.scheduled += 1
             self._reports.scheduled(pod, decision.node)
-            for bite in decision.defects:
-                self._reports.avoided_defect(pod, bite)
+            for effect in decision.defects:
+                self._reports.avoided_defect(pod, effect)
 
     async def _give_back(self, entry: Entry, decision: Decision, message: str) -> None:
         """Undo what was done of a decision that could not be carried out, and try the pod again later."""

@@ -24,7 +24,7 @@ from drakit_allocator.search.values import Elements, Match, State, initial_state
 
 Consumed = dict[str, int]
 
-_TRIED = 16  # devices, before one is taken for the gentlest
+_TRIED = 16  # devices, before the least disturbing of them is taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Board:
         self.sizes[demand.claim] += 1
         self._trail.append(_Move(demand, position, *before, states, drawn, consumed, full, groups))
 
-    def gentlest(self, demand: Demand, mask: int, wanted: int) -> int:
+    def least_disturbing(self, demand: Demand, mask: int, wanted: int) -> int:
         """Of the devices of ``mask``, the one that takes the fewest of the wanted ones away, and least of counters."""
         weights = {position: self.partitions.weight(position) for position in bits(mask)}
         lightest = sorted(weights, key=weights.__getitem__)[:_TRIED]

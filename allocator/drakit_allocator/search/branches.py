@@ -102,4 +102,4 @@ class Branches:
 
     def _gentlest(self, rest: Rest, need: Need) -> int:
         """The device that takes the fewest others away from all needs."""
-        return self._board.gentlest(need.demand, need.mask, union(other.mask for other in rest.needs))
+        return self._board.least_disturbing(need.demand, need.mask, union(other.mask for other in rest.needs))

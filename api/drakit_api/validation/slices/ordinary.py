@@ -1,4 +1,4 @@
-"""Devices that no rule objects to, told apart at a glance: nearly all that drivers publish.
+"""Devices that no rule objects to, told apart quickly: nearly all that drivers publish.
 
 A slice has dozens of devices with a dozen attributes and counters each, and their names are the same few. What is asked
 here is no rule of its own: it is all rules together for a device that has nothing but a name, plain attributes,

@@ -15,7 +15,7 @@ from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.cli.allocate_command import allocate
 from drakit_allocator.defects import COMPATS, SAFE, UPSTREAM, Compat, Defect
 from drakit_allocator.explanation import Inventory, explain, explanation_text, summary
-from drakit_allocator.explanation.bites import bites
+from drakit_allocator.explanation.defect_effects import defect_effects
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.features import Features
 from drakit_allocator.inputs.problems import answer
@@ -137,9 +137,9 @@ def test_each_defect_is_switched_off_and_named(defect: Defect) -> None:
     with_defects, without = answer(problem), answer(problem, compat="safe")
     assert (_devices(with_defects), _devices(without)) == (upstream, safe)
     assert "defects" not in with_defects
-    (bite,) = without["defects"]
-    assert (bite["defect"], bite["claims"], bite["places"]) == (defect.value, ["ns/new"], [place])
-    assert bite["text"] == defect.text
+    (effect,) = without["defects"]
+    assert (effect["defect"], effect["claims"], effect["places"]) == (defect.value, ["ns/new"], [place])
+    assert effect["text"] == defect.text
 
 
 def test_every_defect_has_a_case_and_says_what_it_is() -> None:
@@ -232,27 +232,27 @@ def test_a_defect_is_named_where_the_answers_differ_and_only_there(start: int) -
         upstream, safe = answer(problem), answer(problem, compat="safe")
         assert bool(safe["defects"]) == (_plain(upstream) != _plain(safe)), seed
         named += bool(safe["defects"])
-        for bite in safe["defects"]:
-            _check(problem, bite)
+        for effect in safe["defects"]:
+            _check(problem, effect)
     assert named > 30
 
 
-def _check(problem: Json, bite: Json) -> None:
+def _check(problem: Json, effect: Json) -> None:
     """By the naive search, and by what is published and allocated."""
     try:
         reference = Reference(problem, steps=3000, without=_ALL)
         safe, upstream = _reference(problem, set()), _reference(problem, _ALL)
-        culprits = {bite["defect"], *bite.get("together", ())}
+        culprits = {effect["defect"], *effect.get("together", ())}
         assert _reference(problem, culprits) != safe or "error" in (safe, upstream)
     except TooLong:
         return
-    assert (bite["upstream"] == "fits", bite["safe"] == "fits") == (type(upstream) is list, type(safe) is list)
+    assert (effect["upstream"] == "fits", effect["safe"] == "fits") == (type(upstream) is list, type(safe) is list)
     devices = {one.key: one for one in reference.devices}
-    assert bite["places"]
-    for place in bite["places"]:
+    assert effect["places"]
+    for place in effect["places"]:
         driver, pool = place["pool"].split("/")
         named = [devices[driver, pool, name] for name in place.get("devices", ())]
-        match bite["defect"]:
+        match effect["defect"]:
             case "adminAccessDrawsCounters":
                 assert all(place["counterSet"] in {draw[0][2] for draw in one.draws} for one in named)
             case "overdraftBlocksPool":
@@ -276,7 +276,7 @@ def test_an_answer_is_not_taken_for_one_with_other_defects() -> None:
         assert pod.under(UPSTREAM).snapshot is snapshot
     state.remove_claim(allocated[0])
     assert pod.on(node) is not None
-    assert bites(pod, node, Clock(5)) == ()
+    assert defect_effects(pod, node, Clock(5)) == ()
     snapshot.put_slice(_slices({"name": "d0"})[0])
     assert pod.under(SAFE).on(node) is None  # the pool is incomplete now
 
@@ -360,8 +360,8 @@ def test_files_are_allocated_without_the_defects(files: _Files) -> None:
 
 def test_the_list_has_the_defects_beside_the_claims(files: _Files) -> None:
     safe = json.loads(files.allocate(Defect.SHARES_ARE_NOT_IN_USE, "--compat", "safe", "-o", "json").stdout)
-    (bite,) = safe["defects"]
-    assert (bite["workload"], bite["defect"], bite["upstream"]) == ("claim ns/new", "sharesAreNotInUse", "fits")
+    (effect,) = safe["defects"]
+    assert (effect["workload"], effect["defect"], effect["upstream"]) == ("claim ns/new", "sharesAreNotInUse", "fits")
     upstream = json.loads(files.allocate(Defect.SHARES_ARE_NOT_IN_USE, "-o", "json").stdout)
     assert "defects" not in upstream
 

@@ -14,7 +14,7 @@ from drakit_allocator.errors import AllocationError
 from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.pools.compared_attributes import Attribute, Value
-from drakit_allocator.results.alike_nodes import interest_of, likeness, pattern
+from drakit_allocator.results.alike_nodes import alike_key, criteria_of, pattern
 from drakit_allocator.search import Limits
 from drakit_allocator.snapshot import Snapshot
 
@@ -106,10 +106,10 @@ def _answer(pod: PodAllocation, node: Node) -> Any:
 
 
 def _groups(pod: PodAllocation, nodes: list[Node]) -> dict[Any, list[Node]]:
-    interest = interest_of(pod.claims)
+    criteria = criteria_of(pod.claims)
     groups: dict[Any, list[Node]] = {}
     for node in nodes:
-        alike = likeness(pod.situation(node).pools, interest, pod.allocated, node)
+        alike = alike_key(pod.situation(node).pools, criteria, pod.allocated, node)
         groups.setdefault(node if alike is None else alike, []).append(node)
     return groups
 

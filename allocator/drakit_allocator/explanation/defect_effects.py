@@ -1,7 +1,7 @@
 """Which defects of upstream make a difference to the claims of a pod on a node.
 
 Found by asking: the same claims on the same devices with all defects, with none, and with each one alone; but only
-where a defect can matter at all, which is rare and known at a glance (``places``).
+where a defect can matter at all, which is rare and known without a search (``places``).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.defects import SAFE, UPSTREAM, Defect
 from drakit_allocator.errors import AllocationAborted, AllocationError
 from drakit_allocator.explanation.places import Places
-from drakit_allocator.explanation.report import Bite, Outcome
+from drakit_allocator.explanation.report import DefectEffect, Outcome
 from drakit_allocator.explanation.trials import Clock
 from drakit_allocator.nodes import Node
 from drakit_allocator.search import Choice
@@ -34,7 +34,7 @@ class _Verdict:
         return self != other and "timeout" not in (self.outcome, other.outcome)
 
 
-def bites(pod: PodAllocation, node: Node, clock: Clock) -> tuple[Bite, ...]:
+def defect_effects(pod: PodAllocation, node: Node, clock: Clock) -> tuple[DefectEffect, ...]:
     """The defects without which, or with which, the answer on this node is another one; empty if there is none.
 
     It does not matter which of the defects the pod's own allocator has. Where the time is over before it is known what
@@ -52,7 +52,7 @@ def bites(pod: PodAllocation, node: Node, clock: Clock) -> tuple[Bite, ...]:
         return ()
     claims = _differing(pod, upstream.choice, safe.choice)
     return tuple(
-        Bite(
+        DefectEffect(
             defect=defect.value,
             node=node.name,
             text=defect.text,
