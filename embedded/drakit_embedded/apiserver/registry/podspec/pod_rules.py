@@ -1,7 +1,7 @@
 """What makes a pod valid, and the spec of a pod in a template.
 
 After ValidatePodCreate and ValidatePodSpec in k8s.io/kubernetes/pkg/apis/core/validation/validation.go; each subject
-has a module of its own, as ``container_rules``. Gates are taken for what they are by default.
+has a module of its own, as those of ``containers``. Gates are taken for what they are by default.
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ from drakit_api.core.containers import placed_containers
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, FieldError, duplicate, forbidden, invalid, not_supported, required
 from drakit_api.validation.metadata import label_map
-from drakit_embedded.apiserver.registry.podspec import (
+from drakit_embedded.apiserver.registry.podspec import mirror_pods, network_rules, placement_rules, volume_rules
+from drakit_embedded.apiserver.registry.podspec.affinity_rules import affinity
+from drakit_embedded.apiserver.registry.podspec.containers import (
     container_rules,
     env_rules,
-    mirror_pods,
-    network_rules,
-    placement_rules,
     resource_rules,
     security_rules,
-    volume_rules,
 )
-from drakit_embedded.apiserver.registry.podspec.affinity_rules import affinity
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.strategy import Object
 

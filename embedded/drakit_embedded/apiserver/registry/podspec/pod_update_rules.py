@@ -16,7 +16,7 @@ from drakit_api.objects.equality import comparison
 from drakit_api.validation.errors import Errors, forbidden, invalid, required
 from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.podspec import mirror_pods
-from drakit_embedded.apiserver.registry.podspec.container_rules import blank_image
+from drakit_embedded.apiserver.registry.podspec.containers.container_rules import blank_image
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.podspec.pod_rules import annotation_errors, pod_errors
 from drakit_embedded.apiserver.registry.strategy import Object

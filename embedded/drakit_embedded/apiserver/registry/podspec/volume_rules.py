@@ -18,8 +18,8 @@ from drakit_api.quantity import ZERO, Quantity
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, duplicate, forbidden, invalid, not_supported, required
 from drakit_api.validation.metadata import annotation_rules, label_rules
-from drakit_embedded.apiserver.registry.podspec import env_rules
-from drakit_embedded.apiserver.registry.podspec.container_rules import pull_policy
+from drakit_embedded.apiserver.registry.podspec.containers import env_rules
+from drakit_embedded.apiserver.registry.podspec.containers.container_rules import pull_policy
 from drakit_embedded.apiserver.registry.podspec.path_rules import no_backsteps, not_reserved
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
 from drakit_embedded.apiserver.registry.strategy import Object

@@ -23,7 +23,7 @@ from drakit_api.validation.errors import (
     required,
     too_many,
 )
-from drakit_embedded.apiserver.registry.podspec import (
+from drakit_embedded.apiserver.registry.podspec.containers import (
     env_rules,
     mount_rules,
     probe_rules,
