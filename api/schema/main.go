@@ -2,7 +2,7 @@
 // of them are merged. An API server decodes into these types, and its error messages and stored objects show them.
 //
 //	go run . > ../drakit_api/objects/schema.json
-//	go run . others > ../../embedded/drakit_embedded/apiserver/registry/structures.json
+//	go run . others > ../../embedded/drakit_embedded/apiserver/scheme/structures.json
 //
 // The first are those of resource.k8s.io by version, the second those of all other groups by apiVersion.
 package main

@@ -1,8 +1,8 @@
 """Prints what the OpenAPI documents of Kubernetes say of its types and Go's reflection does not tell.
 
-    python openapi_facts.py URL TOKEN ../drakit_api/objects/schema.json REGISTRY/structures.json > OPENAPI/facts.json
+    python openapi_facts.py URL TOKEN ../drakit_api/objects/schema.json SCHEME/structures.json > OPENAPI/facts.json
 
-(REGISTRY and OPENAPI are ``registry`` and ``openapi`` of ``embedded/drakit_embedded/apiserver``.)
+(SCHEME and OPENAPI are ``scheme`` and ``about/openapi`` of ``embedded/drakit_embedded/apiserver``.)
 It asks a kube-apiserver with every version of resource.k8s.io switched on. ``fields`` has, for each struct, which of
 its fields are required, and what is said of single ones (enumerations, explicit list types, defaults); ``definitions``
 the types that are in neither table of ``main.go``, because nothing of them is stored. Descriptions are left out.

@@ -10,9 +10,10 @@ import aiohttp
 import pytest
 
 from drakit_api.features import FeatureGates
-from drakit_embedded.apiserver.registry import empties, kinds, pods, structures
+from drakit_embedded.apiserver.registry import pods
 from drakit_embedded.apiserver.registry.defaulting import gated_fields
 from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
+from drakit_embedded.apiserver.scheme import empties, kinds, structures
 from drakit_embedded.apiserver.statuses import StatusError
 from tests.vectors import defaulted, exchanges
 from tests.vectors.defaulted import Vector

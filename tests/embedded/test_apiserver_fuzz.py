@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from drakit_api.features import FeatureGates
 from drakit_embedded.apiserver import requests
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.catalog import Catalog, Served
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.reading import list_options, lists
+from drakit_embedded.apiserver.registry.catalog import Catalog, Served
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Store
 from drakit_embedded.apiserver.wire import bodies, forms, tables

@@ -9,7 +9,7 @@ import pytest
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
-from drakit_embedded.apiserver import metadata
+from drakit_embedded.apiserver.scheme import metadata
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from drakit_api.features import FeatureGates
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_embedded.apiserver import Server, ServerConfig
-from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.reading import selectors
+from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Record, Store
 from drakit_embedded.apiserver.wire.forms import negotiate

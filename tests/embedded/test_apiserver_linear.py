@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.managedfields import entries
+from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.writing import merge_keys, operations, strategic
 
 Object = dict[str, Any]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, NotFound
-from drakit_embedded.apiserver.registry import kinds
+from drakit_embedded.apiserver.scheme import kinds
 from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.wire.budget import DEEPEST
 from drakit_embedded.apiserver.writing import merge_keys, patches, strategic

@@ -12,9 +12,9 @@ import aiohttp
 import pytest
 
 from drakit_embedded.apiserver import Server, ServerConfig
-from drakit_embedded.apiserver.registry import stored_only
-from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS, all_kinds
-from drakit_embedded.apiserver.registry.stored_only import ACTED_ON, STORED_ONLY, Part
+from drakit_embedded.apiserver.scheme import stored_only
+from drakit_embedded.apiserver.scheme.kinds import READ_ONLY, REVIEWS, all_kinds
+from drakit_embedded.apiserver.scheme.stored_only import ACTED_ON, STORED_ONLY, Part
 
 Object = dict[str, Any]
 _TOKEN = "of-the-tests"

@@ -10,7 +10,7 @@ import pytest
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS, SECRETS, Resource
-from drakit_embedded.apiserver.registry import kinds, structures
+from drakit_embedded.apiserver.scheme import kinds, structures
 
 Object = dict[str, Any]
 CONTAINER = {"name": "c", "image": "i"}

@@ -22,9 +22,9 @@ from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Expired
 from drakit_embedded.apiserver import Server, ServerConfig
-from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.reading import list_options, watching
 from drakit_embedded.apiserver.reading.watching import Watch
+from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.storage import store
 from drakit_embedded.apiserver.wire.forms import Form, Plain, negotiate

@@ -24,7 +24,7 @@ from drakit_client.errors import ApiError
 from drakit_client.resources import NODES, PODS
 from drakit_embedded import certificates
 from drakit_embedded.apiserver import KubeletAccess, Server, ServerConfig, ServerError
-from drakit_embedded.apiserver.kubelets.logs import is_local
+from drakit_embedded.apiserver.endpoints.pod_logs import is_local
 from drakit_embedded.kubelet.logs import LogServer
 from drakit_embedded.serving.http_server import HttpServer
 

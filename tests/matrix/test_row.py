@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from drakit_client.errors import NotFound
-from drakit_embedded.apiserver.registry.kinds import all_kinds
+from drakit_embedded.apiserver.scheme.kinds import all_kinds
 from drakit_kind.cluster import COMPONENTS, Component
 from drakit_kind.clusters.api import IdleObjectWarning, WaitTimeout
 from e2e.matrix.row import Change, NotYet, Phase, Row, StillLacking, play

@@ -14,7 +14,7 @@ from typing import Any
 
 import aiohttp
 
-from drakit_embedded.apiserver.registry.kinds import REVIEWS, Kind, all_kinds
+from drakit_embedded.apiserver.scheme.kinds import REVIEWS, Kind, all_kinds
 from tests.vectors import recordings
 from tests.vectors.exchanges import UID, bare, without_times
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from drakit_embedded.apiserver.admission.chain import Admission
 from drakit_embedded.apiserver.authorization.authorizer import Authorizer
-from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.identity.authenticator import Authenticator
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import User
-from drakit_embedded.apiserver.kubelets.access import KubeletAccess
+from drakit_embedded.apiserver.kubelet_access import KubeletAccess
 from drakit_embedded.apiserver.managedfields.managers import SERVER
 from drakit_embedded.apiserver.managedfields.updates import Writer, track
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.registry.catalog import Catalog
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.storage.store import Object, Store
 from drakit_embedded.apiserver.storage.turns import Turns
 from drakit_embedded.serving.background import Background

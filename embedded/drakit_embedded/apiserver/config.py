@@ -8,8 +8,8 @@ from pathlib import Path
 
 from drakit_api.features import FeatureGates
 from drakit_embedded.apiserver.identity.users import User
-from drakit_embedded.apiserver.kubelets.access import KubeletAccess
-from drakit_embedded.apiserver.registry.stored_only import Part
+from drakit_embedded.apiserver.kubelet_access import KubeletAccess
+from drakit_embedded.apiserver.scheme.stored_only import Part
 
 
 @dataclass(frozen=True, slots=True)

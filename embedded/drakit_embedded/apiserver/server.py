@@ -19,21 +19,21 @@ import msgspec
 from aiohttp import web
 
 from drakit_embedded import certificates
-from drakit_embedded.apiserver import metadata, own_service
+from drakit_embedded.apiserver import own_service
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization import bootstrap, rules
-from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.config import ServerConfig
-from drakit_embedded.apiserver.http import BODY_BYTES, Handler
+from drakit_embedded.apiserver.endpoints.http import BODY_BYTES, Handler
 from drakit_embedded.apiserver.identity import static_tokens
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.identity.users import ADMIN, User, authenticated
-from drakit_embedded.apiserver.kubelets.access import AccessError, KubeletAccess
+from drakit_embedded.apiserver.kubelet_access import AccessError, KubeletAccess
 from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.reading.watching import Watches
-from drakit_embedded.apiserver.registry import api_services
+from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.registry.services import allocation
+from drakit_embedded.apiserver.scheme import api_services, metadata
 from drakit_embedded.apiserver.storage.store import Object, Store
 from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent

@@ -11,9 +11,9 @@ import sys
 from dataclasses import replace
 
 from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED
-from drakit_embedded.apiserver.catalog import Catalog, Served
-from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS, Kind
-from drakit_embedded.apiserver.registry.storage_versions import storage_hash
+from drakit_embedded.apiserver.registry.catalog import Catalog, Served
+from drakit_embedded.apiserver.scheme.kinds import READ_ONLY, REVIEWS, Kind
+from drakit_embedded.apiserver.scheme.storage_versions import storage_hash
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.wire.negotiation import Conversion
 

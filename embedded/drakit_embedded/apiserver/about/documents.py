@@ -14,15 +14,15 @@ import msgspec
 from aiohttp import web
 
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.about import discovery, health, metrics
+from drakit_embedded.apiserver.about import discovery, health
 from drakit_embedded.apiserver.about.openapi.documents import Documents as OpenApi
-from drakit_embedded.apiserver.call import answer
-from drakit_embedded.apiserver.catalog import Catalog
 from drakit_embedded.apiserver.identity import issuer
 from drakit_embedded.apiserver.identity.jwt import SigningKey
+from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.wire import headers, negotiation
+from drakit_embedded.apiserver.wire.responses import answer
 
 _PATHS = (
     issuer.CONFIGURATION,
@@ -37,6 +37,8 @@ _PATHS = (
     "/openapi/v3/",
     "/version",
 )
+# What Prometheus calls the text of /metrics.
+_METRICS = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 _encode = msgspec.json.Encoder().encode
 
 
@@ -82,7 +84,7 @@ class Documents:
                 _check_route(request, below, (issuer.KEYS_TYPE,))
                 return issuer.keys(self._account_key)
             case ["metrics"] if path == "/metrics":
-                kind = {"Content-Type": metrics.CONTENT_TYPE}
+                kind = {"Content-Type": _METRICS}
                 return web.Response(body=self._measured().encode(), headers={**headers.UNCACHED, **kind})
             case ["api" | "apis", *_]:
                 return self._discovery(request, segments)

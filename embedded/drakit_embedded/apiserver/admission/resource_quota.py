@@ -24,20 +24,20 @@ class _Surroundings:
     """What the store has around a claim."""
 
     def __init__(self, cluster: GuardedCluster) -> None:
-        self._api = cluster
+        self._cluster = cluster
 
     @cached_property
     def classes(self) -> DeviceClasses | None:
-        if not self._api.gates.enabled("DRAExtendedResource"):
+        if not self._cluster.gates.enabled("DRAExtendedResource"):
             return None
-        records = self._api.store.named("deviceclasses.resource.k8s.io").records.values()
+        records = self._cluster.store.named("deviceclasses.resource.k8s.io").records.values()
         return DeviceClasses(record.object() for record in records)
 
     def pod(self, namespace: str, name: str) -> Object | None:
-        return self._api.find("pods", namespace, name)
+        return self._cluster.find("pods", namespace, name)
 
     def claims(self, namespace: str) -> Iterator[Object]:
-        for record in self._api.store.named("resourceclaims.resource.k8s.io").select(namespace):
+        for record in self._cluster.store.named("resourceclaims.resource.k8s.io").select(namespace):
             if _MARK in record.body and claims.is_for_extended(claim := record.object()):
                 yield claim
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from drakit_api.golang import gotime
 from drakit_api.golang.gostrings import quoted
-from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.identity.jwt import Claims, SigningKey
 from drakit_embedded.apiserver.identity.users import User, account_groups, account_name, authenticated
+from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.storage.store import Record, Store
 
 ISSUER = "https://kubernetes.default.svc"

@@ -7,13 +7,14 @@ sigs.k8s.io/structured-merge-diff/v6/merge/update.go.
 from __future__ import annotations
 
 from drakit_api.objects.raw_extensions import KINDS, print_sorted
-from drakit_embedded.apiserver import metadata, statuses
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.managedfields import (
     conflicts,
     entries,
     fieldsets,
     lastapplied,
     merging,
+    reset_fields,
     shapes,
     typechecks,
     updates,
@@ -26,8 +27,8 @@ from drakit_embedded.apiserver.managedfields.entries import APPLY, Entry
 from drakit_embedded.apiserver.managedfields.fieldsets import Tree
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.managedfields.versions import UnknownVersion
-from drakit_embedded.apiserver.registry import reset_fields
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme import metadata
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from drakit_api.objects.raw_extensions import same_value
 from drakit_api.objects.schema import Schema, Type
-from drakit_embedded.apiserver.registry import structures
+from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.statuses import Object
 
 _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "intorstring": 0, "struct": {}}

@@ -10,7 +10,7 @@ import json
 from drakit_embedded.apiserver.managedfields import elements, fieldsets, shapes, typechecks
 from drakit_embedded.apiserver.managedfields.comparisons import compare, of_configuration
 from drakit_embedded.apiserver.managedfields.conflicts import Conflicts
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object
 
 # Other managers do not take part.

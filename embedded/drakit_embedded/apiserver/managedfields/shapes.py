@@ -16,7 +16,7 @@ from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.managedfields import elements
 from drakit_embedded.apiserver.managedfields.completion import zero_of
 from drakit_embedded.apiserver.managedfields.fieldsets import LEAF, Tree
-from drakit_embedded.apiserver.registry import structures
+from drakit_embedded.apiserver.scheme import structures
 
 # Stands for a value that is not there; null is a value.
 ABSENT: Final[Any] = object()

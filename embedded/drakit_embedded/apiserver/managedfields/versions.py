@@ -15,8 +15,9 @@ from drakit_embedded.apiserver.managedfields import fieldsets, shapes
 from drakit_embedded.apiserver.managedfields.comparisons import Comparison, compare
 from drakit_embedded.apiserver.managedfields.completion import completed
 from drakit_embedded.apiserver.managedfields.fieldsets import Tree
-from drakit_embedded.apiserver.registry import conversion, structures
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.registry import conversion
+from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.reading.selectors import Requirement
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import bad_request
 from drakit_embedded.apiserver.storage.store import Topic
 

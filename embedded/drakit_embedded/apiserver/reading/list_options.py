@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.reading import field_selectors, selectors
+from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import Cause
 from drakit_embedded.apiserver.storage.store import Record, Topic

@@ -17,10 +17,10 @@ import msgspec
 from aiohttp import web
 
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.reading.list_options import ListOptions
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.requests import resource_version
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.storage.store import Event, Record, Store
 from drakit_embedded.apiserver.wire.forms import Form

@@ -14,7 +14,7 @@ import msgspec
 
 from drakit_api.objects import conversion, encoding, schema
 from drakit_embedded.apiserver.registry import dra
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 Object = dict[str, Any]
 _encode = msgspec.json.Encoder().encode

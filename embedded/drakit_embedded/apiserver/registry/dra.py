@@ -21,10 +21,9 @@ from drakit_api.objects import encoding, lifecycle, schema
 from drakit_api.objects.defaults import set_defaults
 from drakit_api.validation.claims.resourceclaim import ADMIN_LABEL
 from drakit_api.validation.metadata import on_create
-from drakit_embedded.apiserver import metadata
-from drakit_embedded.apiserver.registry import structures
-from drakit_embedded.apiserver.registry.kinds import Kind
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.scheme import metadata, structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, invalid
 
 if TYPE_CHECKING:

@@ -9,12 +9,10 @@ from functools import partial
 from drakit_embedded.apiserver.registry import (
     cluster_kinds,
     dra,
-    kinds,
     limit_range_rules,
     pods,
     pool_status,
     quota_rules,
-    structures,
     volumes,
     workloads,
 )
@@ -22,6 +20,7 @@ from drakit_embedded.apiserver.registry.defaulting import gated_fields
 from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
 from drakit_embedded.apiserver.registry.services import strategy as services
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.scheme import kinds, structures
 
 Step = Callable[[Object, Cluster], None]
 Change = Callable[[Object, Object, Cluster], None]

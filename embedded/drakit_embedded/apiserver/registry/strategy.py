@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from drakit_api.validation.metadata import NameFormat, object_name
-from drakit_embedded.apiserver.registry import empties, structures
+from drakit_embedded.apiserver.scheme import empties, structures
 from drakit_embedded.apiserver.statuses import FieldFault
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-    from drakit_embedded.apiserver.registry.kinds import Kind
+    from drakit_embedded.apiserver.scheme.kinds import Kind
     from drakit_embedded.apiserver.storage.store import Store
 
 Object = dict[str, Any]

@@ -6,8 +6,8 @@ pkg/api/persistentvolumeclaim/util.go.
 
 from __future__ import annotations
 
-from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.scheme import metadata
 
 _IN_PHASE_SINCE = "lastPhaseTransitionTime"
 _SOURCES_OF_OLD = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))

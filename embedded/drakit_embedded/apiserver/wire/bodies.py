@@ -1,7 +1,7 @@
 """Request bodies: bytes to an object of the expected kind, or the refusal that kube-apiserver would give.
 
 k8s.io/apimachinery/pkg/runtime/serializer decodes in this order: format, type, structure. The first two are here, the
-third is in ``registry.structures``.
+third is in ``scheme.structures``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import quote
 from drakit_api.objects import raw_extensions
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.registry import structures
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.wire import budget, protobuf
 

@@ -11,8 +11,8 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from drakit_api.golang.gostrings import quote
-from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.registry.catalog import Served
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import Object, StatusError, bad_request
 from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.apiserver.wire import negotiation, tables

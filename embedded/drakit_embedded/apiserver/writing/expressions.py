@@ -12,7 +12,7 @@ from typing import Any
 
 from drakit_api.features import FeatureGates
 from drakit_api.validation import selectors
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.serving.background import Background
 
 # Of all expressions of a body, in characters: fewer are compiled at once.

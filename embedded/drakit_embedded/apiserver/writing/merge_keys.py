@@ -10,8 +10,8 @@ import functools
 from typing import Final
 
 from drakit_api.objects.schema import Schema, Type
-from drakit_embedded.apiserver.registry import structures
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 # The key of a list whose items are values: it is a set of them.
 SET: Final = ""

@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 
 from drakit_api.golang.gostrings import quote
-from drakit_embedded.apiserver import metadata, statuses
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.registry.pods import scheduled_condition
+from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.statuses import Object, StatusError
 from drakit_embedded.apiserver.storage.store import Key
 from drakit_embedded.apiserver.wire import bodies

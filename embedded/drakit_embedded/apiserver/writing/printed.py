@@ -10,8 +10,8 @@ from typing import Any
 
 from drakit_api.golang.gostrings import to_json
 from drakit_api.objects.schema import Schema, Type
-from drakit_embedded.apiserver.registry import structures
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 # The keys that a patch goes into, nested; {}: into the object, but no deeper.
 Touched = dict[str, Any]

@@ -14,15 +14,15 @@ from typing import Any, NamedTuple
 import msgspec
 
 from drakit_api.validation.metadata import on_create, on_update
-from drakit_embedded.apiserver import metadata, statuses
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission import claim_status_access
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.managedfields import updates
+from drakit_embedded.apiserver.managedfields import reset_fields, updates
 from drakit_embedded.apiserver.managedfields.entries import same_but_times
-from drakit_embedded.apiserver.registry import reset_fields
+from drakit_embedded.apiserver.registry.catalog import Served
+from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
 from drakit_embedded.apiserver.storage.limits import TooLargeError
 from drakit_embedded.apiserver.storage.store import Key, Record

@@ -18,8 +18,8 @@ import msgspec
 from aiohttp import web
 
 from drakit_embedded.apiserver.about.openapi import gnostic, paths, schemas, versions
-from drakit_embedded.apiserver.catalog import Catalog
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.registry.catalog import Catalog
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.wire.headers import UNCACHED
 
 Object = dict[str, Any]

@@ -12,8 +12,8 @@ from typing import Any
 
 from drakit_embedded.apiserver.about import discovery
 from drakit_embedded.apiserver.about.openapi import schemas
-from drakit_embedded.apiserver.catalog import Served
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.registry.catalog import Served
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 Object = dict[str, Any]
 

@@ -18,8 +18,8 @@ import msgspec
 from drakit_api.objects import schema
 from drakit_api.objects.schema import Field, Schema, Shape, Type
 from drakit_embedded.apiserver.about.openapi import descriptions
-from drakit_embedded.apiserver.registry import structures
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 Object = dict[str, Any]
 

@@ -19,9 +19,9 @@ from drakit_api.validation.errors import (
     not_supported,
     required,
 )
-from drakit_embedded.apiserver import metadata
 from drakit_embedded.apiserver.registry.certificates import pem, signers
 from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.scheme import metadata
 
 if TYPE_CHECKING:
     from cryptography import x509

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from drakit_api.objects.schema import Schema, Type
-from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.defaulting.gates import enabled
+from drakit_embedded.apiserver.scheme import structures
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates

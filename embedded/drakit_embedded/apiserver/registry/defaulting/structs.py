@@ -11,9 +11,9 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 from drakit_api.objects.schema import Field, Schema, Type
-from drakit_embedded.apiserver.registry import structures
 from drakit_embedded.apiserver.registry.defaulting.gates import enabled, table
 from drakit_embedded.apiserver.registry.defaulting.statements import Statement, compiled
+from drakit_embedded.apiserver.scheme import structures
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from drakit_api.objects.schema import Type
-from drakit_embedded.apiserver.registry.structures import others
+from drakit_embedded.apiserver.scheme.structures import others
 
 Printer = Callable[[Any], Any]
 _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "intorstring": 0}

@@ -20,8 +20,8 @@ import aiohttp
 import yaml
 
 from drakit_api.objects.schema import Field, Type
-from drakit_embedded.apiserver.registry import structures
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme import structures
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from tests.vectors import defaulted
 from tests.vectors.defaulted import RefusedError, Vector
 

@@ -6,7 +6,7 @@ status, one to the status resets the spec; some kinds keep their metadata, too, 
 
 from __future__ import annotations
 
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 Tree = dict[str, "Tree"]
 

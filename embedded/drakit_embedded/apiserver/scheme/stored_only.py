@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 Part = Literal["apiserver", "controllers", "scheduler", "kubelet"]
 

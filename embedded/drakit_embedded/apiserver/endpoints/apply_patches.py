@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 
 from drakit_embedded.apiserver import statuses
-from drakit_embedded.apiserver.call import Call
+from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.managedfields import applies
 from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.writing import preconditions, writes

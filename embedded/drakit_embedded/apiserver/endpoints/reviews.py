@@ -10,14 +10,15 @@ from typing import Any
 
 import msgspec
 
-from drakit_embedded.apiserver import metadata, statuses
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization.access import Access, exact_fields
 from drakit_embedded.apiserver.authorization.rules import Rule
-from drakit_embedded.apiserver.call import Call
-from drakit_embedded.apiserver.catalog import Served
+from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.identity.users import User
+from drakit_embedded.apiserver.registry.catalog import Served
+from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.statuses import Cause, Object
 from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import podverbs

@@ -6,72 +6,29 @@ It stands apart from the verbs because some of them (apply, reviews) are large e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import TypeVar
 
-import msgspec
 from aiohttp import web
 
-from drakit_api.golang.gostrings import quote
-from drakit_embedded.apiserver import metadata, statuses
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.catalog import Served
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.reading.watching import Watches
+from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.requests import Query, Target
-from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.scheme import metadata
+from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key, Record
-from drakit_embedded.apiserver.wire import bodies, forms, headers
+from drakit_embedded.apiserver.wire import bodies, forms, responses
 from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent
 
 T = TypeVar("T")
 _NO_CONTEXT = nullcontext()
-_encode = msgspec.json.Encoder().encode
-# Characters of all warnings, and of one where they are more.
-_MOST_WARNED, _LONGEST_WARNING = 4096, 256
-
-
-def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
-    """A JSON answer, which ends its line; ``warnings`` are shown to whoever uses the client."""
-    if not body.endswith(b"\n"):
-        body += b"\n"
-    response = web.Response(body=body, status=status, headers=headers.JSON)
-    warn(response, warnings)
-    return response
-
-
-def refusal(error: StatusError) -> web.Response:
-    """The answer that tells of an error."""
-    response = answer(_encode(error.status()), error.code, error.warnings)
-    response.headers.update(error.headers)
-    return response
-
-
-def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
-    """Put warnings into an answer's header (RFC 7234, code 299; k8s.io/apimachinery/pkg/util/net/http.go)."""
-    for warning in _short(warnings):
-        response.headers.add("Warning", f"299 - {quote(warning)}")
-
-
-def _short(warnings: Sequence[str]) -> list[str]:
-    """Each once, and if they are long together only their beginnings, and not all.
-
-    k8s.io/apiserver/pkg/endpoints/filters/warning.go: clients have limits for headers.
-    """
-    texts = list(dict.fromkeys(warnings))
-    if sum(map(len, texts)) <= _MOST_WARNED:
-        return texts
-    found, written = [], 0
-    for text in texts:
-        if written >= _MOST_WARNED:
-            break
-        found.append(text[:_LONGEST_WARNING])
-        written += len(found[-1])
-    return found
 
 
 class Call:
@@ -170,7 +127,7 @@ class Call:
 
     def answer(self, body: bytes, status: int = 200) -> web.Response:
         """A JSON answer, with the warnings that came up."""
-        return answer(body, status, self.warnings)
+        return responses.answer(body, status, self.warnings)
 
     async def raw_object(self, kind: str) -> Object:
         """The object in the body, as it came."""

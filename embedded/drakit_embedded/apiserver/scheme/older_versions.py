@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from drakit_api.objects import conversion, schema
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme.kinds import Kind
 
 # Minor releases: deprecated since, no longer served from. DeviceTaintRule came to v1beta2 only in 1.36.
 _LIFECYCLE = {"v1beta2": (36, 39), "v1beta1": (35, 38), "v1alpha3": (36, 39)}

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.call import Call
+from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.reading.watching import Watches
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 _COMPONENT = "apiserver"
 # Upper bounds in seconds, of which the last is infinity.
 _BOUNDS = (

@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any
 
 from drakit_api.objects import decoding, schema
-from drakit_embedded.apiserver.registry.kinds import Kind
+from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import bad_request
 
 Object = dict[str, Any]

@@ -17,17 +17,17 @@ from aiohttp import ClientConnectionResetError, web
 from drakit_embedded.apiserver import requests, statuses
 from drakit_embedded.apiserver.about import discovery
 from drakit_embedded.apiserver.about.documents import Documents, page_not_found
-from drakit_embedded.apiserver.about.metrics import Metrics
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.authorization import access
-from drakit_embedded.apiserver.call import Call, refusal
-from drakit_embedded.apiserver.identity import impersonation
+from drakit_embedded.apiserver.authorization import access, impersonation
+from drakit_embedded.apiserver.endpoints.call import Call
+from drakit_embedded.apiserver.endpoints.metrics import Metrics
+from drakit_embedded.apiserver.endpoints.verbs import serve
 from drakit_embedded.apiserver.identity.users import ANONYMOUS, User
 from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.requests import Query
 from drakit_embedded.apiserver.statuses import StatusError
-from drakit_embedded.apiserver.verbs import serve
 from drakit_embedded.apiserver.wire.presentation import is_plain, presented
+from drakit_embedded.apiserver.wire.responses import refusal
 
 log = logging.getLogger(__name__)
 

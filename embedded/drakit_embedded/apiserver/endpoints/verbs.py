@@ -14,18 +14,21 @@ from typing import TypeVar
 import msgspec
 from aiohttp import web
 
-from drakit_embedded.apiserver import reviews, statuses, token_requests
+from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.about import discovery
-from drakit_embedded.apiserver.call import Call, answer, warn
-from drakit_embedded.apiserver.kubelets import logs
+from drakit_embedded.apiserver.endpoints import apply_patches as applies
+from drakit_embedded.apiserver.endpoints import pod_logs as logs
+from drakit_embedded.apiserver.endpoints import reviews, token_requests
+from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.reading import get_options, list_options, lists
 from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.reading.watching import Watch
-from drakit_embedded.apiserver.registry import stored_only
-from drakit_embedded.apiserver.registry.kinds import READ_ONLY, REVIEWS
+from drakit_embedded.apiserver.scheme import stored_only
+from drakit_embedded.apiserver.scheme.kinds import READ_ONLY, REVIEWS
 from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.apiserver.wire import forms, headers, negotiation, presentation
-from drakit_embedded.apiserver.writing import applies, deletes, expressions, patches, podverbs, scales, writes
+from drakit_embedded.apiserver.wire.responses import answer, warn
+from drakit_embedded.apiserver.writing import deletes, expressions, patches, podverbs, scales, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 from drakit_embedded.serving.background import Stretch
 

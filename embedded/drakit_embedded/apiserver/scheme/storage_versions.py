@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 import hashlib
 
-from drakit_embedded.apiserver.registry.kinds import REVIEWS, Kind
+from drakit_embedded.apiserver.scheme.kinds import REVIEWS, Kind
 
 _HELD_BACK = {
     "clustertrustbundles": "v1beta1",

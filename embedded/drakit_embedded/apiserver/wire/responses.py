@@ -1,0 +1,55 @@
+"""HTTP responses: JSON answers with their warnings, and the ``Status`` that tells of an error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from aiohttp import web
+
+from drakit_api.golang.gostrings import quote
+from drakit_embedded.apiserver.statuses import StatusError
+from drakit_embedded.apiserver.wire import headers
+
+_encode = msgspec.json.Encoder().encode
+# Characters of all warnings, and of one where they are more.
+_MOST_WARNED, _LONGEST_WARNING = 4096, 256
+
+
+def answer(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
+    """A JSON answer, which ends its line; ``warnings`` are shown to whoever uses the client."""
+    if not body.endswith(b"\n"):
+        body += b"\n"
+    response = web.Response(body=body, status=status, headers=headers.JSON)
+    warn(response, warnings)
+    return response
+
+
+def refusal(error: StatusError) -> web.Response:
+    """The answer that tells of an error."""
+    response = answer(_encode(error.status()), error.code, error.warnings)
+    response.headers.update(error.headers)
+    return response
+
+
+def warn(response: web.StreamResponse, warnings: Sequence[str]) -> None:
+    """Put warnings into an answer's header (RFC 7234, code 299; k8s.io/apimachinery/pkg/util/net/http.go)."""
+    for warning in _short(warnings):
+        response.headers.add("Warning", f"299 - {quote(warning)}")
+
+
+def _short(warnings: Sequence[str]) -> list[str]:
+    """Each once, and if they are long together only their beginnings, and not all.
+
+    k8s.io/apiserver/pkg/endpoints/filters/warning.go: clients have limits for headers.
+    """
+    texts = list(dict.fromkeys(warnings))
+    if sum(map(len, texts)) <= _MOST_WARNED:
+        return texts
+    found, written = [], 0
+    for text in texts:
+        if written >= _MOST_WARNED:
+            break
+        found.append(text[:_LONGEST_WARNING])
+        written += len(found[-1])
+    return found
