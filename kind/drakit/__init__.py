@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from drakit_client.resources import RESOURCE_CLAIMS as RESOURCE_CLAIMS
     from drakit_client.resources import RESOURCE_SLICES as RESOURCE_SLICES
     from drakit_client.resources import Resource as Resource
-    from drakit_driver.profiles.layout import load_layout as load_layout
+    from drakit_driver.profiles.reading.layout_files import load_layout as load_layout
     from drakit_kind.cluster import Cluster as Cluster
     from drakit_kind.cluster import ClusterError as ClusterError
     from drakit_kind.cluster import ClusterSpec as ClusterSpec
@@ -92,7 +92,7 @@ _HOMES = {
     # Layouts
     "Pool": "drakit_api.layouts.pools",
     "PoolError": "drakit_api.layouts.pools",
-    "load_layout": "drakit_driver.profiles.layout",
+    "load_layout": "drakit_driver.profiles.reading.layout_files",
     "resource_slices": "drakit_api.layouts.slices",
     # The allocator
     "AllocatedState": "drakit_allocator.allocated",

@@ -97,6 +97,7 @@ def test_profiles_for_scripts(form: str, read: Callable[[str], Any]) -> None:
         "driver": "gpu.nvidia.com",
         "nodes": 1,
         "gpus": 8,
+        "source": "dgx-a100.yaml",
     }
     assert (found["tpu-v6e-4x4"]["nodes"], found["tpu-v6e-4x4"]["gpus"]) == (4, None)
     assert found["layout"]["driver"] is None

@@ -67,16 +67,19 @@ def gate_options(command: F) -> F:
 @driver.command()
 @output_option
 def profiles(output: Format | None) -> None:
-    """List the hardware profiles.
+    """List the hardware profiles, and in which file each of them is.
 
     \b
     drakit driver profiles
     drakit driver profiles -o json | jq -r '.[].name'
     """
     from drakit_driver.cli.manifests import dump
+    from drakit_driver.profiles import problems
     from drakit_driver.profiles import profiles as known
 
-    rows = {name: profile.summary for name, profile in known().items()}
+    for line in problems():
+        click.echo(f"warning: {line}", err=True)
+    rows = {name: f"{each.summary}  [{each.source}]" if each.source else each.summary for name, each in known().items()}
     if output:
         click.echo(dump([_described(profile) for profile in known().values()], output), nl=False)
         return
@@ -86,14 +89,15 @@ def profiles(output: Format | None) -> None:
 
 
 def _described(profile: Profile) -> dict[str, Any]:
-    """What a profile is, for scripts; ``gpus`` are those of each node by default."""
+    """What a profile is, for scripts; ``gpus`` are those of each node by default, ``source`` is its file."""
     return {
         "name": profile.name,
         "summary": profile.summary,
         "kind": profile.kind,
         "driver": profile.driver or None,
         "nodes": profile.nodes,
-        "gpus": profile.gpus if profile.kind == "mig" else None,
+        "gpus": profile.gpus,
+        "source": profile.source or None,
     }
 
 

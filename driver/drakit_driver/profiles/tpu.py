@@ -16,6 +16,7 @@ from typing import Final
 from drakit_api.core.node_selectors import HOSTNAME_LABEL
 from drakit_api.layouts.pools import Object, Pool
 from drakit_api.quantity import Quantity
+from drakit_driver.profiles.reading.profile import Profile, Wanted
 
 DRIVER = "tpu.google.com"
 
@@ -40,6 +41,32 @@ GENERATIONS: Final = {
     "v5e": Generation("tpu-v5-lite-podslice", "v5litepod", 16),
     "v6e": Generation("tpu-v6e-slice", "v6e", 32),
 }
+
+
+def profiles() -> list[Profile]:
+    """Return each generation with each topology of more than one node."""
+    return [
+        Profile(
+            name=f"tpu-{generation}-{text(topology)}",
+            kind="tpu",
+            summary=f"TPU {generation}: {topology[0] * topology[1]} chips on {node_count(topology)} nodes, "
+            "and all its sub-slices",
+            driver=DRIVER,
+            nodes=node_count(topology),
+        )
+        for generation in GENERATIONS
+        for topology in TOPOLOGIES[1:]
+    ]
+
+
+def pools(profile: Profile, wanted: Wanted) -> list[Pool]:
+    """Return the one pool of a profile, which spans all nodes."""
+    _, generation, shape = profile.name.split("-")
+    rows, columns = map(int, shape.split("x"))
+    made = pool(
+        GENERATIONS[generation], (rows, columns), driver=wanted.driver, name=wanted.pool_name, nodes=wanted.nodes
+    )
+    return [made]
 
 
 def node_count(topology: Topology) -> int:
