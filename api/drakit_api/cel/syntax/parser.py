@@ -14,7 +14,7 @@ from lark import Lark, Token, Transformer
 from lark.exceptions import UnexpectedInput
 
 from drakit_api.cel.errors import CelCompileError, Problem, describe
-from drakit_api.cel.syntax import grammar, literals, macros, nesting, syntax_errors
+from drakit_api.cel.syntax import grammar, literals, macros, nesting
 from drakit_api.cel.syntax.tree import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
 
 _RESERVED = frozenset(
@@ -50,6 +50,9 @@ def parse(source: str) -> Node:
         if not too_deep:
             return tree
         raise CelCompileError("compilation failed: " + describe(source, [Problem(-1, too_deep)]))
+    # Only now: it brings ANTLR's runtime, which takes longer to load than all else that parses.
+    from drakit_api.cel.syntax import syntax_errors
+
     problems, names = syntax_errors.find(source)
     problems += [Problem(name.offset, f"{_IS_RESERVED}{name.text}") for name in names if name.text in _RESERVED]
     if not problems or not problem.message.startswith(("Syntax error", "unable to unescape", _IS_RESERVED)):

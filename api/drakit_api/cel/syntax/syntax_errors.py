@@ -1,78 +1,187 @@
 """What is wrong with the syntax of an expression, in the words of ANTLR, which cel-go parses with.
 
-Only run on expressions that do not parse: the source is cut into tokens once more, and those are read as ANTLR reads
-them.
+Only for expressions that do not parse: they are read once more, by the parser that ANTLR made of ``antlr/CEL.g4``.
+``parser`` imports this module, and with it ANTLR's runtime, when the first expression fails.
 """
 
 from __future__ import annotations
 
 import re
+import sys
+import threading
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, cast
+
+from antlr4.CommonTokenStream import CommonTokenStream
+from antlr4.error.ErrorListener import ErrorListener
+from antlr4.error.Errors import LexerNoViableAltException, RecognitionException
+from antlr4.error.ErrorStrategy import DefaultErrorStrategy
+from antlr4.InputStream import InputStream
+from antlr4.IntervalSet import IntervalSet
+from antlr4.Parser import Parser
+from antlr4.ParserRuleContext import ParserRuleContext
+from antlr4.Recognizer import Recognizer
+from antlr4.Token import Token
+from antlr4.tree.Tree import ParseTreeListener
 
 from drakit_api.cel.errors import MOST_PROBLEMS, Problem
-from drakit_api.cel.syntax import antlr_recovery
-from drakit_api.cel.syntax.antlr_network import END
-from drakit_api.cel.syntax.antlr_recovery import Token
+from drakit_api.cel.syntax.antlr.CELLexer import CELLexer
+from drakit_api.cel.syntax.antlr.CELParser import CELParser
+from drakit_api.cel.syntax.nesting import LIMIT
 
-_ESCAPE = r"\\(?:[abfnrtv\"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})"
-_TEXT = (
-    r"[rR](?:\"{3}[\s\S]*?\"{3}|'{3}[\s\S]*?'{3}|\"[^\"\n\r]*\"|'[^'\n\r]*')"
-    rf"|\"{{3}}(?:{_ESCAPE}|[^\\])*?\"{{3}}|'{{3}}(?:{_ESCAPE}|[^\\])*?'{{3}}"
-    rf"|\"(?:{_ESCAPE}|[^\\\"\n\r])*\"|'(?:{_ESCAPE}|[^\\'\n\r])*'"
-)
-_TOKEN = re.compile(
-    rf"(?P<skip>[\t \r\n\f]+|//[^\n]*)|(?P<BYTES>[bB](?:{_TEXT}))|(?P<STRING>{_TEXT})"
-    r"|(?P<NUM_FLOAT>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)"
-    r"|(?P<NUM_UINT>(?:0x[0-9a-fA-F]+|[0-9]+)[uU])|(?P<NUM_INT>0x[0-9a-fA-F]+|[0-9]+)"
-    r"|(?P<ESC_IDENTIFIER>`[A-Za-z0-9_./ -]+`)|(?P<IDENTIFIER>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<symbol>==|!=|<=|>=|&&|\|\||[-<>+*/%!?:.,()\[\]{}])"
-)
-_HALF_ESCAPE = r"\\(?:[0-3][0-7]?|[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?"
-_BROKEN_TEXT = re.compile(
-    rf"(?:\"(?:{_ESCAPE}|[^\\\"\n\r])*|'(?:{_ESCAPE}|[^\\'\n\r])*)(?:{_HALF_ESCAPE})?.?", re.DOTALL
-)
-_KEYWORDS = ("true", "false", "null", "in")
+# cel-go's limits (``parser/parser.go``, ``NewParser``).
+_MOST_RECOVERIES = 30
+_MOST_SKIPPED = 256
+# Python calls for each rule within a rule, of which there are at most LIMIT of each kind.
+_CALLS = LIMIT * 24
 # What cel-go makes of the one complaint about a keyword behind a dot.
 _KEYWORD_BEHIND_DOT = re.compile(r"no viable alternative at input '.(true|false|null)'")
+_raised_limit = threading.Lock()
 
 
-def find(source: str) -> tuple[list[Problem], list[Token]]:
-    """All that ANTLR would report, nothing if the syntax is right; and the names of variables and functions."""
-    problems: list[Problem] = []
-    found = antlr_recovery.read(list(_tokens(source, problems)))
-    for problem in found.problems:
-        message = _KEYWORD_BEHIND_DOT.sub(r"mismatched input '\1' expecting IDENTIFIER", problem.message)
-        problems.append(problem._replace(message=message))
-    if len(problems) > MOST_PROBLEMS:
-        # The next one ends all (``tooManyErrors``).
-        return sorted(problems, key=lambda problem: problem.offset)[: MOST_PROBLEMS + 1], []
-    problems += [Problem(offset, "unsupported ident kind") for offset in found.nameless]
-    return problems, found.names
+class Name(NamedTuple):
+    """The name of a variable or function, and where it is."""
+
+    text: str
+    offset: int
 
 
-def _tokens(source: str, problems: list[Problem]) -> Iterator[Token]:
-    position, before = 0, ""
-    while position < len(source):
-        match = _TOKEN.match(source, position)
-        if match is None:
-            text = _unrecognized(source, position)
-            problems.append(Problem(position, f"Syntax error: token recognition error at: '{text}'"))
-            position += len(text)
-            continue
-        position, text = match.end(), match.group()
-        if match.lastgroup == "skip":
-            before += text
-            continue
-        named = match.lastgroup if match.lastgroup != "symbol" and text not in _KEYWORDS else None
-        yield Token(named or f"'{text}'", text, match.start(), before)
-        before = ""
-    yield Token(END, END, len(source), before)
+class _Stopped(Exception):
+    """No more is read, as cel-go panics."""
 
 
-def _unrecognized(source: str, position: int) -> str:
-    """What ANTLR's lexer drops: all that it read before it was sure that no token begins there."""
-    character = source[position]
-    if character in "\"'":
-        broken = _BROKEN_TEXT.match(source, position)
-        return broken.group() if broken else character
-    return source[position : position + 2] if character in "=&|" else character
+def find(source: str) -> tuple[list[Problem], list[Name]]:
+    """Return all that cel-go would report, nothing if the syntax is right, and the names of variables and functions.
+
+    There are no names if reading did not come to the end.
+    """
+    complaints, seen = _Complaints(), _Rules()
+    lexer = _Lexer(InputStream(source))
+    parser = _Parser(CommonTokenStream(lexer))
+    for recognizer in (lexer, parser):
+        recognizer.removeErrorListeners()
+        recognizer.addErrorListener(complaints)
+    parser.buildParseTrees = False
+    parser.addParseListener(seen)
+    parser._errHandler = _Recovery()
+    try:
+        with _deep_recursion():
+            parser.start()  # type: ignore[no-untyped-call]  # generated
+    except _Stopped as stopped:
+        problems = complaints.problems + [Problem(-1, message) for message in stopped.args]
+        return problems, []
+    return complaints.problems + seen.problems, seen.names
+
+
+class _Lexer(CELLexer):
+    def getErrorDisplay(self, text: str) -> str:
+        """Return it as it is, as the runtime for Go does."""
+        return text
+
+
+class _Parser(CELParser):
+    may_skip: int | None = None
+
+    def consume(self) -> Token:  # type: ignore[override]  # its stubs forget that it returns one
+        """Go to the next token. Raises ``_Stopped`` where too many are skipped behind an error."""
+        if self.may_skip is not None:
+            if self.may_skip == 0:
+                raise _Stopped(f"error recovery token lookahead limit exceeded: {_MOST_SKIPPED}")
+            self.may_skip -= 1
+        token: Token = super().consume()  # type: ignore[assignment]
+        return token
+
+    def getExpectedTokens(self) -> IntervalSet:
+        """Return a copy: the runtime adds to what it gets here, which may be what is kept for all parsers."""
+        tokens = IntervalSet()
+        tokens.addSet(super().getExpectedTokens())  # type: ignore[no-untyped-call]
+        return tokens
+
+
+class _Complaints(ErrorListener):
+    """Collects what lexer and parser report."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.problems: list[Problem] = []
+
+    def syntaxError(
+        self,
+        recognizer: Recognizer,
+        symbol: Token | None,
+        line: int,
+        column: int,
+        message: str,
+        error: Exception | None,
+    ) -> None:
+        offset = error.startIndex if isinstance(error, LexerNoViableAltException) else symbol.start if symbol else -1
+        message = _KEYWORD_BEHIND_DOT.sub(r"mismatched input '\1' expecting IDENTIFIER", message)
+        self.problems.append(Problem(offset, f"Syntax error: {message}"))
+        if len(self.problems) > MOST_PROBLEMS:
+            raise _Stopped
+
+
+class _Rules(ParseTreeListener):
+    """Collects names, as cel-go's visitor does when a tree is there, and counts how deep each rule nests."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.names: list[Name] = []
+        self._depths = Counter[int]()
+
+    def enterEveryRule(self, context: ParserRuleContext) -> None:
+        rule = context.getRuleIndex()
+        self._depths[rule] += 1
+        if self._depths[rule] > LIMIT:
+            raise _Stopped(f"expression recursion limit exceeded: {LIMIT}")
+
+    def exitEveryRule(self, context: ParserRuleContext) -> None:
+        self._depths[context.getRuleIndex()] -= 1
+        if isinstance(context, CELParser.VariableContext | CELParser.FunctionContext):
+            name = cast("Token | None", context.name)
+            if name is not None:
+                self.names.append(Name(name.text, name.start))
+        elif type(context) is CELParser.EscapeIdentContext:
+            # Neither of its alternatives was read.
+            assert context.start is not None
+            self.problems.append(Problem(context.start.start, "unsupported ident kind"))
+
+
+class _Recovery(DefaultErrorStrategy):
+    """Goes on behind an error as ANTLR does, within cel-go's limits (``recoveryLimitErrorStrategy``)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._recoveries = 0
+
+    def recover(self, recognizer: Parser, error: RecognitionException) -> None:
+        assert isinstance(recognizer, _Parser)
+        self._count(recognizer)
+        recognizer.may_skip = _MOST_SKIPPED
+        super().recover(recognizer, error)
+        recognizer.may_skip = None
+
+    def recoverInline(self, recognizer: Parser) -> Token:
+        self._count(recognizer)
+        token: Token = super().recoverInline(recognizer)  # type: ignore[no-untyped-call]
+        return token
+
+    def _count(self, recognizer: Parser) -> None:
+        if self._recoveries == _MOST_RECOVERIES:
+            recognizer.notifyErrorListeners(f"error recovery attempt limit exceeded: {_MOST_RECOVERIES}")
+            raise _Stopped
+        self._recoveries += 1
+
+
+@contextmanager
+def _deep_recursion() -> Iterator[None]:
+    """ANTLR's parsers call themselves for each rule in a rule, more often than Python allows at first."""
+    with _raised_limit:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit + _CALLS)
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(limit)
