@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
 
 import pytest
 
 from e2e.heard_signals import signals_heard
 
 __all__ = ["signals_heard"]
+
+_BOUND = 30.0
 
 
 @pytest.fixture(autouse=True)
@@ -22,6 +26,27 @@ def _no_garbage(request: pytest.FixtureRequest) -> Iterator[None]:
     vars(request.node).get("funcargs", {}).clear()
     gc.collect()
     gc.freeze()
+
+
+async def _until(condition: Callable[[], Any], what: str = "", bound: float = _BOUND) -> Any:
+    """The first true result of a condition, which may be a coroutine function."""
+    try:
+        async with asyncio.timeout(bound):
+            while True:
+                result = condition()
+                if isinstance(result, Awaitable):
+                    result = await result
+                if result:
+                    return result
+                await asyncio.sleep(0.01)
+    except TimeoutError:
+        raise AssertionError(f"not within {bound} s: {what or condition}") from None
+
+
+@pytest.fixture
+def until() -> Callable[..., Awaitable[Any]]:
+    """Wait for a condition, with a bound."""
+    return _until
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -13,6 +13,7 @@ import random
 import time
 from collections.abc import Callable, Iterable
 
+from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES, Expired
 from drakit_client.resources import Resource
@@ -24,8 +25,7 @@ Key = tuple[str, str]
 # told in the log, with the object, and called again at the object's next change: no object may end a component.
 Handler = Callable[[Object | None, Object | None], None]
 
-_FIRST_DELAY = 0.05
-_LONGEST_DELAY = 5.0
+_BACKOFF = Backoff(0.05, 5.0)
 # As in client-go (tools/cache/reflector.go, handleAnyWatch): one that ends so soon, without any event, has failed.
 _SHORT_WATCH = 1.0
 _REMEMBERED = 1000
@@ -61,7 +61,7 @@ class Reflector:
         self._handlers = list(on_change)
         self._told: set[tuple[str, str, str]] = set()
         self._synced = asyncio.Event()
-        self._forgotten_delay = 0.0  # before the next list if no version has been known since the last one
+        self._forgotten = 0  # how often in a row no version has been known since the last list
 
     def get(self, name: str, namespace: str = "") -> Object | None:
         """The object as last seen, or None."""
@@ -77,23 +77,23 @@ class Reflector:
 
     async def run(self) -> None:
         """Follow the collection until cancelled."""
-        delay = _FIRST_DELAY
+        failures = 0
         while True:
             try:
                 if not self.resource_version:
                     await self.list_now()
-                    delay = _FIRST_DELAY
+                    failures = 0
                 await self._watch()
-                delay = _FIRST_DELAY
+                failures = 0
             except Expired as error:
                 self.resource_version = ""
                 # It happens to everybody now and then; only a server that forgets every version is to be spared.
-                if self._forgotten_delay:
-                    await self._wait(self._forgotten_delay, error)
-                self._forgotten_delay = min(self._forgotten_delay * 2 or _FIRST_DELAY, _LONGEST_DELAY)
+                if self._forgotten:
+                    await self._wait(_BACKOFF.seconds(self._forgotten), error)
+                self._forgotten += 1
             except (*REQUEST_FAILURES, ValueError) as error:
-                await self._wait(delay, error)
-                delay = min(delay * 2, _LONGEST_DELAY)
+                failures += 1
+                await self._wait(_BACKOFF.seconds(failures), error)
 
     async def _wait(self, delay: float, error: Exception) -> None:
         log.debug("%s: %s; again in %.2f s", self.resource.plural, error or type(error).__name__, delay)
@@ -129,7 +129,7 @@ class Reflector:
             label_selector=self._label_selector,
             field_selector=self._field_selector,
         ):
-            seen, self._forgotten_delay = True, 0.0
+            seen, self._forgotten = True, 0
             obj = event["object"]
             self.resource_version = obj["metadata"]["resourceVersion"]
             if event["type"] != "BOOKMARK":

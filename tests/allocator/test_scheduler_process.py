@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from drakit_allocator.scheduler import Backoff, Scheduler
+from drakit_allocator.scheduler import Scheduler
 from drakit_allocator.scheduler.binding import Binder, Decision
 from drakit_allocator.scheduler.cycle import Cycle
 from drakit_allocator.scheduler.leadership.lease import LeaseTimes
@@ -21,6 +21,7 @@ from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.pace import Pace
 from drakit_allocator.search import Search
 from drakit_api.features import FeatureGates
+from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import (

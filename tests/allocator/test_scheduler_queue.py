@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from drakit_allocator.scheduler.nodes.pods import PodInfo
-from drakit_allocator.scheduler.queue import Backoff, SchedulingQueue
+from drakit_allocator.scheduler.queue import DEFAULT_BACKOFF, SchedulingQueue
+from drakit_client.backoff import Backoff
 
 
 class Clock:
@@ -56,7 +57,7 @@ async def test_a_deleted_pod_is_not_tried() -> None:
 
 
 async def test_a_rejected_pod_waits_for_an_event_that_concerns_its_rejector() -> None:
-    queue = SchedulingQueue(Backoff(initial=0))
+    queue = SchedulingQueue(Backoff(0.0, 10.0))
     queue.add(pod("p"))
     queue.rejected(await queue.pop(), ["NodeResourcesFit"])
     assert await popped(queue) is None
@@ -71,7 +72,7 @@ async def test_a_rejected_pod_waits_for_an_event_that_concerns_its_rejector() ->
     ("failures", "seconds"), [(0, 0), (1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (9, 10), (1_000_000, 10)]
 )
 def test_backoff_doubles_up_to_its_limit(failures: int, seconds: float) -> None:
-    assert Backoff().seconds(failures) == seconds
+    assert DEFAULT_BACKOFF.seconds(failures) == seconds
 
 
 async def test_after_an_error_the_pod_waits_its_time() -> None:

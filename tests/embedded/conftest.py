@@ -36,26 +36,6 @@ DRA = {wire.DRA_V1: dra_v1_pb2, wire.DRA_V1BETA1: dra_v1beta1_pb2}
 HEALTH = {wire.HEALTH_V1: health_v1_pb2, wire.HEALTH_V1ALPHA1: health_v1alpha1_pb2}
 
 
-async def _until(condition: Callable[[], Any], what: str = "", bound: float = BOUND) -> Any:
-    """The first true result of a condition, which may be a coroutine function."""
-    try:
-        async with asyncio.timeout(bound):
-            while True:
-                result = condition()
-                if isinstance(result, Awaitable):
-                    result = await result
-                if result:
-                    return result
-                await asyncio.sleep(0.01)
-    except TimeoutError:
-        raise AssertionError(f"not within {bound} s: {what or condition}") from None
-
-
-@pytest.fixture
-def until() -> Callable[..., Awaitable[Any]]:
-    return _until
-
-
 @pytest.fixture
 async def api_server() -> AsyncIterator[Server]:
     """An API server that lives as long as the test."""

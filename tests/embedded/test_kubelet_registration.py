@@ -16,7 +16,7 @@ from drakit_embedded.kubelet.claims import ClaimInfo
 from drakit_embedded.kubelet.health import Report
 from drakit_embedded.kubelet.plugin_calls import CallError
 from drakit_embedded.kubelet.plugins import PluginError, Plugins
-from drakit_embedded.kubelet.registration import Registrar, _Backoff
+from drakit_embedded.kubelet.registration import Registrar, _Failures
 from drakit_embedded.kubelet.release import Release
 
 if TYPE_CHECKING:
@@ -111,11 +111,8 @@ async def test_registers_as_the_recorded_kubelet_did(
 
 def test_each_delay_is_twice_the_last_one_up_to_a_limit() -> None:
     """k8s.io/kubernetes/pkg/util/goroutinemap/exponentialbackoff."""
-    backoff, delays = _Backoff(), []
-    for _ in range(10):
-        backoff.grow()
-        delays.append(backoff.delay)
-    assert delays == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 122.0, 122.0]
+    failures = _Failures()
+    assert [failures.add() for _ in range(10)] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 122.0, 122.0]
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ It decides and explains as kube-scheduler 1.37 with its default plugins does, wi
 affinity between pods, soft topology spread and image locality.
 """
 
-from drakit_allocator.scheduler.queue import Backoff
 from drakit_allocator.scheduler.scheduler import Counters, Scheduler
 
-__all__ = ["Backoff", "Counters", "Scheduler"]
+__all__ = ["Counters", "Scheduler"]

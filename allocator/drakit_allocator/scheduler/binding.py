@@ -27,6 +27,7 @@ from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.leadership.lease import Permission
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_client import claim_writes
+from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import UNREACHABLE, ApiError, Conflict, NotFound
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
@@ -37,7 +38,7 @@ FINALIZER = "resource.kubernetes.io/delete-protection"
 _CONFLICTS = 5
 # Requests on their way at the same time; more would only queue up in the server.
 _CONCURRENCY = 32
-_FIRST_DELAY, _LONGEST_DELAY = 0.02, 1.0
+_BACKOFF = Backoff(0.02, 1.0)
 
 _T = TypeVar("_T")
 
@@ -202,8 +203,7 @@ class Binder:
 
     async def _answered(self, send: Callable[[], Awaitable[_T]]) -> _T:
         """Send until the server answers; ``LeaseLost`` when this scheduler may no longer write."""
-        delay = _FIRST_DELAY
-        while True:
+        for delay in _BACKOFF.pauses():
             async with self._slots:
                 # The last thing before sending: what is read or decided before it may be outdated by now.
                 self._permission.check()
@@ -217,7 +217,7 @@ class Binder:
                     failure = error
             log.debug("no answer: %s; again in %.2f s", str(failure) or type(failure).__name__, delay)
             await asyncio.sleep(delay)
-            delay = min(delay * 2, _LONGEST_DELAY)
+        raise AssertionError("a back-off has no end")
 
 
 def _reserved(claim: Object, pod: PodInfo, allocation: Object | None) -> Object:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_client.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
@@ -30,17 +31,8 @@ Hint = Callable[[PodInfo], bool]
 _LONGEST_WAIT = 300.0
 
 
-@dataclass(slots=True)
-class Backoff:
-    """Waiting time after the n-th failure: ``initial`` doubled each time, at most ``longest`` seconds."""
-
-    initial: float = 1.0
-    longest: float = 10.0
-
-    def seconds(self, failures: int) -> float:
-        """Seconds to wait after this many failures."""
-        # A pod may fail for weeks, and a larger power has no floating point number.
-        return min(self.initial * 2 ** min(failures - 1, 62), self.longest) if failures else 0.0
+# Of kube-scheduler's podInitialBackoffSeconds and podMaxBackoffSeconds.
+DEFAULT_BACKOFF = Backoff(1.0, 10.0)
 
 
 @dataclass(slots=True, eq=False)
@@ -68,7 +60,7 @@ class SchedulingQueue:
     def __init__(self, backoff: Backoff | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.entries: dict[str, Entry] = {}
         self.unschedulable: dict[str, Entry] = {}
-        self._backoff = backoff or Backoff()
+        self._backoff = backoff or DEFAULT_BACKOFF
         self._clock = clock
         self._active: list[tuple[int, int, str]] = []
         self._waiting: list[tuple[float, int, str]] = []

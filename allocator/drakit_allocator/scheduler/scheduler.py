@@ -27,11 +27,12 @@ from drakit_allocator.scheduler.leadership.lease import Lease, LeaseLost, LeaseT
 from drakit_allocator.scheduler.mirror import Mirror, served
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.pace import Pace
-from drakit_allocator.scheduler.queue import Backoff, Entry
+from drakit_allocator.scheduler.queue import DEFAULT_BACKOFF, Entry
 from drakit_allocator.scheduler.readiness import DevicesNotReady
 from drakit_allocator.scheduler.reports import SCHEDULER_ERROR, UNSCHEDULABLE, Reports
 from drakit_allocator.scheduler.state import State
 from drakit_api.features import FeatureGates
+from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES, ApiError
 from drakit_client.resources import (
@@ -83,7 +84,7 @@ class Scheduler:
         gates = gates or FeatureGates()
         self.counters = Counters()
         self.lease: Lease | NoLease = Lease(connection, name, lease_times) if leader_election else NoLease()
-        self.state = State(name, gates, backoff or Backoff(), filter_timeout, compat, self._objection)
+        self.state = State(name, gates, backoff or DEFAULT_BACKOFF, filter_timeout, compat, self._objection)
         self._connection = connection
         self._follows_taint_rules = gates.enabled("DRADeviceTaintRules")
         self._reports = Reports(connection, name)

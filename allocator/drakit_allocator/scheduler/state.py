@@ -19,10 +19,11 @@ from drakit_allocator.scheduler.nodes.cluster import Cluster
 from drakit_allocator.scheduler.nodes.filters import DYNAMIC_RESOURCES
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.nodes.rankings import Rankings
-from drakit_allocator.scheduler.queue import Backoff, SchedulingQueue
+from drakit_allocator.scheduler.queue import SchedulingQueue
 from drakit_allocator.scheduler.readiness import Readiness
 from drakit_api.features import MIXINS_GATE, FeatureGates
 from drakit_api.layouts import mixins
+from drakit_client.backoff import Backoff
 from drakit_client.connection import Object
 
 log = logging.getLogger(__name__)

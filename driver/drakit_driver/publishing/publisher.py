@@ -17,6 +17,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Invalid, NotFound
 from drakit_client.events import EventRecorder
@@ -44,6 +45,7 @@ REPAIR_SECONDS = 0.1
 PROBE_SECONDS = 10.0
 # A slice that we created and that never shows up in the watch was deleted before the watch saw it.
 _UNSEEN_SECONDS = 10.0
+_CONNECTING = Backoff(0.1, 5.0)
 # The end of a generated name (k8s.io/apimachinery/pkg/util/rand), which is another one in each refusal.
 _GENERATED = re.compile(r'-[bcdfghjklmnpqrstvwxz2456789]{5}(?=")')
 
@@ -156,8 +158,7 @@ class Publisher:
                 self._report(f"publisher {self.driver}: removed {len(owned)} slices")
 
     async def _connect(self) -> None:
-        delay = 0.1
-        while True:
+        for pause in _CONNECTING.pauses():
             try:
                 await self._api.connect()
                 self._reminders.over("")
@@ -166,8 +167,7 @@ class Publisher:
                 message = str(error) or type(error).__name__
                 if self._reminders.due("", message):
                     self._report(Problem(f"publisher {self.driver}: waiting for the API server: {message}"))
-                await asyncio.sleep(delay)
-                delay = min(delay * 2, 5.0)
+                await asyncio.sleep(pause)
 
     async def _follow(self) -> None:
         self._reflector = self._api.reflector(self._changed)

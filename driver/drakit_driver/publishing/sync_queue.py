@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 import time
 
+from drakit_client.backoff import Backoff
 from drakit_driver.reports import Reminders
 
-_FIRST_RETRY = 0.1
-_LONGEST_RETRY = 10.0
+_BACKOFF = Backoff(0.1, 10.0)
 # Repairs of one pool closer together than this are a quarrel and wait longer each time.
 _QUARREL_SECONDS = 5.0
 
@@ -32,7 +32,7 @@ class SyncQueue:
         """Make ``name`` due after ``delay`` seconds, or longer if it was due again and again lately."""
         now = time.monotonic()
         if delay:
-            delay = min(delay * 2 ** self._quarrels.get(name, 0), _LONGEST_RETRY)
+            delay = Backoff(delay, _BACKOFF.longest).seconds(1 + self._quarrels.get(name, 0))
         if (due := self._due.get(name)) is None or now + delay < due:
             self._due[name] = now + delay
             self._wake.set()
@@ -40,7 +40,7 @@ class SyncQueue:
     def retry(self, name: str, message: str = "") -> tuple[float, bool]:
         """Make ``name`` due after a failure: the delay, and whether this failure is to be told (again)."""
         failures = self._failures[name] = self._failures.get(name, 0) + 1
-        delay = min(_FIRST_RETRY * 2 ** (failures - 1), _LONGEST_RETRY)
+        delay = _BACKOFF.seconds(failures)
         self._due[name] = time.monotonic() + delay
         self._wake.set()
         return delay, self._reminders.due(name, message)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from drakit_api.core.label_selectors import selects
 from drakit_client.connection import Object
 from drakit_client.resources import CLUSTER_ROLES
+from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers.informers import Informers
-from drakit_embedded.workqueue import WorkQueue
 
 _MANAGER = "clusterrole-aggregation-controller"
 

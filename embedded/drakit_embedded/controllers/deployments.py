@@ -16,11 +16,11 @@ from drakit_client.errors import AlreadyExists, ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import DEPLOYMENTS, PODS, REPLICA_SETS
+from drakit_client.work_queue import NotYet, WorkQueue
 from drakit_embedded.controllers import rollout
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.ownership import controller_uid, reference_to, typed
 from drakit_embedded.controllers.rollout import replicas_of
-from drakit_embedded.workqueue import NotYet, WorkQueue
 
 _NO_LIMIT = 2**31 - 1
 _NOT_COPIED = {

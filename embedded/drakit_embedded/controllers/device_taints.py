@@ -19,9 +19,9 @@ from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder, reference
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import DEVICE_TAINT_RULES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
+from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.ownership import typed
-from drakit_embedded.workqueue import WorkQueue
 
 _EFFECT = "NoExecute"
 _REASON = "DeviceTaintManagerEviction"

@@ -15,9 +15,9 @@ from typing import Literal
 from drakit_client.connection import Object
 from drakit_client.errors import NotFound
 from drakit_client.resources import Resource
+from drakit_client.work_queue import NotYet, WorkQueue
 from drakit_embedded.controllers import discovery
 from drakit_embedded.controllers.informers import Informers
-from drakit_embedded.workqueue import NotYet, WorkQueue
 
 # Events are many, and own nothing (garbagecollector.go, DefaultIgnoredResources).
 _IGNORED = frozenset({("", "events"), ("events.k8s.io", "events")})

@@ -11,9 +11,9 @@ import time
 from drakit_client.connection import Object
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Resource
+from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers import discovery
 from drakit_embedded.controllers.informers import Informers
-from drakit_embedded.workqueue import WorkQueue
 
 _FINALIZER = "kubernetes"
 _ROOT_CA = "kube-root-ca.crt"

@@ -12,6 +12,7 @@ from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import PODS, REPLICA_SETS
+from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers.adoption import PodOwnership
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.pods import (
@@ -24,7 +25,6 @@ from drakit_embedded.controllers.pods import (
     seconds_to_available,
     slow_start,
 )
-from drakit_embedded.workqueue import WorkQueue
 
 
 class ReplicaSetController:

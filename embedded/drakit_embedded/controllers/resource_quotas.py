@@ -12,13 +12,13 @@ from functools import partial
 from drakit_client.connection import Object
 from drakit_client.reflector import Key, Reflector, key_of
 from drakit_client.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, RESOURCE_QUOTAS, Resource
+from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers import discovery
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.quota import amounts, claims, scopes
 from drakit_embedded.quota.amounts import Amounts
 from drakit_embedded.quota.classes import DeviceClasses
 from drakit_embedded.quota.evaluators import Evaluator, evaluator, is_counted
-from drakit_embedded.workqueue import WorkQueue
 
 _RESYNC_SECONDS = 300.0
 

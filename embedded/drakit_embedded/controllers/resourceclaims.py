@@ -28,10 +28,10 @@ from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import key_of
 from drakit_client.resources import PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
+from drakit_client.work_queue import NotYet, WorkQueue
 from drakit_embedded.controllers.claim_templates import ClaimFeatures, ClaimTemplates
 from drakit_embedded.controllers.informers import Informers
 from drakit_embedded.controllers.ownership import typed
-from drakit_embedded.workqueue import NotYet, WorkQueue
 
 _Key = tuple[Literal["pod", "claim"], str, str]
 

@@ -13,11 +13,11 @@ from drakit_client.connection import Object
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import ENDPOINT_SLICES, ENDPOINTS, NODES, PODS, SERVICES
+from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers import service_endpoints
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import reference_to
 from drakit_embedded.controllers.service_endpoints import SERVICE_NAME
-from drakit_embedded.workqueue import WorkQueue
 
 # defaultMaxEndpointsPerSlice in pkg/controller/endpointslice/config.
 _MOST = 100

@@ -19,6 +19,7 @@ from pathlib import Path
 import grpc.aio
 
 from drakit_api.kubelet import wire
+from drakit_client.backoff import Backoff
 from drakit_embedded.kubelet.plugin_calls import CallError, get_info, notify_registration, open_channel
 from drakit_embedded.kubelet.plugins import PluginError, Plugins
 
@@ -26,8 +27,7 @@ log = logging.getLogger(__name__)
 
 _DIAL_SECONDS = 10.0
 # k8s.io/kubernetes/pkg/util/goroutinemap/exponentialbackoff.
-_FIRST_DELAY = 0.5
-_LONGEST_DELAY = 122.0
+_BACKOFF = Backoff(0.5, 122.0)
 # A file system's clock ticks in steps of some milliseconds: a directory changed this recently may change again unseen.
 _SETTLED_NANOSECONDS = 100_000_000
 
@@ -43,13 +43,16 @@ class _Socket:
 
 
 @dataclass(slots=True)
-class _Backoff:
-    delay: float = 0.0
+class _Failures:
+    count: int = 0
     not_before: float = 0.0
 
-    def grow(self) -> None:
-        self.delay = min(self.delay * 2 or _FIRST_DELAY, _LONGEST_DELAY)
-        self.not_before = time.monotonic() + self.delay
+    def add(self) -> float:
+        """Count one more; returns the seconds to wait."""
+        self.count += 1
+        delay = _BACKOFF.seconds(self.count)
+        self.not_before = time.monotonic() + delay
+        return delay
 
 
 class Registrar:
@@ -60,7 +63,7 @@ class Registrar:
         self._plugins = plugins
         self._sockets: dict[str, _Socket] = {}
         # By path, until a registration there succeeds: a new socket does not make the kubelet forget earlier failures.
-        self._backoffs: dict[str, _Backoff] = {}
+        self._failures: dict[str, _Failures] = {}
         # When each directory was last changed; empty if that may not tell everything.
         self._modified: dict[Path, int] = {}
 
@@ -86,8 +89,8 @@ class Registrar:
         await asyncio.gather(*attempts, return_exceptions=True)
 
     def _not_before(self, path: str) -> float:
-        backoff = self._backoffs.get(path)
-        return backoff.not_before if backoff is not None else 0.0
+        failures = self._failures.get(path)
+        return failures.not_before if failures is not None else 0.0
 
     def _scan(self) -> tuple[dict[Path, int], dict[str, _Identity]]:
         """All directories with their times, taken before they were read, and all sockets in them."""
@@ -130,11 +133,10 @@ class Registrar:
         try:
             await self._register(path, entry)
         except (PluginError, CallError, ValueError, OSError, TimeoutError) as error:
-            backoff = self._backoffs.setdefault(path, _Backoff())
-            backoff.grow()
-            log.warning("plugin at %s: %s; again in %.1f s", path, error, backoff.delay)
+            delay = self._failures.setdefault(path, _Failures()).add()
+            log.warning("plugin at %s: %s; again in %.1f s", path, error, delay)
         else:
-            self._backoffs.pop(path, None)
+            self._failures.pop(path, None)
         finally:
             entry.attempt = None
 

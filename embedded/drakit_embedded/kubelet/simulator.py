@@ -15,10 +15,12 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
+from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.reflector import Reflector
 from drakit_client.resources import PODS
+from drakit_client.work_queue import WorkQueue
 from drakit_embedded import certificates
 from drakit_embedded.kubelet.kubelet import Kubelet, Surroundings
 from drakit_embedded.kubelet.logs import LogServer
@@ -26,7 +28,6 @@ from drakit_embedded.kubelet.nodes import NodeSpec, register, renew_lease
 from drakit_embedded.kubelet.pod_run import PodRun
 from drakit_embedded.kubelet.release import Release
 from drakit_embedded.kubelet.timings import Timings
-from drakit_embedded.workqueue import WorkQueue
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +73,8 @@ class KubeletSimulator:
         keep = (root / certificates.OF_KUBELETS).with_suffix(".pem")
         self._logs = LogServer(self._find_run, token, client_ca_file=client_ca_file, keep=keep)
         self._pods = Reflector(connection, PODS, on_change=[self._pod_changed])
-        self._queue: WorkQueue[tuple[str, str]] = WorkQueue(self._sync, name="pod", limit=0, longest_delay=5.0)
+        backoff = Backoff(0.005, 5.0)
+        self._queue: WorkQueue[tuple[str, str]] = WorkQueue(self._sync, name="pod", limit=0, backoff=backoff)
         self._surroundings = Surroundings(
             connection,
             self._timings,

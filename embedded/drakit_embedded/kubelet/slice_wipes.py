@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, NotFound
 from drakit_client.resources import RESOURCE_SLICES
 
 log = logging.getLogger(__name__)
 
-_FIRST_DELAY = 1.0
-_LONGEST_DELAY = 300.0
+_BACKOFF = Backoff(1.0, 300.0)
 
 
 class SliceWipes:
@@ -45,8 +45,7 @@ class SliceWipes:
 
     async def _wipe(self, driver: str) -> None:
         selector = f"spec.nodeName={self._node}" + (f",spec.driver={driver}" if driver else "")
-        delay = _FIRST_DELAY
-        while True:
+        for delay in _BACKOFF.pauses():
             try:
                 await self._connection.request("DELETE", RESOURCE_SLICES.path(), params={"fieldSelector": selector})
             except NotFound:
@@ -54,6 +53,5 @@ class SliceWipes:
             except REQUEST_FAILURES as error:
                 log.info("%s: deleting ResourceSlices %s: %s; again in %.0f s", self._node, selector, error, delay)
                 await asyncio.sleep(delay)
-                delay = min(delay * 2, _LONGEST_DELAY)
             else:
                 return

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from drakit_api.golang import gotime
+from drakit_client.backoff import Backoff
 from drakit_client.files import private_files, regular_files
 from drakit_kind.cluster import ClusterError
 
@@ -47,7 +49,7 @@ class Patience:
 
     def pause(self, ends: int) -> float:
         """Seconds to wait after so many ends in a row."""
-        return self.first_pause * float(2 ** (ends - 1))
+        return Backoff(self.first_pause, math.inf).seconds(ends)
 
 
 @dataclass

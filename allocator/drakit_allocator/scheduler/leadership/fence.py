@@ -36,6 +36,7 @@ from typing import Any
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.leadership.lease import Permission
 from drakit_client import claim_writes
+from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection, Object
 from drakit_client.errors import UNREACHABLE, ApiError, Conflict, NotFound
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
@@ -47,7 +48,7 @@ FENCE = "drakit.dev/fence"
 _CONCURRENCY = 32
 # The server gives up on a patch when others keep writing to the same object.
 _CONFLICTS = 5
-_FIRST_DELAY, _LONGEST_DELAY = 0.1, 30.0
+_BACKOFF = Backoff(0.1, 30.0)
 _WITHOUT_NODE = "spec.nodeName=,status.phase!=Succeeded,status.phase!=Failed"
 
 
@@ -101,10 +102,9 @@ class Fence:
 
     async def close(self, closed: Callable[[], object]) -> None:
         """Try the gaps again until there is none, and call ``closed`` when some are closed. Raises ``LeaseLost``."""
-        delay = _FIRST_DELAY
+        pauses = _BACKOFF.pauses()
         while self._gaps:
-            await asyncio.sleep(delay)
-            delay = min(delay * 2, _LONGEST_DELAY)
+            await asyncio.sleep(next(pauses))
             before, token = list(self._gaps.values()), secrets.token_hex(8)
             await _all([self._renew(gap.obj, gap.kind, token) for gap in before])
             if len(self._gaps) < len(before):

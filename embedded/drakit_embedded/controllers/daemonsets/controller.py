@@ -11,6 +11,7 @@ from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import DAEMON_SETS, NODES, PODS
+from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers.adoption import PodOwnership
 from drakit_embedded.controllers.daemonsets import node_fit, plans
 from drakit_embedded.controllers.daemonsets.history import History
@@ -18,7 +19,6 @@ from drakit_embedded.controllers.daemonsets.plans import DaemonSetView, Plan
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import typed
 from drakit_embedded.controllers.pods import Deletions, PodControl, is_going, slow_start
-from drakit_embedded.workqueue import WorkQueue
 
 # No more pods than this in one round (daemon_controller.go, BurstReplicas).
 _BURST = 250

@@ -12,11 +12,11 @@ from drakit_client.connection import Object
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.reflector import key_of
 from drakit_client.resources import CONTROLLER_REVISIONS, DAEMON_SETS
+from drakit_client.work_queue import NotYet
 from drakit_embedded.controllers import rollout
 from drakit_embedded.controllers.daemonsets.node_fit import HASH_LABEL
 from drakit_embedded.controllers.informers import Created, Informers
 from drakit_embedded.controllers.ownership import controller_uid, reference_to
-from drakit_embedded.workqueue import NotYet
 
 
 class Revisions(NamedTuple):

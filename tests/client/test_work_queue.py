@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from drakit_embedded.workqueue import NotYet, WorkQueue
+from drakit_client.backoff import Backoff
+from drakit_client.work_queue import NotYet, WorkQueue
 
 Until = Callable[..., Awaitable[Any]]
 K = TypeVar("K", bound=Hashable)
@@ -72,7 +73,7 @@ async def test_failures_are_tried_again_with_growing_delays(until: Until) -> Non
         if len(times) < 5:
             raise NotYet("wait")
 
-    queue = WorkQueue(sync, name="test", first_delay=0.02)
+    queue = WorkQueue(sync, name="test", backoff=Backoff(0.02, 16.0))
     async with running(queue):
         queue.add("a")
         await until(lambda: len(times) == 5)

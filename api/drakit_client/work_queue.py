@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
+from drakit_client.backoff import Backoff
 from drakit_client.errors import REQUEST_FAILURES
 
 log = logging.getLogger(__name__)
@@ -18,8 +19,7 @@ log = logging.getLogger(__name__)
 K = TypeVar("K", bound=Hashable)
 
 # Delays of DefaultTypedControllerRateLimiter, with a shorter end: nobody waits a quarter of an hour for a test cluster.
-_FIRST_DELAY = 0.005
-_LONGEST_DELAY = 16.0
+_BACKOFF = Backoff(0.005, 16.0)
 
 
 class NotYet(Exception):
@@ -42,14 +42,12 @@ class WorkQueue(Generic[K]):
         *,
         name: str,
         limit: int = 5,
-        first_delay: float = _FIRST_DELAY,
-        longest_delay: float = _LONGEST_DELAY,
+        backoff: Backoff = _BACKOFF,
     ) -> None:
         self._sync = sync
         self._name = name
         self._limit = limit
-        self._first_delay = first_delay
-        self._longest_delay = longest_delay
+        self._backoff = backoff
         self._ready: dict[K, None] = {}
         self._active: set[K] = set()
         self._again: set[K] = set()
@@ -123,7 +121,7 @@ class WorkQueue(Generic[K]):
 
     def _retry(self, key: K, error: Exception) -> None:
         failures = self._failures[key] = self._failures.get(key, 0) + 1
-        delay = min(self._first_delay * 2 ** min(failures - 1, 30), self._longest_delay)
+        delay = self._backoff.seconds(failures)
         if isinstance(error, _EXPECTED):
             log.info("%s %s: %s; again in %.3f s", self._name, key, str(error) or type(error).__name__, delay)
         else:
