@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 Until = Callable[..., Awaitable[Any]]
 
-TRANSCRIPT = Path(__file__).parent.parent / "vectors" / "kubelet" / "transcript.jsonl"
+TRANSCRIPT = Path(__file__).parents[2] / "vectors" / "kubelet" / "transcript.jsonl"
 RECORDED_ENDPOINT = "/var/lib/kubelet/plugins/gpu.example.com/dra.sock"
 
 

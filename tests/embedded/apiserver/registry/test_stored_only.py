@@ -77,7 +77,7 @@ def test_of_every_kind_it_is_decided_whether_anything_acts_on_it() -> None:
 
 
 def test_the_guide_names_the_same_kinds() -> None:
-    guide = (Path(__file__).parents[2] / "docs" / "clusters.md").read_text()
+    guide = (Path(__file__).parents[4] / "docs" / "clusters.md").read_text()
     rows = re.findall(r"^\| (kube-apiserver|kube-[a-z-]+|kubelet)[^|]* \| ([A-Za-z, ]+) \|$", guide, re.MULTILINE)
     told = {(_PROGRAMS[program], kind) for program, kinds in rows for kind in kinds.split(", ")}
     kinds = {(kind.group, kind.plural): kind.kind for kind in all_kinds()}

@@ -1,6 +1,6 @@
 """Older versions of resource.k8s.io show the objects of v1, in the form and with the warnings of kube-apiserver.
 
-What a kube-apiserver read in each version of what was written in any is replayed by test_apiserver_exchanges.
+What a kube-apiserver read in each version of what was written in any is replayed by endpoints/test_exchanges.
 """
 
 from __future__ import annotations
