@@ -2,6 +2,13 @@
 
 Each module is one controller of k8s.io/kubernetes/pkg/controller. All read from shared ``informers`` and write through
 one connection: events come in from the API server, changed objects go back to it, and nothing else is shared.
+
+- ``resourceclaims`` with ``claim_templates``, ``device_taints``: Dynamic Resource Allocation;
+- ``deployments`` with ``rollout``, ``replicasets``, ``daemonsets``: what makes pods; ``pods``, ``adoption`` and
+  ``ownership`` say which are whose;
+- ``services`` with ``service_endpoints``: what stands behind Services;
+- ``garbage``, ``podgc``, ``namespaces``, ``resource_quotas``, ``cluster_roles``; ``discovery`` finds the kinds that
+  some of them are for.
 """
 
 from __future__ import annotations

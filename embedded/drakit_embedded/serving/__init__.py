@@ -2,4 +2,5 @@
 
 Whoever connects costs a file descriptor before anything is known of him. What bounds that is here: deadlines
 (``http_server``), places (``places``), descriptors (``descriptors``), and how often a log says so (``log_rate``).
+Work that would keep others waiting is done in ``background``.
 """

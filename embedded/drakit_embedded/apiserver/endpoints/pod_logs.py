@@ -1,8 +1,8 @@
 """``pods/log``: fetched from the kubelet that runs the pod, and passed through as it comes.
 
 The node says where its kubelet listens (``status.addresses``, ``status.daemonEndpoints.kubeletEndpoint.Port``); who is
-believed to be one, and what it is shown, is in ``access``. After k8s.io/kubernetes/pkg/registry/core/pod/strategy.go
-(LogLocation).
+believed to be one, and what it is shown, is in ``kubelet_access``. After LogLocation in
+k8s.io/kubernetes/pkg/registry/core/pod/strategy.go.
 """
 
 from __future__ import annotations

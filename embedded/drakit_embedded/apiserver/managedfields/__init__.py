@@ -12,6 +12,7 @@ those above it:
 - ``versions``: the same object as the other API versions of its kind show it;
 - ``entries``, ``managers``: the entries of ``metadata.managedFields``, and the names of those whom they belong to;
 - ``updates``, ``scaling``: what a write other than apply does to the entries;
+- ``reset_fields``: fields that a write does not change, whatever it says;
 - ``typechecks``, ``conflicts``, ``lastapplied``: refusals of apply, and what kubectl needs of it besides;
 - ``applies``: what applying does to an object and its entries.
 """
