@@ -83,6 +83,7 @@ async def _add_pod_with_a_claim(api: Connection, name: str) -> None:
     )
 
 
+@pytest.mark.slow
 async def test_its_rights_are_enough_to_schedule_to_wait_and_to_take_over() -> None:
     async with Server(ServerConfig()) as server, Connection(server.url, token=server.token) as api:
         await _add_node_with_a_device(api)

@@ -137,6 +137,7 @@ async def test_a_held_lease_is_not_taken_while_it_is_renewed(api: Connection) ->
         task.cancel()
 
 
+@pytest.mark.slow
 async def test_a_holder_that_stalls_stops_before_another_takes_over_and_is_fenced_off(api: Connection) -> None:
     stalled, other = Lease(api, "a", QUICK), Lease(api, "a", QUICK)
     await acquire(stalled)

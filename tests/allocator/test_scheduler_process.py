@@ -37,6 +37,8 @@ from drakit_client.resources import (
 )
 from drakit_embedded.apiserver import Server, ServerConfig
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 NAMESPACE = "default"
 DRIVER = "gpu.example.com"
@@ -265,7 +267,6 @@ async def test_pods_that_want_more_devices_than_there_are_wait_until_one_is_give
         await bound(api, "second")
 
 
-@pytest.mark.slow
 async def test_pods_share_a_claim_wherever_its_devices_are(api: Connection) -> None:
     await add_node(api, "n1")
     await add_node(api, "n2", devices=1)
@@ -351,7 +352,6 @@ async def assert_consistent(api: Connection) -> int:
     return on_node
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("names", [("one", "two"), ("same", "same")], ids=["of-different-names", "of-one-name"])
 async def test_two_schedulers_racing_never_give_a_device_out_twice(api: Connection, names: tuple[str, str]) -> None:
     for node in range(4):
@@ -376,7 +376,6 @@ async def test_two_schedulers_racing_never_give_a_device_out_twice(api: Connecti
     assert schedulers_of_bound <= set(names)
 
 
-@pytest.mark.slow
 async def test_stopping_in_the_middle_leaves_nothing_half_done_and_the_next_one_starts_at_once(api: Connection) -> None:
     for node in range(4):
         await add_node(api, f"n{node}", devices=25)
@@ -824,7 +823,6 @@ async def add_work(api: Connection) -> None:
     await add_pod(api, "pod", "claim")
 
 
-@pytest.mark.slow
 async def test_a_long_search_holds_up_neither_lease_nor_server(api: Connection, obstruction: Obstruction) -> None:
     await add_work(api)
     async with scheduling(api) as scheduler:
@@ -884,7 +882,6 @@ async def test_a_pod_that_goes_during_a_search_takes_nothing(api: Connection, ob
         assert "allocation" not in (await claim_of(api)).get("status", {})
 
 
-@pytest.mark.slow
 async def test_a_device_given_back_during_a_search_that_fails_is_not_missed(
     api: Connection, obstruction: Obstruction
 ) -> None:
@@ -911,7 +908,6 @@ async def test_a_device_given_back_during_a_search_that_fails_is_not_missed(
         await bound(api, "second")
 
 
-@pytest.mark.slow
 async def test_a_turn_that_ends_lets_the_search_end_first(api: Connection, obstruction: Obstruction) -> None:
     await add_work(api)
     async with scheduling(api) as first:
@@ -925,7 +921,6 @@ async def test_a_turn_that_ends_lets_the_search_end_first(api: Connection, obstr
         assert first.counters.attempts == 1
 
 
-@pytest.mark.slow
 async def test_a_lease_lost_during_a_search_does_not_lose_the_pod(api: Connection, obstruction: Obstruction) -> None:
     await add_work(api)
     async with scheduling(api) as scheduler:
@@ -988,7 +983,6 @@ async def test_devices_that_cannot_be_attached_are_given_back(api: Connection) -
         await until(free)
 
 
-@pytest.mark.slow
 async def test_stopping_does_not_wait_for_devices(api: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of such a binding is on its way: the lease is passed on at once, and the next scheduler waits on."""
     monkeypatch.setattr("drakit_allocator.scheduler.scheduler._DRAIN", 1000.0)  # longer than a test may take
@@ -1001,7 +995,6 @@ async def test_stopping_does_not_wait_for_devices(api: Connection, monkeypatch: 
         await bound(api)
 
 
-@pytest.mark.slow
 async def test_without_the_feature_conditions_are_not_waited_for(api: Connection) -> None:
     await add_attachable_work(api)
     async with scheduling(api):

@@ -15,6 +15,7 @@ EXPRESSIONS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_kept_tables_parse_as_the_grammar_does(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = repr(grammar.parser(parser._Builder()).parse(expression))
@@ -22,6 +23,7 @@ def test_kept_tables_parse_as_the_grammar_does(expression: str, monkeypatch: pyt
     assert kept == repr(grammar.parser(parser._Builder()).parse(expression))
 
 
+@pytest.mark.slow
 def test_kept_tables_are_of_this_grammar() -> None:
     """After a change of grammar.lark: ``python -m drakit_api.cel.syntax.grammar``."""
     kept = json.loads(grammar.TABLES.read_text(encoding="utf-8"))

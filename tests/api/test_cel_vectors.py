@@ -128,6 +128,7 @@ def test_every_difference_is_about_a_recorded_expression() -> None:
     assert {expression for kind in differences().values() for expression in kind} <= recorded
 
 
+@pytest.mark.slow
 def test_what_upstream_accepts_and_refuses() -> None:
     """Where messages differ the verdict must not, but for the few constructs that are listed."""
     for row in rows("language"):

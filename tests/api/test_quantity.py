@@ -126,6 +126,7 @@ def test_the_canonical_text_means_the_same(text: str) -> None:
     assert str(Quantity.parse(str(again))) == str(again)
 
 
+@pytest.mark.slow
 @given(texts, texts)
 def test_order_sums_and_hashes_are_those_of_the_numbers(left: str, right: str) -> None:
     a, b = Quantity.parse(left), Quantity.parse(right)

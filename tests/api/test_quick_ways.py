@@ -124,6 +124,7 @@ def test_what_is_written_as_a_whole_is_what_the_rules_write(obj: Object) -> None
         assert quick == msgspec.json.encode(encoding.encode("ResourceSlice", decoded))
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(DEVICES)
 def test_no_rule_objects_to_an_ordinary_device(value: Object) -> None:

@@ -34,6 +34,7 @@ def named(kind: str, name: str) -> Object:
     return found
 
 
+@pytest.mark.slow
 async def test_rights_are_exactly_the_ones_used(api: Any, connection: Connection, short_dir: Path) -> None:
     """Create, change, repair, drop and delete slices, prepare, unprepare: all verbs, against the ClusterRole."""
     await api.put("nodes", {"metadata": {"name": NODE}})
@@ -97,6 +98,7 @@ def _granted(role: str) -> set[tuple[str, str, str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("account", ["drakit-driver", "drakit-tpu-publisher"])
 def test_who_may_write_all_slices_is_held_to_its_own_by_a_policy(account: str) -> None:
     """Roles know of no node; whose token is stolen must not be able to publish devices of any node."""

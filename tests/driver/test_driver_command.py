@@ -78,6 +78,7 @@ def test_slices_without_nodes_are_an_error_where_their_nodes_are_dropped(gates: 
     assert (result.stdout == "") is (code == 1)
 
 
+@pytest.mark.slow
 def test_a_layout_may_come_from_standard_input() -> None:
     path = _LAYOUTS / "dgx-a100-mig.yaml"
     piped = CliRunner().invoke(driver, ["slices", "layout", "-"], input=path.read_bytes())

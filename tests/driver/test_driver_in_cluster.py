@@ -28,6 +28,7 @@ async def slices(connection: Connection) -> list[Object]:
     return list((await connection.list(RESOURCE_SLICES))["items"])
 
 
+@pytest.mark.slow
 async def test_fields_dropped_by_a_gate_come_back_with_it(tmp_path: Path) -> None:
     """Gate off: reported once. Server restarted with the gate on: published again, without anybody's help."""
     config: dict[str, Any] = {"port": free_port(), "token": "t", "data_file": tmp_path / "state.db"}

@@ -796,6 +796,7 @@ def recorded_calls() -> list[Object]:
     return [line for line in lines if line["what"] in ("NodePrepareResources", "NodeUnprepareResources")]
 
 
+@pytest.mark.slow
 async def test_transcript_of_a_real_kubelet(connection: Connection, short_dir: Path, api: Any) -> None:
     """Every recorded call gets an answer of the recorded shape; CDI names and subrequest names are our own."""
     pool = Pool(driver=DRIVER, name="realk8s-node", node_name=NODE, devices=[{"name": "part-0"}, {"name": "part-1"}])

@@ -57,6 +57,7 @@ def states(slices: list[Object], wanted: list[Desired]) -> list[list[Object]]:
 CONTENTS = st.lists(st.sampled_from("abcdef"), max_size=5)
 
 
+@pytest.mark.slow
 @given(before=CONTENTS, after=CONTENTS)
 def test_pool_is_never_seen_complete_and_wrong(before: list[str], after: list[str]) -> None:
     first = states([], desired(before))[-1]

@@ -11,6 +11,8 @@ from click.testing import CliRunner, Result
 
 from drakit_driver.cli.driver_command import driver
 
+pytestmark = pytest.mark.slow
+
 
 def layout(path: Path, values: int) -> Path:
     """128 devices that are on one of so many nodes each, with names of 60 characters."""

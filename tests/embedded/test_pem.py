@@ -36,6 +36,7 @@ def test_blocks(name: str) -> None:
     assert list(pem.blocks(text.encode())) == found
 
 
+@pytest.mark.slow
 def test_each_end_is_looked_for_once() -> None:
     """A megabyte of beginnings took a minute when each looked at all that was left."""
     assert list(pem.blocks(b"-----BEGIN X-----\na\n" * 60_000 + b"-----END Y-----\n")) == []

@@ -34,6 +34,7 @@ def test_every_file_is_asked_again_and_is_in_the_readme() -> None:
     assert [file for file in recordings.files() if f"`{file}`" not in README] == []
 
 
+@pytest.mark.slow
 def test_the_recorded_requests_are_those_that_are_made() -> None:
     recorded = [{key: one for key, one in line.items() if key != "response"} for line in conventions.recorded()]
     assert json.loads(json.dumps(list(conventions_answers.made()))) == recorded

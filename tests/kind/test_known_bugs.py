@@ -48,6 +48,7 @@ def test_a_double_allocation_is_known_where_kubernetes_has_that_bug(
     assert known_bug({"capability"}, spec, error) == ""  # where pods come one after the other
 
 
+@pytest.mark.slow
 def test_the_summary_has_its_number_and_what_was_seen(pytester: pytest.Pytester) -> None:
     pytester.makeconftest(
         """

@@ -42,6 +42,7 @@ _CONFTEST = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "outcome"),
     [

@@ -298,6 +298,7 @@ async def test_each_node_has_a_pod_and_new_ones_get_one(story: Story, controller
     assert (owner["kind"], owner["name"], owner["controller"]) == ("DaemonSet", "d", True)
 
 
+@pytest.mark.slow
 async def test_a_node_selector_and_a_label_that_changes(story: Story, controllers: None, until: Until) -> None:
     await story.nodes("n1", "n2")
     await story.create(nodeSelector={"kubernetes.io/hostname": "n1"})
@@ -365,6 +366,7 @@ async def test_on_delete_waits_for_the_user(story: Story, controllers: None, unt
     assert (await story.status())["numberMisscheduled"] == 0
 
 
+@pytest.mark.slow
 async def test_a_failed_pod_is_told_and_replaced(story: Story, controllers: None, until: Until) -> None:
     await story.nodes("n1")
     await story.create()
@@ -401,6 +403,7 @@ async def test_its_pods_and_revisions_go_with_it(story: Story, controllers: None
     await until(is_clean)
 
 
+@pytest.mark.slow
 async def test_a_pod_of_nobody_is_taken_over_and_one_of_other_labels_is_let_go(
     story: Story, controllers: None, until: Until, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -14,6 +14,8 @@ from drakit_client.errors import NotFound
 from drakit_client.resources import DEVICE_TAINT_RULES, EVENTS, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_embedded import controllers as package
 
+pytestmark = pytest.mark.slow
+
 Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
 Start = Callable[..., Awaitable[None]]
@@ -120,7 +122,6 @@ async def test_a_taint_in_a_slice_evicts_the_pods_of_its_device(story: Story, st
     assert not await story.is_ending("neighbour")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("selector", "hit"),
     [({}, True), ({"pool": "n"}, True), ({"pool": "n", "device": "gpu-0"}, True), ({"device": "gpu-1"}, False)],
@@ -145,7 +146,6 @@ async def test_a_claim_that_is_allocated_a_tainted_device_is_evicted_too(
     await until(story.ends("late"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("tolerations", "evicted"),
     [
@@ -171,7 +171,6 @@ async def test_tolerations_of_the_allocation_count(
     assert await story.is_ending("tolerant") == evicted
 
 
-@pytest.mark.slow
 async def test_a_pod_is_evicted_when_its_time_is_over_unless_the_taint_went_before(
     story: Story, start: Start, until: Until
 ) -> None:
@@ -189,7 +188,6 @@ async def test_a_pod_is_evicted_when_its_time_is_over_unless_the_taint_went_befo
     assert not await story.is_ending("later")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("effect", ["NoSchedule", "None"])
 async def test_other_effects_evict_nobody(story: Story, start: Start, until: Until, effect: str) -> None:
     await start()
@@ -201,7 +199,6 @@ async def test_other_effects_evict_nobody(story: Story, start: Start, until: Unt
     assert not await story.is_ending("user")
 
 
-@pytest.mark.slow
 async def test_without_their_gate_rules_evict_nobody(story: Story, start: Start, until: Until) -> None:
     await start("DRADeviceTaintRules")
     await story.runs("user")

@@ -98,6 +98,7 @@ def story(connection: Connection) -> Story:
     return Story(connection)
 
 
+@pytest.mark.slow
 async def test_a_template_becomes_a_claim_of_the_pod(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(RESOURCE_CLAIM_TEMPLATES, template(labels={"a": "b"}, annotations={"c": "d"}), NS)
     created = await story.create_pod("p", resourceClaimTemplateName="t")
@@ -111,6 +112,7 @@ async def test_a_template_becomes_a_claim_of_the_pod(story: Story, controllers: 
     ]
 
 
+@pytest.mark.slow
 async def test_a_pod_waits_for_its_template_and_says_so(story: Story, controllers: None, until: Until) -> None:
     await story.create_pod("p", resourceClaimTemplateName="t")
     assert await until(lambda: story.events("FailedResourceClaimCreation")) == [
@@ -141,6 +143,7 @@ async def test_a_claim_that_the_server_refuses_is_told_at_the_pod(
     await until(lambda: story.generated("p"))
 
 
+@pytest.mark.slow
 async def test_a_claim_is_given_back_however_its_parameters_are_spelled(
     story: Story, controllers: None, until: Until
 ) -> None:
@@ -154,6 +157,7 @@ async def test_a_claim_is_given_back_however_its_parameters_are_spelled(
     await until(lambda: story.is_free("c"))
 
 
+@pytest.mark.slow
 async def test_a_generated_claim_that_was_deleted_is_made_again(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(RESOURCE_CLAIM_TEMPLATES, template(), NS)
     await story.create_pod("p", resourceClaimTemplateName="t")
@@ -167,6 +171,7 @@ async def test_a_generated_claim_that_was_deleted_is_made_again(story: Story, co
     await until(second)
 
 
+@pytest.mark.slow
 async def test_a_finished_pod_gives_back_its_generated_claim(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(RESOURCE_CLAIM_TEMPLATES, template(), NS)
     created = await story.create_pod("p", resourceClaimTemplateName="t", node="n")
@@ -201,11 +206,13 @@ async def test_the_last_user_takes_the_allocation_with_it(
     await until(lambda: story.is_free("shared"))
 
 
+@pytest.mark.slow
 async def test_a_reservation_for_a_pod_that_never_was_goes(story: Story, controllers: None, until: Until) -> None:
     await story.create_claim("c", {"metadata": {"name": "ghost", "uid": "not-there"}})
     await until(lambda: story.is_free("c"))
 
 
+@pytest.mark.slow
 async def test_a_reservation_for_a_pod_of_the_same_name_goes(story: Story, controllers: None, until: Until) -> None:
     created = await story.create_pod("p", resourceClaimName="c")
     await story.create_claim("c", {"metadata": {"name": "p", "uid": "an-earlier-one"}}, created)
@@ -217,6 +224,7 @@ async def test_a_reservation_for_a_pod_of_the_same_name_goes(story: Story, contr
     await until(only_current)
 
 
+@pytest.mark.slow
 async def test_a_pod_deleted_before_it_was_scheduled_is_no_user(story: Story, controllers: None, until: Until) -> None:
     body = pod("p", resourceClaimName="c")
     body["metadata"]["finalizers"] = ["example.com/keep"]
@@ -227,6 +235,7 @@ async def test_a_pod_deleted_before_it_was_scheduled_is_no_user(story: Story, co
     assert await story.connection.get(PODS, "p", NS)
 
 
+@pytest.mark.slow
 async def test_a_deleted_claim_waits_for_its_user(story: Story, controllers: None, until: Until) -> None:
     created = await story.create_pod("p", resourceClaimName="c", node="n")
     await story.create_claim("c", created)
@@ -237,12 +246,14 @@ async def test_a_deleted_claim_waits_for_its_user(story: Story, controllers: Non
     await until(lambda: story.is_gone("c"))
 
 
+@pytest.mark.slow
 async def test_an_unused_claim_can_be_deleted(story: Story, controllers: None, until: Until) -> None:
     await story.create_claim("c", allocated=False)
     await story.connection.delete(RESOURCE_CLAIMS, "c", NS)
     await until(lambda: story.is_gone("c"))
 
 
+@pytest.mark.slow
 async def test_a_pod_bound_without_a_scheduler_gets_its_reservation(
     story: Story, controllers: None, until: Until
 ) -> None:
@@ -256,6 +267,7 @@ async def test_a_pod_bound_without_a_scheduler_gets_its_reservation(
     await until(both)
 
 
+@pytest.mark.slow
 async def test_consumers_that_are_no_pods_stay(story: Story, controllers: None, until: Until) -> None:
     claim = await story.create_claim("c")
     consumer = {"apiGroup": "example.com", "resource": "things", "name": "x", "uid": "y"}
@@ -270,6 +282,7 @@ async def test_consumers_that_are_no_pods_stay(story: Story, controllers: None, 
     assert (await story.claim("c"))["status"]["allocation"]
 
 
+@pytest.mark.slow
 async def test_a_prioritized_list_is_refused_while_its_gate_is_off(story: Story, until: Until) -> None:
     from drakit_api.features import FeatureGates
 
@@ -286,6 +299,7 @@ async def test_a_prioritized_list_is_refused_while_its_gate_is_off(story: Story,
     await asyncio.gather(task, return_exceptions=True)
 
 
+@pytest.mark.slow
 async def test_a_template_of_a_feature_that_the_server_no_longer_has_is_told_at_the_pod(
     tmp_path: Path, until: Until
 ) -> None:

@@ -14,7 +14,7 @@ from drakit_client.resources import ENDPOINT_SLICES, ENDPOINTS, NODES, PODS, SER
 Object = dict[str, Any]
 Until = Callable[..., Awaitable[Any]]
 NS = "default"
-pytestmark = pytest.mark.usefixtures("controllers")
+pytestmark = [pytest.mark.usefixtures("controllers"), pytest.mark.slow]
 
 
 class Story:
@@ -106,7 +106,6 @@ async def test_pods_stand_behind_the_service_that_selects_them(story: Story) -> 
     }
 
 
-@pytest.mark.slow
 async def test_endpoints_follow_pods_that_change_their_minds(story: Story) -> None:
     await story.service()
     await story.pod(1)
@@ -122,7 +121,6 @@ async def test_endpoints_follow_pods_that_change_their_minds(story: Story) -> No
     await story.wait({"10.244.0.2": True})
 
 
-@pytest.mark.slow
 async def test_a_pod_that_is_leaving_is_no_more_ready(story: Story) -> None:
     await story.service()
     await story.pod(1)
@@ -139,7 +137,6 @@ async def _is_leaving(story: Story) -> bool:
     return gone and conditions == [{"ready": False, "serving": True, "terminating": True}]
 
 
-@pytest.mark.slow
 async def test_pods_whose_ports_of_a_name_differ_are_in_slices_of_their_own(story: Story) -> None:
     await story.service(ports=[{"port": 80, "targetPort": "web"}])
     for number in (1, 2):
@@ -178,7 +175,6 @@ async def test_kinds_of_services(story: Story, spec: Object, wanted: dict[str, b
     await story.wait(wanted)
 
 
-@pytest.mark.slow
 async def test_hundred_endpoints_fill_a_slice(story: Story) -> None:
     await story.service()
     for number in range(1, 152):

@@ -138,6 +138,7 @@ async def test_unready_pods_go_first(story: Story, controllers: None, until: Unt
     assert {pod["metadata"]["name"] for pod in await story.pods()} == keep
 
 
+@pytest.mark.slow
 async def test_a_matching_orphan_is_adopted_and_a_stranger_released(
     story: Story, controllers: None, until: Until
 ) -> None:
@@ -278,6 +279,7 @@ async def test_recreate_ends_all_old_pods_first(story: Story, controllers: None,
     assert await story.sets() == {"one": 0, "two": 2}
 
 
+@pytest.mark.slow
 async def test_scaling_is_no_rollout(story: Story, controllers: None, until: Until) -> None:
     await story.connection.create(DEPLOYMENTS, workload("d", 1), NS)
     await until(equals(story.count, 1))
@@ -408,6 +410,7 @@ async def test_a_namespace_is_furnished_and_emptied(story: Story, controllers: N
     assert (await connection.list(EVENTS, "team"))["items"] == []
 
 
+@pytest.mark.slow
 async def test_default_objects_come_back(story: Story, controllers: None, until: Until) -> None:
     await until(lambda: story.exists(SERVICE_ACCOUNTS, "default"))
     before = await story.connection.get(SERVICE_ACCOUNTS, "default", NS)

@@ -205,6 +205,7 @@ async def test_a_killed_plugin_stays_registered_but_unconnected(
     assert "gpu.example.com" in node.plugins._pending_wipes
 
 
+@pytest.mark.slow
 async def test_a_failed_call_is_told_in_the_words_of_grpc_go(
     node: Node,
     plugins: Callable[..., FakePlugin],

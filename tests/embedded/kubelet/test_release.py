@@ -112,6 +112,7 @@ async def _runs_a_claim(connection: Connection, until: Until, name: str) -> Obje
     return found
 
 
+@pytest.mark.slow
 async def test_an_older_kubelet_says_so_and_knows_no_health(
     connection: Connection,
     start_kubelet: StartKubelet,

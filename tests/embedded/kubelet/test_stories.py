@@ -182,6 +182,7 @@ async def plugin(story: Story, plugins: Callable[..., FakePlugin], until: Until)
     return plugin
 
 
+@pytest.mark.slow
 async def test_a_node_is_registered_and_ready(story: Story, until: Until) -> None:
     await story.start()
     node = await story.connection.get(NODES, NODE)
@@ -203,6 +204,7 @@ async def test_a_node_is_registered_and_ready(story: Story, until: Until) -> Non
     assert again["status"]["daemonEndpoints"] != {}
 
 
+@pytest.mark.slow
 async def test_a_pod_without_claims_runs_and_ends(story: Story, until: Until) -> None:
     await story.start()
     await story.pod()
@@ -221,6 +223,7 @@ async def test_a_pod_without_claims_runs_and_ends(story: Story, until: Until) ->
     await until(story.reaches(None))
 
 
+@pytest.mark.slow
 async def test_the_life_of_a_claim_as_it_was_recorded(story: Story, plugin: FakePlugin, until: Until) -> None:
     claim = await story.claim("half")
     await story.pod("p", "half")
@@ -238,6 +241,7 @@ async def test_the_life_of_a_claim_as_it_was_recorded(story: Story, plugin: Fake
     ]
 
 
+@pytest.mark.slow
 async def test_claims_of_a_pod_are_prepared_in_one_call_a_driver(
     story: Story, plugin: FakePlugin, plugins: Callable[..., FakePlugin], until: Until
 ) -> None:
@@ -254,6 +258,7 @@ async def test_claims_of_a_pod_are_prepared_in_one_call_a_driver(
     assert next(request["api"] for name, request in other.calls if name == "NodePrepareResources") == "v1beta1"
 
 
+@pytest.mark.slow
 async def test_a_shared_claim_is_prepared_once_and_unprepared_after_the_last_pod(
     story: Story, plugin: FakePlugin, until: Until
 ) -> None:
@@ -272,6 +277,7 @@ async def test_a_shared_claim_is_prepared_once_and_unprepared_after_the_last_pod
     assert plugin.claims("NodeUnprepareResources") == ["shared"]
 
 
+@pytest.mark.slow
 async def test_a_container_gets_only_what_it_names(story: Story, plugin: FakePlugin, until: Until) -> None:
     plugin.requests = ("gpu", "nic")
     await story.claim("c", requests=("gpu", "nic"))
@@ -290,6 +296,7 @@ async def test_a_container_gets_only_what_it_names(story: Story, plugin: FakePlu
     }
 
 
+@pytest.mark.slow
 async def test_a_ready_pod_no_longer_says_why_it_was_not(story: Story, plugin: FakePlugin, until: Until) -> None:
     plugin.prepare_gate.clear()
     await story.claim()
@@ -314,6 +321,7 @@ def _of_sandbox(pod: Object) -> Object:
     return {key: value for key, value in found.items() if key not in ("lastProbeTime", "lastTransitionTime")}
 
 
+@pytest.mark.slow
 async def test_status_before_between_and_after_is_as_a_real_kubelet_was_seen_to_report_it(
     story: Story, plugin: FakePlugin, until: Until
 ) -> None:
@@ -358,6 +366,7 @@ async def test_status_before_between_and_after_is_as_a_real_kubelet_was_seen_to_
     await until(story.reaches(None))
 
 
+@pytest.mark.slow
 async def test_without_a_driver_the_pod_waits_and_says_why(
     story: Story, plugins: Callable[..., FakePlugin], until: Until
 ) -> None:
@@ -375,6 +384,7 @@ async def test_without_a_driver_the_pod_waits_and_says_why(
     await until(story.reaches("Running"))
 
 
+@pytest.mark.slow
 async def test_a_pod_that_never_got_its_driver_can_be_deleted(story: Story, until: Until) -> None:
     await story.start()
     await story.claim()
@@ -384,6 +394,7 @@ async def test_a_pod_that_never_got_its_driver_can_be_deleted(story: Story, unti
     await until(story.reaches(None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
@@ -405,6 +416,7 @@ async def test_what_is_wrong_with_a_claim_is_said_in_the_kubelets_words(
     assert re.match("^Failed to prepare dynamic resources: prepare dynamic resources: " + message, said)
 
 
+@pytest.mark.slow
 async def test_a_failed_prepare_is_tried_again(story: Story, plugin: FakePlugin, until: Until) -> None:
     plugin.prepare_error = "not yet"
     await story.claim()
@@ -414,6 +426,7 @@ async def test_a_failed_prepare_is_tried_again(story: Story, plugin: FakePlugin,
     await until(story.reaches("Running"))
 
 
+@pytest.mark.slow
 async def test_a_pod_deleted_while_its_driver_hangs_does_not_wait_for_it(
     story: Story, plugin: FakePlugin, until: Until
 ) -> None:
@@ -426,6 +439,7 @@ async def test_a_pod_deleted_while_its_driver_hangs_does_not_wait_for_it(
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
+@pytest.mark.slow
 async def test_a_driver_that_goes_while_preparing_is_asked_again_when_it_is_back(
     story: Story, plugin: FakePlugin, until: Until
 ) -> None:
@@ -442,6 +456,7 @@ async def test_a_driver_that_goes_while_preparing_is_asked_again_when_it_is_back
     await until(story.reaches("Running"))
 
 
+@pytest.mark.slow
 async def test_a_failed_unprepare_blocks_the_deletion_until_it_works(
     story: Story, plugin: FakePlugin, until: Until
 ) -> None:
@@ -456,6 +471,7 @@ async def test_a_failed_unprepare_blocks_the_deletion_until_it_works(
     await until(story.reaches(None))
 
 
+@pytest.mark.slow
 async def test_a_force_deleted_pod_still_gives_back_its_claims(story: Story, plugin: FakePlugin, until: Until) -> None:
     await story.claim()
     await story.pod("p", "c")
@@ -464,6 +480,7 @@ async def test_a_force_deleted_pod_still_gives_back_its_claims(story: Story, plu
     await until(lambda: plugin.claims("NodeUnprepareResources") == ["c"])
 
 
+@pytest.mark.slow
 async def test_unresolvable_devices_keep_the_container_from_starting(
     story: Story, plugin: FakePlugin, until: Until, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -487,6 +504,7 @@ async def test_unresolvable_devices_keep_the_container_from_starting(
     assert plugin.names.count("NodePrepareResources") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("policy", "code", "phase"),
     [("Never", "0", "Succeeded"), ("Never", "3", "Failed"), ("OnFailure", "0", "Succeeded")],
@@ -507,6 +525,7 @@ async def test_pods_whose_containers_end_finish_after_their_claims_are_back(
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
+@pytest.mark.slow
 async def test_failing_containers_are_started_again_later_and_later(story: Story, until: Until) -> None:
     await story.start()
     await story.pod(
@@ -530,6 +549,7 @@ async def test_a_container_that_waits_has_no_log_yet(story: Story, until: Until)
     assert await story.log() == (400, 'container "c" in pod "p" is waiting to start: CreateContainerConfigError')
 
 
+@pytest.mark.slow
 async def test_a_restarted_kubelet_prepares_nothing_twice(story: Story, plugin: FakePlugin, until: Until) -> None:
     await story.claim()
     await story.pod("p", "c")
@@ -553,6 +573,7 @@ async def test_a_restarted_kubelet_prepares_nothing_twice(story: Story, plugin: 
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
+@pytest.mark.slow
 async def test_a_new_process_takes_over_what_the_old_one_left(story: Story, plugin: FakePlugin, until: Until) -> None:
     await story.claim()
     await story.claim("other")
@@ -575,6 +596,7 @@ async def test_a_new_process_takes_over_what_the_old_one_left(story: Story, plug
     assert plugin.claims("NodeUnprepareResources") == ["other", "c"]
 
 
+@pytest.mark.slow
 async def test_a_driver_that_is_gone_loses_its_slices_and_its_pods_go_on(
     story: Story, plugin: FakePlugin, until: Until, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -599,6 +621,7 @@ async def test_a_driver_that_is_gone_loses_its_slices_and_its_pods_go_on(
     assert plugin.claims("NodeUnprepareResources") == ["c"]
 
 
+@pytest.mark.slow
 async def test_a_killed_driver_gets_its_unprepare_when_it_is_back(
     story: Story, plugin: FakePlugin, until: Until, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -640,6 +663,7 @@ async def test_health_reaches_the_status_of_the_container(story: Story, plugin: 
     await until(health("Unknown"))
 
 
+@pytest.mark.slow
 async def test_logs_need_the_token_and_can_be_cut_and_followed(story: Story, until: Until) -> None:
     await story.start()
     env = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
@@ -672,6 +696,7 @@ def has_containers(story: Story) -> Callable[[], Awaitable[bool]]:
     return check
 
 
+@pytest.mark.slow
 async def test_a_log_that_is_followed_has_what_is_printed_later(story: Story, until: Until) -> None:
     await story.start()
     command = ["sh", "-c", "echo $GREETING; sleep 0.5; echo done"]
@@ -686,6 +711,7 @@ async def test_a_log_that_is_followed_has_what_is_printed_later(story: Story, un
     assert await story.log(tailLines="1") == (200, "done\n")
 
 
+@pytest.mark.slow
 async def test_a_process_that_cannot_be_started_is_told(story: Story, until: Until) -> None:
     await story.start()
     doubled = [{"name": f"V{n}", "value": f"$(V{n - 1})$(V{n - 1})"} for n in range(1, 40)]
@@ -710,6 +736,7 @@ async def test_many_nodes_share_one_process(story: Story, until: Until) -> None:
     assert len(addresses) == 30
 
 
+@pytest.mark.slow
 async def test_nothing_is_left_when_it_stops(story: Story, plugin: FakePlugin, until: Until) -> None:
     before = asyncio.all_tasks()
     await story.claim()

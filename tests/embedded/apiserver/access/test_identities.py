@@ -307,6 +307,7 @@ def pem(key: Any) -> bytes:
     )
 
 
+@pytest.mark.slow
 async def test_a_given_key_signs(tmp_path: Path) -> None:
     file = tmp_path / "sa.key"
     file.write_bytes(pem(rsa.generate_private_key(65537, 2048)))
@@ -436,6 +437,7 @@ def bare(obj: Object) -> tuple[tuple[str, str], Object]:
     return (obj["metadata"].get("namespace", ""), meta["name"]), {"metadata": meta, **fields}
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("controllers")
 async def test_roles_collect_the_rules_of_their_parts(connection: Connection, until: Any) -> None:
     async def rules(name: str) -> list[Object]:
@@ -476,6 +478,7 @@ async def test_rights_end_with_the_binding(server: Server) -> None:
     assert codes == [403, 200, 403]
 
 
+@pytest.mark.slow
 async def test_requests_of_many_users_at_once(server: Server) -> None:
     """What is remembered of one request says nothing about the next."""
     tokens = [await token_for(server) for _ in range(20)]

@@ -248,6 +248,7 @@ async def test_without_credentials_one_sees_health_and_version_only(server: Serv
             )
 
 
+@pytest.mark.slow
 async def test_every_listed_kind_can_be_listed(client: Client) -> None:
     served = 0
     for root in [

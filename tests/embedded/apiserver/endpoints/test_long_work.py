@@ -306,6 +306,7 @@ async def test_the_loop_does_what_other_threads_ask_of_it() -> None:
     background.close()
 
 
+@pytest.mark.slow
 async def test_large_and_small_writes_of_one_object_lose_nothing(connection: Connection) -> None:
     """Many at once, each adding a key by a patch, or replacing the padding by one that takes long."""
     await connection.create(CONFIG_MAPS, {"metadata": {"name": "a"}}, "default")

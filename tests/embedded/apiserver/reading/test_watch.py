@@ -357,6 +357,7 @@ async def test_a_bookmark_is_not_ahead_of_the_events_before_it(monkeypatch: pyte
     )
 
 
+@pytest.mark.slow
 async def test_a_line_is_made_once_for_all_who_watch_and_only_the_newest_are_kept() -> None:
     kept = loaded()
     served = Catalog(kept, FeatureGates(), {}).find("", "v1", "pods")
@@ -689,6 +690,7 @@ async def test_a_client_that_leaves_before_its_watch_begins_is_no_defect(
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [0, 1, 7, 40])
 async def test_long_lists_arrive_whole(connection: Connection, count: int) -> None:
     """Lists over a megabyte are written in pieces."""

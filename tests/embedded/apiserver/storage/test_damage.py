@@ -108,6 +108,7 @@ def test_changes_that_are_gone_are_missed(tmp_path: Path, versions: str) -> None
     assert (newest if "41" in versions else f"({number} older changes are missing)") in refusal(file)
 
 
+@pytest.mark.slow
 def test_changes_from_before_a_compaction_are_missed(tmp_path: Path) -> None:
     file = tmp_path / "store.db"
     store, _ = things(file, events=10)

@@ -146,6 +146,7 @@ def fill(file: Path, changes: int) -> Store:
     return store
 
 
+@pytest.mark.slow
 def test_superseded_rows_leave_the_file(tmp_path: Path) -> None:
     file = tmp_path / "store.db"
     fill(file, 3000).close()
@@ -321,6 +322,7 @@ def test_a_version_is_never_given_out_twice(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.slow
 async def test_a_watch_from_before_the_kept_history_is_expired_after_a_restart(tmp_path: Path) -> None:
     file = tmp_path / "store.db"
     store = fill(file, 2000)
@@ -360,6 +362,7 @@ async def sign(server: Server) -> None:
         await client.json("POST", f"{accounts}/a/token", {})
 
 
+@pytest.mark.slow
 async def test_servers_of_similar_files_have_keys_of_their_own(tmp_path: Path) -> None:
     certificates = set()
     for name in ("cluster-1.36", "cluster-1.37", "cluster-1"):
@@ -370,6 +373,7 @@ async def test_servers_of_similar_files_have_keys_of_their_own(tmp_path: Path) -
     assert len(certificates) == 3
 
 
+@pytest.mark.slow
 async def test_keys_of_former_releases_are_kept_with_their_data(tmp_path: Path) -> None:
     config = ServerConfig(token=TOKEN, data_file=tmp_path / "store.db", tls=True)
     async with Server(config) as server:
@@ -465,6 +469,7 @@ def test_a_pipe_in_the_place_of_the_data_is_not_waited_for(tmp_path: Path, endin
         Store(file)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [b"", b"\xff" * 64, b"\x0d" * 4096], ids=["cut off", "a page's head", "a page"])
 async def test_a_damaged_file_is_explained_and_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes

@@ -81,6 +81,7 @@ async def test_up_to_a_depth_it_is_as_in_kubernetes(
         assert code != 500 or message.startswith("failed to create typed patch object"), message
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stored")
 @pytest.mark.parametrize(("method", "path", "media", "body", "around", "code"), PLACES)
 async def test_what_is_deeper_is_refused_in_words(

@@ -14,6 +14,7 @@ ITEM = {"metadata": {"name": "a", "labels": {"b": "1e3", "y": "two\nlines\n"}}, 
 LONG = "word " * 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "value",
     [

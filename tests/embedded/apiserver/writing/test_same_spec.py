@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from drakit_client import resources
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
@@ -51,6 +53,7 @@ async def test_what_is_stored_as_it_was_is_no_change() -> None:
             assert stored["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
 
 
+@pytest.mark.slow
 async def test_what_another_server_has_stored_is_validated_until_it_is_valid(tmp_path: Path) -> None:
     """It had other rules, or other gates."""
     config = ServerConfig(token=TOKEN, data_file=tmp_path / "store.db")
