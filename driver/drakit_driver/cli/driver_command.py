@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from drakit_client.processes.lazy_group import Elsewhere, LazyGroup
 from drakit_client.processes.output_option import Format, output_option
+from drakit_driver.cli.options import DriverOptions, driver_options, pool_errors
 from drakit_driver.cli.profile_completion import complete_profile
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
     from drakit_api.layouts.pools import Pool
     from drakit_driver.profiles import Profile
-
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 _COMMANDS = {"run": Elsewhere("drakit_driver.cli.run_command", "run", "Run the driver on nodes of a cluster.")}
 
@@ -34,34 +30,6 @@ def driver() -> None:
     drakit driver classes a100-40gb | kubectl apply -f -
     drakit driver run --help                    publish them and prepare claims on nodes
     """
-
-
-def profile_options(command: F) -> F:
-    """The arguments that choose devices; shared by all commands that need a profile."""
-    for decorate in (
-        click.option("--pool", "pool_name", metavar="NAME", help="Name of a TPU pool. [default: the profile's name]"),
-        click.option("--driver-name", metavar="NAME", help="Publish as this driver. [default: the real driver's name]"),
-        click.option(
-            "--node", "nodes", multiple=True, metavar="NAME", help="A node; repeat for more. [default: node-1 ...]"
-        ),
-        click.option(
-            "--gpus", type=click.IntRange(1, 64), metavar="N", help="GPUs of each node. [default: 1; dgx-a100: 8]"
-        ),
-        click.argument("layout", metavar="[FILE|-]", required=False, type=click.Path(path_type=Path, allow_dash=True)),
-        click.argument("profile", shell_complete=complete_profile),
-    ):
-        command = decorate(command)
-    return command
-
-
-def gate_options(command: F) -> F:
-    """The Kubernetes to publish for."""
-    for decorate in (
-        click.option("--feature-gates", default="", metavar="A=true,B=false", help="Feature gates of that Kubernetes."),
-        click.option("--emulated-version", default="1.37", metavar="V", show_default=True, help="Kubernetes version."),
-    ):
-        command = decorate(command)
-    return command
 
 
 @driver.command()
@@ -101,27 +69,23 @@ def _described(profile: Profile) -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, kw_only=True)
+class _SlicesOptions(DriverOptions):
+    """The command line of ``drakit driver slices``."""
+
+    combined: bool
+    sizes: bool
+    output: str | None
+
+
 @driver.command()
-@profile_options
-@gate_options
+@driver_options
 @click.option("--combined", is_flag=True, help="Counter sets and devices in one slice, as servers of 1.34 want it.")
 @click.option(
     "--sizes", is_flag=True, help="Show bytes in etcd, before and after flattening; instead of, or beside, -o."
 )
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), help="Format of the List. [default: yaml]")
-def slices(
-    profile: str,
-    layout: Path | None,
-    gpus: int | None,
-    nodes: tuple[str, ...],
-    driver_name: str | None,
-    pool_name: str | None,
-    emulated_version: str,
-    feature_gates: str,
-    combined: bool,
-    sizes: bool,
-    output: str | None,
-) -> None:
+def slices(**given: Any) -> None:
     """Print the ResourceSlices that would be published, as a List.
 
     \b
@@ -137,19 +101,19 @@ def slices(
     2 if the command line is wrong.
     """
     from drakit_driver.cli.manifests import dump, listed
-    from drakit_driver.profiles import build
 
-    gates = parse_gate_options(emulated_version, feature_gates)
+    options = _SlicesOptions(**given)
+    gates = options.gates()
     with pool_errors():
-        pools = build(profile, nodes=nodes, driver_name=driver_name, gpus=gpus, pool_name=pool_name, layout=layout)
-        objects = _split(pools, gates, combined)
+        pools = options.pools()
+        objects = _split(pools, gates, options.combined)
         _tell_gate_effects(objects, gates)
         _refuse_too_large(objects)
-        report = _size_report(pools, gates, combined) if sizes else ""
-    if output or not sizes:
-        click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
+        report = _size_report(pools, gates, options.combined) if options.sizes else ""
+    if options.output or not options.sizes:
+        click.echo(dump(listed(objects), "json" if options.output == "json" else "yaml"), nl=False)
     if report:
-        click.echo(report, err=bool(output))
+        click.echo(report, err=bool(options.output))
 
 
 @driver.command()
@@ -169,27 +133,6 @@ def classes(profile: str, driver_name: str | None, output: str) -> None:
     with pool_errors():
         objects = device_classes(profile, driver_name)
     click.echo(dump(listed(objects), "json" if output == "json" else "yaml"), nl=False)
-
-
-@contextlib.contextmanager
-def pool_errors() -> Iterator[None]:
-    """Turn a ``PoolError`` into lines on stderr, each ``Error: ...``, and exit status 1."""
-    from drakit_api.layouts.pools import PoolError
-
-    try:
-        yield
-    except PoolError as error:
-        raise click.ClickException("\nError: ".join(error.errors)) from None
-
-
-def parse_gate_options(emulated_version: str, feature_gates: str) -> FeatureGates:
-    """The gates of ``gate_options``; a wrong one ends the command with status 2."""
-    from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
-
-    try:
-        return FeatureGates(emulated_version, parse_gates(feature_gates))
-    except FeatureGateError as error:
-        raise click.UsageError(str(error)) from None
 
 
 def _split(pools: list[Pool], gates: FeatureGates, combined: bool) -> list[dict[str, Any]]:

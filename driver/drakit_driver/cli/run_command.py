@@ -10,15 +10,14 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from drakit_client.processes.process_logging import logs_as
-from drakit_driver.cli.driver_command import gate_options, parse_gate_options, pool_errors, profile_options
+from drakit_driver.cli.options import DriverOptions, driver_options, pool_errors
 from drakit_driver.reports import Problem
 
 if TYPE_CHECKING:
@@ -41,8 +40,23 @@ _VERSIONS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Options:
-    """The command line, checked and resolved."""
+class RunOptions(DriverOptions):
+    """The command line of ``drakit driver run``."""
+
+    kubelet_dir: str
+    cdi_dir: str | None
+    kubeconfig: str | None
+    served: tuple[str, ...]
+    publish_only: bool
+    publish: bool
+    plugin_versions: str
+    classes: bool
+    cleanup: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Instance:
+    """What the command line asks for, checked and resolved."""
 
     driver: str
     pools: list[Pool]
@@ -57,8 +71,7 @@ class _Options:
 
 @click.command()
 @logs_as("driver")
-@profile_options
-@gate_options
+@driver_options
 @click.option(
     "--kubelet-dir",
     default=KUBELET_DIR,
@@ -90,25 +103,7 @@ class _Options:
 )
 @click.option("--classes/--no-classes", default=True, help="Whether to apply the DeviceClasses too.", show_default=True)
 @click.option("--cleanup", is_flag=True, help="Remove slices, and classes that nobody needs, when stopped.")
-def run(
-    profile: str,
-    layout: Path | None,
-    gpus: int | None,
-    nodes: tuple[str, ...],
-    driver_name: str | None,
-    pool_name: str | None,
-    emulated_version: str,
-    feature_gates: str,
-    kubelet_dir: str,
-    cdi_dir: str | None,
-    kubeconfig: str | None,
-    served: tuple[str, ...],
-    publish_only: bool,
-    publish: bool,
-    plugin_versions: str,
-    classes: bool,
-    cleanup: bool,
-) -> None:
+def run(**given: Any) -> None:
     """Run the driver: publish the devices of a profile, and serve the kubelets of its nodes.
 
     \b
@@ -120,38 +115,40 @@ def run(
     In a pod, the node is $NODE_NAME if --node is not given. Multi-host devices need all nodes of their pool, in order,
     in each process; one process publishes them.
     """
+    options = RunOptions(**given)
+    if options.publish_only and (options.served or not options.publish):
+        raise click.UsageError("--publish-only cannot be combined with --serve or --no-publish")
+    options = replace(options, nodes=options.nodes or tuple(filter(None, [os.environ.get("NODE_NAME")])))
+    if not options.nodes:
+        raise click.UsageError("name the nodes with --node, or in $NODE_NAME")
+    gates = options.gates()
+    with pool_errors():
+        instance = _instance(options, gates)
+    asyncio.run(_run(instance))
+
+
+def _instance(options: RunOptions, gates: FeatureGates) -> _Instance:
     from drakit_driver import profiles
 
-    if publish_only and (served or not publish):
-        raise click.UsageError("--publish-only cannot be combined with --serve or --no-publish")
-    nodes = nodes or tuple(filter(None, [os.environ.get("NODE_NAME")]))
-    if not nodes:
-        raise click.UsageError("name the nodes with --node, or in $NODE_NAME")
-    gates = parse_gate_options(emulated_version, feature_gates)
-    with pool_errors():
-        pools = profiles.build(
-            profile, nodes=nodes, driver_name=driver_name, gpus=gpus, pool_name=pool_name, layout=layout
-        )
-        driver = pools[0].driver
-        options = _Options(
-            driver=driver,
-            pools=pools,
-            classes=profiles.device_classes(profile, driver) if classes and publish else [],
-            nodes=[] if publish_only else _directories(nodes, served, kubelet_dir, cdi_dir),
-            gates=gates,
-            publish=publish,
-            versions=_plugin_versions(plugin_versions),
-            kubeconfig=kubeconfig,
-            cleanup=cleanup,
-        )
-    asyncio.run(_run(options))
+    pools = options.pools()
+    driver = pools[0].driver
+    return _Instance(
+        driver=driver,
+        pools=pools,
+        classes=profiles.device_classes(options.profile, driver) if options.classes and options.publish else [],
+        nodes=[] if options.publish_only else _directories(options),
+        gates=gates,
+        publish=options.publish,
+        versions=_plugin_versions(options.plugin_versions),
+        kubeconfig=options.kubeconfig,
+        cleanup=options.cleanup,
+    )
 
 
-def _directories(
-    nodes: Sequence[str], served: Sequence[str], kubelet_dir: str, cdi_dir: str | None
-) -> list[NodeDirectories]:
+def _directories(options: RunOptions) -> list[NodeDirectories]:
     from drakit_driver.driver import NodeDirectories
 
+    nodes, served, kubelet_dir, cdi_dir = options.nodes, options.served, options.kubelet_dir, options.cdi_dir
     if unknown := [node for node in served if node not in nodes]:
         raise click.UsageError(f"--serve {unknown[0]}: is none of the nodes {', '.join(nodes)}")
     if cdi_dir is None:
@@ -176,7 +173,7 @@ def _plugin_versions(text: str) -> tuple[str, ...]:
     return tuple(versions)
 
 
-async def _run(options: _Options) -> None:
+async def _run(options: _Instance) -> None:
     from drakit_client.processes.readiness import told_to_stop
 
     stopping = told_to_stop()
@@ -209,7 +206,7 @@ async def _connect(kubeconfig: str | None) -> Connection:
         raise click.ClickException(f"--kubeconfig: {error}; {way_out}") from None
 
 
-async def _drive(connection: Connection, options: _Options, stopping: asyncio.Event) -> None:
+async def _drive(connection: Connection, options: _Instance, stopping: asyncio.Event) -> None:
     from drakit_driver.driver import Driver
     from drakit_driver.plugin.sockets import PluginError
     from drakit_driver.preparing.checkpoint import CheckpointError
