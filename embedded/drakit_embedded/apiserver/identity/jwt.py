@@ -6,7 +6,6 @@ After k8s.io/kubernetes/pkg/serviceaccount/jwt.go.
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +18,7 @@ from drakit_embedded import private_keys
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+    from jwt import PyJWS
 
 Claims = dict[str, Any]
 _P256_BYTES = 32
@@ -75,50 +75,32 @@ class SigningKey:
             _ = self._key
 
     def sign(self, claims: Claims) -> str:
-        """A token."""
-        header = {"alg": self._algorithm, "kid": self._id}
-        text = ".".join(_encoded(msgspec.json.encode(part)) for part in (header, claims))
-        return f"{text}.{_encoded(self._signature(text.encode()))}"
-
-    def _signature(self, text: bytes) -> bytes:
-        from cryptography.hazmat.primitives import hashes
-        from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
-
-        if isinstance(self._key, rsa.RSAPrivateKey):
-            return self._key.sign(text, padding.PKCS1v15(), hashes.SHA256())
-        r, s = utils.decode_dss_signature(self._key.sign(text, ec.ECDSA(hashes.SHA256())))
-        return r.to_bytes(_P256_BYTES, "big") + s.to_bytes(_P256_BYTES, "big")
+        """Return a token. Its header has ``alg`` and ``kid``, as Kubernetes' tokens have."""
+        return self._library().encode(
+            msgspec.json.encode(claims), self._key, algorithm=self._algorithm, headers={"kid": self._id, "typ": ""}
+        )
 
     def verified(self, token: str) -> Claims | None:
-        """The claims of a token that this key has signed, or None."""
-        text, _, signature = token.rpartition(".")
-        header, _, claims = text.partition(".")
+        """Return the claims of a token that this key has signed, or None.
+
+        Only the signature is checked here: times and audiences are the business of who knows Kubernetes' words.
+        """
+        from jwt import InvalidTokenError
+
+        if "=" in token:
+            return None  # the library takes padding, which tokens have not
         try:
-            head = msgspec.json.decode(_decoded(header), type=dict[str, Any])
-            if head.get("alg") != self._algorithm or head.get("kid", self._id) != self._id:
+            found = self._library().decode_complete(token, self._key.public_key(), algorithms=[self._algorithm])
+            if found["header"].get("kid", self._id) != self._id:
                 return None
-            if not self._is_signature(text.encode(), _decoded(signature)):
-                return None
-            return msgspec.json.decode(_decoded(claims), type=dict[str, Any])
-        except (msgspec.DecodeError, binascii.Error, UnicodeError):
+            return msgspec.json.decode(found["payload"], type=dict[str, Any])
+        except (InvalidTokenError, msgspec.DecodeError, UnicodeError):
             return None
 
-    def _is_signature(self, text: bytes, signature: bytes) -> bool:
-        from cryptography.exceptions import InvalidSignature
-        from cryptography.hazmat.primitives import hashes
-        from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa, utils
+    def _library(self) -> PyJWS:
+        from jwt import PyJWS
 
-        try:
-            if isinstance(self._key, rsa.RSAPrivateKey):
-                self._key.public_key().verify(signature, text, padding.PKCS1v15(), hashes.SHA256())
-                return True
-            if len(signature) != 2 * _P256_BYTES:
-                return False
-            r, s = (int.from_bytes(part, "big") for part in (signature[:_P256_BYTES], signature[_P256_BYTES:]))
-            self._key.public_key().verify(utils.encode_dss_signature(r, s), text, ec.ECDSA(hashes.SHA256()))
-        except InvalidSignature:
-            return False
-        return True
+        return PyJWS(algorithms=[self._algorithm])
 
 
 def _encoded(raw: bytes) -> str:
@@ -127,11 +109,3 @@ def _encoded(raw: bytes) -> str:
 
 def _number(value: int, size: int | None = None) -> str:
     return _encoded(value.to_bytes(size or (value.bit_length() + 7) // 8, "big"))
-
-
-def _decoded(text: str) -> bytes:
-    # Python's decoder would take padding and the characters of another alphabet, and leave out what is no base64.
-    if any(character in text for character in "=+/"):
-        raise binascii.Error("not as in a URL")
-    padded = text.encode("ascii") + b"=" * (-len(text) % 4)
-    return base64.b64decode(padded, altchars=b"-_", validate=True)
