@@ -58,3 +58,13 @@ def test_what_words_errors_is_loaded_only_for_an_error() -> None:
         "import sys; from drakit_api.cel.syntax.parser import parse; parse('1 + 1'); sys.exit('antlr4' in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("expression", ['x["a"]index < 4', "{} innull", "1 in2"])
+def test_in_is_a_word_of_its_own(expression: str) -> None:
+    with pytest.raises(CelCompileError, match="Syntax error"):
+        parse(expression)
+
+
+def test_in_needs_no_space_before_a_bracket() -> None:
+    parse("1 in[1]")
