@@ -11,11 +11,11 @@ import time
 
 from bench import clusters
 from bench.report import Report, Step
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 from drakit_kind.cluster import ClusterSpec, DriverSpec
 from drakit_kind.clusters import manifests
 from drakit_kind.clusters.api import Api
-from drakit_kind.clusters.manifests import Object
 
 TARGET = 0.5  # seconds
 UPSTREAM = 0.7  # seconds from creating a pod; kube-scheduler 1.37.1, kubelet and containerd on two idle cores

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import DAEMON_SETS, NAMESPACES, NODES, PODS, RESOURCE_CLAIMS
 from drakit_kind.clusters.api import Api
-from drakit_kind.clusters.manifests import Object, claim_template, pod, pod_spec
+from drakit_kind.clusters.manifests import claim_template, pod, pod_spec
 from e2e.hardware import StartGpus
 from e2e.ledger import DevicesOf
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import DEPLOYMENTS, ENDPOINT_SLICES, PODS, SERVICES
 from drakit_kind.cluster import Cluster
 from drakit_kind.clusters.api import Api

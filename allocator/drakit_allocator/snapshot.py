@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.defects import Defect
@@ -15,8 +14,7 @@ from drakit_allocator.nodes import Node
 from drakit_allocator.pools.pools import SliceIndex
 from drakit_allocator.pools.views import PoolView
 from drakit_allocator.results.answers import Answers
-
-Object = Mapping[str, Any]
+from drakit_api.kubernetes_objects import ReadOnlyObject
 
 
 class Snapshot:
@@ -29,16 +27,16 @@ class Snapshot:
         self,
         features: Features,
         *,
-        slices: Iterable[Object] = (),
-        classes: Iterable[Object] = (),
-        taint_rules: Iterable[Object] = (),
+        slices: Iterable[ReadOnlyObject] = (),
+        classes: Iterable[ReadOnlyObject] = (),
+        taint_rules: Iterable[ReadOnlyObject] = (),
     ) -> None:
         self.features = features
         self.slices = SliceIndex(features)
         self.pools: Callable[[Node], Sequence[PoolView]] = self.slices.pools  # as a node sees them
         self.answers = Answers()
-        self.classes: dict[str, Object] = {}
-        self._taint_rules: dict[str, Object] = {}
+        self.classes: dict[str, ReadOnlyObject] = {}
+        self._taint_rules: dict[str, ReadOnlyObject] = {}
         self._under: dict[frozenset[Defect], Snapshot] = {}
         for rule in taint_rules:
             self._taint_rules[rule["metadata"]["name"]] = rule
@@ -56,7 +54,7 @@ class Snapshot:
             found = self._under[defects] = _Restated(self, self.features.having(defects))
         return found
 
-    def put_slice(self, resource_slice: Object) -> None:
+    def put_slice(self, resource_slice: ReadOnlyObject) -> None:
         """Add or replace a ResourceSlice."""
         published = self.slices.put(resource_slice)
         if published is not None:
@@ -66,7 +64,7 @@ class Snapshot:
         """Forget a ResourceSlice."""
         self.slices.remove(name)
 
-    def put_class(self, device_class: Object) -> None:
+    def put_class(self, device_class: ReadOnlyObject) -> None:
         """Add or replace a DeviceClass."""
         self.classes[device_class["metadata"]["name"]] = device_class
 
@@ -74,7 +72,7 @@ class Snapshot:
         """Forget a DeviceClass."""
         self.classes.pop(name, None)
 
-    def put_taint_rule(self, rule: Object) -> None:
+    def put_taint_rule(self, rule: ReadOnlyObject) -> None:
         """Add or replace a DeviceTaintRule."""
         name = rule["metadata"]["name"]
         touched = [self._taint_rules[name]] if name in self._taint_rules else []
@@ -100,21 +98,21 @@ class Snapshot:
                 for one in expressions:
                     pool.selection(one).is_clean()
 
-    def _taint_again(self, rules: list[Object]) -> None:
+    def _taint_again(self, rules: list[ReadOnlyObject]) -> None:
         for published in self.slices.slices():
             if any(any(True for _ in ruled_positions(rule, published)) for rule in rules):
                 self._taint(published)
                 self.slices.retainted(published)
 
     def _taint(self, published: PublishedSlice) -> None:
-        taints: dict[int, tuple[Object, ...]] = {}
+        taints: dict[int, tuple[ReadOnlyObject, ...]] = {}
         for rule in self._taint_rules.values() if self.features.device_taints else ():
             for position in ruled_positions(rule, published):
                 taints[position] = (*taints.get(position, ()), rule["spec"]["taint"])
         published.rule_taints = taints
 
 
-def _expressions(device_class: Object) -> tuple[str, ...]:
+def _expressions(device_class: ReadOnlyObject) -> tuple[str, ...]:
     return tuple([one for one in expressions_of(device_class["spec"].get("selectors")) if one is not None])
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 from aiohttp import StreamReader
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 log = logging.getLogger(__name__)
 

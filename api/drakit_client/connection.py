@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import aiohttp
 import msgspec
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client import answers
 from drakit_client.answers import Unreadable
 from drakit_client.credentials import kubeconfig, service_account
@@ -31,7 +32,6 @@ from drakit_client.resources import Resource
 if TYPE_CHECKING:
     from kubernetes.aio.client import Configuration
 
-Object = dict[str, Any]
 PatchType = Literal["merge", "strategic-merge", "json", "apply"]
 
 _PATCH_CONTENT: dict[PatchType, str] = {

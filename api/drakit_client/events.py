@@ -13,8 +13,9 @@ import time
 from typing import Literal
 
 from drakit_api.golang import gotime
+from drakit_api.kubernetes_objects import Object
 from drakit_api.limits import DNS_SUBDOMAIN_LENGTH
-from drakit_client.connection import Connection, Object
+from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, AlreadyExists, NotFound
 from drakit_client.resources import EVENTS
 

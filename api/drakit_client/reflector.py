@@ -13,8 +13,9 @@ import random
 import time
 from collections.abc import Callable, Iterable
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.backoff import Backoff
-from drakit_client.connection import Connection, Object
+from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, Expired
 from drakit_client.resources import Resource
 

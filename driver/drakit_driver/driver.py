@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_driver.api_versions import API_FAILURES
 from drakit_driver.plugin.health import Health, HealthBoard
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Object = dict[str, Any]
 _RETRY_SECONDS = 2.0
 
 

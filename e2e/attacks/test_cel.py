@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import ApiError
 from drakit_client.resources import PODS
 from drakit_kind.clusters.manifests import API_VERSION, claim, pod, request

@@ -12,8 +12,9 @@ import grpc
 import pytest
 
 from drakit_api.kubelet import dra_v1_pb2, wire
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import NAMESPACES, PODS, RESOURCE_CLAIMS
-from drakit_kind.clusters.manifests import Object, claim, pod
+from drakit_kind.clusters.manifests import claim, pod
 from e2e.attacks.victim import Victim
 
 Rounds = Callable[[], Iterator[int]]

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from kubernetes.utils.quantity import parse_quantity
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import RESOURCE_CLAIMS
-from drakit_kind.clusters.manifests import Object, claim, request
+from drakit_kind.clusters.manifests import claim, request
 from e2e.matrix.stage import Stage
 
 _DRIVER = "nic.example.com"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import NODES, PODS
-from drakit_kind.clusters.manifests import Object, claim, request
+from drakit_kind.clusters.manifests import claim, request
 from e2e.matrix.stage import Stage
 
 _GATE = "DRANodeAllocatableResources"

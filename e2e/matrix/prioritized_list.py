@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import RESOURCE_CLAIMS
-from drakit_kind.clusters.manifests import Object, claim, claim_template, first_available, pod, request, subrequest
+from drakit_kind.clusters.manifests import claim, claim_template, first_available, pod, request, subrequest
 from e2e.matrix.stage import Stage
 
 _DEVICES = """

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import DEVICE_TAINT_RULES
 from drakit_kind.cluster import Component
-from drakit_kind.clusters.manifests import Object, claim, request
+from drakit_kind.clusters.manifests import claim, request
 from e2e.fence import await_controllers
 from e2e.matrix import versions
 from e2e.matrix.stage import Stage

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import RESOURCE_CLAIMS, Resource
-from drakit_kind.clusters.manifests import Object, claim_template, pod, request
+from drakit_kind.clusters.manifests import claim_template, pod, request
 from e2e.matrix.stage import Stage
 
 _GROUPS = Resource("scheduling.k8s.io", "v1beta1", "podgroups", "PodGroup")

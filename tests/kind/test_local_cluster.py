@@ -13,6 +13,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import CONFIG_MAPS, PODS, RESOURCE_CLAIMS
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Component, DriverSpec
 from drakit_kind.clusters import manifests
@@ -34,7 +35,7 @@ def cluster() -> Iterator[LocalCluster]:
     shutil.rmtree(home.directory)
 
 
-def _partition(name: str) -> list[manifests.Object]:
+def _partition(name: str) -> list[Object]:
     request = manifests.request("mig", "mig.nvidia.com", "device.attributes['gpu.nvidia.com'].profile == '1g.5gb'")
     return [manifests.claim(name, request), manifests.pod(name, name)]
 

@@ -5,7 +5,7 @@ Such a pod has no claim until a scheduler makes one, so there is nothing that co
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,8 +15,7 @@ from drakit_allocator.explanation.report import ExtendedResource
 from drakit_allocator.scheduler import extended_resources
 from drakit_allocator.scheduler.nodes import resources
 from drakit_api.core.containers import LASTING, containers_of
-
-Object = Mapping[str, Any]
+from drakit_api.kubernetes_objects import ReadOnlyObject
 
 WAY_OUT = (
     "drakit's scheduler makes no such claim yet: schedule the pod with kube-scheduler (drakit cluster up --real"
@@ -28,8 +27,8 @@ WAY_OUT = (
 class ExtendedRequests:
     """The extended resources of a pod, beside the DeviceClasses of the cluster; ``is_on``: the gate for them."""
 
-    pod: Object
-    classes: Sequence[Object]
+    pod: ReadOnlyObject
+    classes: Sequence[ReadOnlyObject]
     is_on: bool = True
 
     @cached_property
@@ -48,7 +47,7 @@ class ExtendedRequests:
         """The claim that kube-scheduler would make; None where no class is behind any resource."""
         return extended_resources.claim_for(self.pod, self.backed) if self.backed else None
 
-    def excluded(self, nodes: Iterable[Object]) -> dict[str, str]:
+    def excluded(self, nodes: Iterable[ReadOnlyObject]) -> dict[str, str]:
         """Nodes for which no such claim would be made, or on which no claim is enough, with the reason."""
         found = {}
         for node in nodes:
@@ -56,7 +55,7 @@ class ExtendedRequests:
                 found[node["metadata"]["name"]] = reason
         return found
 
-    def _refusal(self, node: Object) -> str | None:
+    def _refusal(self, node: ReadOnlyObject) -> str | None:
         offered = resources.amounts((node.get("status") or {}).get("allocatable"))
         for name in self.requested:
             if name in self.backed and offered.get(name):
@@ -78,7 +77,7 @@ class ExtendedRequests:
             for name, amount in sorted(self.requested.items())
         )
 
-    def _is_for(self, request: Object, resource: str) -> bool:
+    def _is_for(self, request: ReadOnlyObject, resource: str) -> bool:
         """By its name, which has the container and the position of the resource among those that it requests."""
         spec = self.pod["spec"]
         containers = list(containers_of(spec, LASTING))

@@ -13,12 +13,13 @@ from typing import Any
 
 from drakit_allocator.devices.devices import Device
 from drakit_allocator.errors import AllocationError
-from drakit_allocator.explanation.inventory import Object, pool_of
+from drakit_allocator.explanation.inventory import pool_of
 from drakit_allocator.explanation.minimal import irreducible, smallest
 from drakit_allocator.explanation.report import AttributeValues, Conflict, ConstraintName, CounterName, RequestName
 from drakit_allocator.explanation.trials import Bench, Trial, changed
 from drakit_allocator.pools.compared_attributes import Value, is_unknown
 from drakit_allocator.requests import ClaimRequests, Request
+from drakit_api.kubernetes_objects import ReadOnlyObject
 
 Usable = Callable[[Request], Sequence[Device]]
 _PLENTY = "1E"
@@ -175,7 +176,7 @@ def _counters(bench: Bench, claims: Sequence[dict[str, Any]]) -> tuple[CounterNa
     return tuple(CounterName("/".join(pool), counter_set, counter) for pool, counter_set, counter in found)
 
 
-def _with_plenty(resource_slice: Object, raised: frozenset[tuple[Any, str, str]]) -> Object:
+def _with_plenty(resource_slice: ReadOnlyObject, raised: frozenset[tuple[Any, str, str]]) -> ReadOnlyObject:
     pool, spec = pool_of(resource_slice), resource_slice["spec"]
     sets = [
         {

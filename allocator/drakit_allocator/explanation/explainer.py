@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import msgspec
 
@@ -35,9 +34,9 @@ from drakit_allocator.explanation.verdicts import Verdicts
 from drakit_allocator.nodes import Node
 from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request
 from drakit_allocator.snapshot import Snapshot
+from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.objects.gated_fields import claim_features
 
-Object = Mapping[str, Any]
 # Told the number of nodes that are done, and of all.
 Progress = Callable[[int, int], None]
 
@@ -52,8 +51,8 @@ _LEAST_SECONDS_PER_NODE = 1.0
 
 
 def explain(
-    claims: Sequence[Object],
-    nodes: Sequence[Object],
+    claims: Sequence[ReadOnlyObject],
+    nodes: Sequence[ReadOnlyObject],
     inventory: Inventory,
     *,
     excluded: Mapping[str, str] | None = None,
@@ -86,7 +85,7 @@ def explain(
     return _with_best(Explanation(names, False, nodes=study.nodes(attempts, progress), excluded=elsewhere))
 
 
-def _attempts(pod: PodAllocation, nodes: Sequence[Object], clock: Clock) -> Solution | list[_Attempt]:
+def _attempts(pod: PodAllocation, nodes: Sequence[ReadOnlyObject], clock: Clock) -> Solution | list[_Attempt]:
     """The first solution, or what the allocator says of each node where one of them ends a scheduler's attempt."""
     attempts: list[_Attempt] = []
     is_over = False
@@ -231,7 +230,7 @@ def _limit(claim: ClaimRequests, studies: Mapping[Request, RequestStudy]) -> Res
 
 
 def _hopeless(
-    claims: Sequence[Object], inventory: Inventory, snapshot: Snapshot, error: AllocationError
+    claims: Sequence[ReadOnlyObject], inventory: Inventory, snapshot: Snapshot, error: AllocationError
 ) -> tuple[ClaimReason, ...]:
     """Claims that the allocator refuses before it looks at any node."""
     missing = [
@@ -243,7 +242,7 @@ def _hopeless(
     return tuple(missing) if missing else (Failure(error.message, _gates_missing(claims, inventory, error)),)
 
 
-def _gates_missing(claims: Sequence[Object], inventory: Inventory, error: AllocationError) -> tuple[str, ...]:
+def _gates_missing(claims: Sequence[ReadOnlyObject], inventory: Inventory, error: AllocationError) -> tuple[str, ...]:
     """The feature gates that are off, and without which the allocator refuses the claims with this error."""
     used = {gates for claim in claims for gates in claim_features(claim["spec"])}
     for gates in inventory.features.off:
@@ -254,7 +253,7 @@ def _gates_missing(claims: Sequence[Object], inventory: Inventory, error: Alloca
     return ()
 
 
-def _refusal(claims: Sequence[Object], inventory: Inventory) -> str:
+def _refusal(claims: Sequence[ReadOnlyObject], inventory: Inventory) -> str:
     """What the allocator has against the claims, whatever the node; empty if nothing."""
     try:
         PodAllocation(claims, inventory.snapshot(), inventory.allocated()).refuse()
@@ -263,7 +262,7 @@ def _refusal(claims: Sequence[Object], inventory: Inventory) -> str:
     return ""
 
 
-def _classes(claim: Object) -> list[tuple[str, str]]:
+def _classes(claim: ReadOnlyObject) -> list[tuple[str, str]]:
     """(request, class) of a claim's requests and subrequests."""
     found = []
     for request in (claim["spec"].get("devices") or {}).get("requests") or ():
@@ -276,7 +275,7 @@ def _classes(claim: Object) -> list[tuple[str, str]]:
     return found
 
 
-def _claim_name(claim: Object) -> str:
+def _claim_name(claim: ReadOnlyObject) -> str:
     """As the allocator names the claims that it is asked about."""
     metadata = claim.get("metadata") or {}
     namespace, name = metadata.get("namespace"), metadata.get("name", "")

@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.devices.devices import PoolID
 from drakit_allocator.features import Features
 from drakit_allocator.snapshot import Snapshot
-
-Object = Mapping[str, Any]
+from drakit_api.kubernetes_objects import ReadOnlyObject
 
 
 @dataclass(frozen=True)
@@ -24,19 +22,19 @@ class Inventory:
     """v1 objects: slices (mixins applied), classes, taint rules, claims of which the allocated ones count."""
 
     features: Features
-    slices: tuple[Object, ...] = ()
-    classes: tuple[Object, ...] = ()
-    taint_rules: tuple[Object, ...] = ()
-    claims: tuple[Object, ...] = ()
+    slices: tuple[ReadOnlyObject, ...] = ()
+    classes: tuple[ReadOnlyObject, ...] = ()
+    taint_rules: tuple[ReadOnlyObject, ...] = ()
+    claims: tuple[ReadOnlyObject, ...] = ()
 
     @staticmethod
     def of(
         features: Features,
         *,
-        slices: Iterable[Object] = (),
-        classes: Iterable[Object] = (),
-        taint_rules: Iterable[Object] = (),
-        claims: Iterable[Object] = (),
+        slices: Iterable[ReadOnlyObject] = (),
+        classes: Iterable[ReadOnlyObject] = (),
+        taint_rules: Iterable[ReadOnlyObject] = (),
+        claims: Iterable[ReadOnlyObject] = (),
     ) -> Inventory:
         """From any collections; claims without allocation are left out."""
         held = tuple(claim for claim in claims if results_of(claim))
@@ -51,17 +49,17 @@ class Inventory:
         return AllocatedState.of(self.claims, self.features)
 
     @cached_property
-    def slices_by_pool(self) -> Mapping[PoolID, list[Object]]:
+    def slices_by_pool(self) -> Mapping[PoolID, list[ReadOnlyObject]]:
         """All slices of each pool, of any generation."""
-        found: dict[PoolID, list[Object]] = {}
+        found: dict[PoolID, list[ReadOnlyObject]] = {}
         for one in self.slices:
             found.setdefault(pool_of(one), []).append(one)
         return found
 
     @cached_property
-    def claims_by_pool(self) -> Mapping[PoolID, list[Object]]:
+    def claims_by_pool(self) -> Mapping[PoolID, list[ReadOnlyObject]]:
         """The claims that hold devices of each pool."""
-        found: dict[PoolID, list[Object]] = {}
+        found: dict[PoolID, list[ReadOnlyObject]] = {}
         for claim in self.claims:
             for pool in dict.fromkeys((result["driver"], result["pool"]) for result in results_of(claim)):
                 found.setdefault(pool, []).append(claim)
@@ -79,36 +77,36 @@ class Inventory:
         """Pools with slices that may be for the node."""
         return list(dict.fromkeys([*self._pools_by_node.get(node_name, ()), *self._pools_by_node.get("", ())]))
 
-    def newest(self, pool: PoolID) -> list[Object]:
+    def newest(self, pool: PoolID) -> list[ReadOnlyObject]:
         """The slices of a pool's newest generation, by name."""
         slices = self.slices_by_pool.get(pool, [])
         newest = max((generation_of(one) for one in slices), default=0)
         return sorted((one for one in slices if generation_of(one) == newest), key=name_of)
 
 
-def pool_of(resource_slice: Object) -> PoolID:
+def pool_of(resource_slice: ReadOnlyObject) -> PoolID:
     """Driver and pool of a slice."""
     return resource_slice["spec"]["driver"], resource_slice["spec"]["pool"]["name"]
 
 
-def generation_of(resource_slice: Object) -> int:
+def generation_of(resource_slice: ReadOnlyObject) -> int:
     """The generation of the pool that a slice belongs to."""
     return int(resource_slice["spec"]["pool"].get("generation") or 0)
 
 
-def name_of(obj: Object) -> str:
+def name_of(obj: ReadOnlyObject) -> str:
     """metadata.name."""
     return str(obj["metadata"].get("name", ""))
 
 
-def claim_name(claim: Object) -> str:
+def claim_name(claim: ReadOnlyObject) -> str:
     """``namespace/name``, as the allocator names holders."""
     metadata = claim.get("metadata") or {}
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
 
 
-def results_of(claim: Object) -> list[Object]:
+def results_of(claim: ReadOnlyObject) -> list[ReadOnlyObject]:
     """The devices that a claim holds."""
     allocation = (claim.get("status") or {}).get("allocation") or {}
-    results: list[Object] = (allocation.get("devices") or {}).get("results") or []
+    results: list[ReadOnlyObject] = (allocation.get("devices") or {}).get("results") or []
     return results

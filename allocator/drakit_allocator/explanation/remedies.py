@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from drakit_allocator.explanation.inventory import Object, claim_name
+from drakit_allocator.explanation.inventory import claim_name
 from drakit_allocator.explanation.minimal import smallest
 from drakit_allocator.explanation.reasons import PoolIncomplete, PoolInvalid, PoolReason, Tainted
 from drakit_allocator.explanation.report import (
@@ -16,6 +16,7 @@ from drakit_allocator.explanation.report import (
     RepairPool,
 )
 from drakit_allocator.explanation.trials import Bench
+from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.objects import gated_fields
 
 # Sets of claims of one size that are tried for want of a better idea; one takes about a millisecond.
@@ -23,7 +24,7 @@ _CHEAP = 1500
 
 
 def remedies(
-    claims: Sequence[Object], bench: Bench, taints: Iterable[Tainted], pools: Iterable[PoolReason]
+    claims: Sequence[ReadOnlyObject], bench: Bench, taints: Iterable[Tainted], pools: Iterable[PoolReason]
 ) -> list[Remedy]:
     """Each alone makes the claims fit on the node; the one that changes least comes first."""
     found: list[Remedy] = []
@@ -35,7 +36,7 @@ def remedies(
     return [*found, released] if released is not None else found
 
 
-def _of_pool(claims: Sequence[Object], bench: Bench, pool: PoolReason) -> Remedy | None:
+def _of_pool(claims: Sequence[ReadOnlyObject], bench: Bench, pool: PoolReason) -> Remedy | None:
     if isinstance(pool, PoolIncomplete) and pool.gates:
         return None  # All of it is there.
     if isinstance(pool, PoolIncomplete):
@@ -46,7 +47,7 @@ def _of_pool(claims: Sequence[Object], bench: Bench, pool: PoolReason) -> Remedy
     return None
 
 
-def _gates(claims: Sequence[Object], bench: Bench) -> EnableGates | None:
+def _gates(claims: Sequence[ReadOnlyObject], bench: Bench) -> EnableGates | None:
     """As few feature gates as it takes, of those that are off and whose fields slices or claims have."""
     features = bench.inventory.features
     used = {gates for one in bench.inventory.slices for gates in gated_fields.slice_features(dict(one))}
@@ -67,23 +68,23 @@ def _gates(claims: Sequence[Object], bench: Bench) -> EnableGates | None:
     return EnableGates(tuple(gate for gates in smallest(off, suffices, _CHEAP) for gate in gates))
 
 
-def _complete(spec: Object, pool: PoolIncomplete) -> Object:
+def _complete(spec: ReadOnlyObject, pool: PoolIncomplete) -> ReadOnlyObject:
     if _pool_name(spec) != pool.pool or spec["pool"].get("generation", 0) != pool.generation:
         return spec
     return {**spec, "pool": {**spec["pool"], "resourceSliceCount": len(pool.slices)}}
 
 
-def _pool_name(spec: Object) -> str:
+def _pool_name(spec: ReadOnlyObject) -> str:
     return f"{spec['driver']}/{spec['pool']['name']}"
 
 
-def _of_taints(claims: Sequence[Object], bench: Bench, taints: Iterable[Tainted]) -> list[RemoveTaint]:
+def _of_taints(claims: Sequence[ReadOnlyObject], bench: Bench, taints: Iterable[Tainted]) -> list[RemoveTaint]:
     distinct = dict.fromkeys(RemoveTaint(one.key, one.value, one.effect) for one in taints)
     return [taint for taint in distinct if _without_taint(bench, taint, claims)]
 
 
-def _without_taint(bench: Bench, taint: RemoveTaint, claims: Sequence[Object]) -> bool | None:
-    def remove(spec: Object) -> Object:
+def _without_taint(bench: Bench, taint: RemoveTaint, claims: Sequence[ReadOnlyObject]) -> bool | None:
+    def remove(spec: ReadOnlyObject) -> ReadOnlyObject:
         devices = [
             {**device, "taints": [one for one in device["taints"] if not _is(one, taint)]}
             if device.get("taints")
@@ -96,7 +97,7 @@ def _without_taint(bench: Bench, taint: RemoveTaint, claims: Sequence[Object]) -
     return bench.trial(remove, taint_rules=rules).fits(claims)
 
 
-def _is(taint: Object, wanted: RemoveTaint) -> bool:
+def _is(taint: ReadOnlyObject, wanted: RemoveTaint) -> bool:
     return (taint.get("key") or "", taint.get("value") or "", taint.get("effect") or "") == (
         wanted.key,
         wanted.value,
@@ -104,7 +105,7 @@ def _is(taint: Object, wanted: RemoveTaint) -> bool:
     )
 
 
-def _release(claims: Sequence[Object], bench: Bench) -> ReleaseClaims | None:
+def _release(claims: Sequence[ReadOnlyObject], bench: Bench) -> ReleaseClaims | None:
     """The smallest set of allocated claims without which it would fit; None if even without all of them it does not.
 
     The devices are indexed once: only what is allocated changes from one trial to the next.

@@ -11,10 +11,11 @@ from drakit_allocator.allocated import AllocatedState
 from drakit_allocator.allocator import PodAllocation
 from drakit_allocator.devices.devices import PoolID
 from drakit_allocator.errors import AllocationAborted, AllocationError
-from drakit_allocator.explanation.inventory import Inventory, Object, pool_of
+from drakit_allocator.explanation.inventory import Inventory, pool_of
 from drakit_allocator.nodes import Node
 from drakit_allocator.search import Limits
 from drakit_allocator.snapshot import Snapshot
+from drakit_api.kubernetes_objects import ReadOnlyObject
 
 # One question must not take the time of all others.
 _SECONDS_PER_TRIAL = 1.0
@@ -57,7 +58,7 @@ class Trial:
     allocated: AllocatedState
     clock: Clock
 
-    def fits(self, claims: Sequence[Object]) -> bool | None:
+    def fits(self, claims: Sequence[ReadOnlyObject]) -> bool | None:
         """Whether the claims fit; None if that could not be found out in time. Errors count as not fitting."""
         if self.clock.is_over:
             self.clock.ran_out = True
@@ -90,7 +91,7 @@ class Bench:
         claims = tuple({id(claim): claim for claim in holding}.values())
         return Bench(node, replace(inventory, slices=slices, claims=claims), clock)
 
-    def trial(self, change: Callable[[Object], Object] | None = None, **different: Any) -> Trial:
+    def trial(self, change: Callable[[ReadOnlyObject], ReadOnlyObject] | None = None, **different: Any) -> Trial:
         """The node with what ``change`` makes of the spec of each slice, or with other fields of the inventory."""
         inventory = replace(self.inventory, **different)
         if change is not None:
@@ -110,7 +111,7 @@ class Bench:
         )
 
 
-def changed(resource_slice: Object, spec: Object) -> Object:
+def changed(resource_slice: ReadOnlyObject, spec: ReadOnlyObject) -> ReadOnlyObject:
     """The slice with another spec, and without the version by which it would be taken for the same."""
     metadata = {key: value for key, value in resource_slice["metadata"].items() if key != "resourceVersion"}
     return {**resource_slice, "metadata": metadata, "spec": spec}

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.value_names import value_name
-
-Object = dict[str, Any]
 
 _OBJECTS = {
     "Node": ("metadata.labels", "spec", "status"),

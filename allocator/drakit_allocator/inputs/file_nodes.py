@@ -13,8 +13,7 @@ from typing import Any
 from drakit_allocator.inputs.manifest_documents import ManifestError
 from drakit_allocator.inputs.manifest_files import Manifests
 from drakit_api.core.node_selectors import HOSTNAME_LABEL, listed_nodes, selects
-
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 _ANY = "any-node"  # where all that is known of nodes is that devices are for all of them
 

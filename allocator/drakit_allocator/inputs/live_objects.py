@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import dataclass
-from typing import Any
 
 from drakit_api.features import MIXINS_GATE, NEWEST_EMULATED, OLDEST_EMULATED, FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins
 from drakit_api.objects import conversion
 from drakit_client.connection import Connection
@@ -24,8 +24,6 @@ from drakit_client.resources import (
     RESOURCE_SLICES,
     Resource,
 )
-
-Object = dict[str, Any]
 
 _VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)")
 

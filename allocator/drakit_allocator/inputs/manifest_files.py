@@ -10,20 +10,18 @@ import copy
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from drakit_allocator.inputs import core_objects
 from drakit_allocator.inputs.manifest_documents import Document, ManifestError, documents
 from drakit_api.features import MIXINS_GATE, FeatureGates
 from drakit_api.golang import gotime
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins
 from drakit_api.layouts.pools import PoolError
 from drakit_api.objects import conversion, decoding, schema
 from drakit_api.objects.decoding import DecodeError
 from drakit_api.objects.defaults import set_defaults
 from drakit_api.validation import validate_create
-
-Object = dict[str, Any]
 
 _PLURALS = {
     "ResourceSlice": "resourceslices",

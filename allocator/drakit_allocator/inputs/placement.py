@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from drakit_allocator.allocator import PodAllocation, Solution
 from drakit_allocator.defects import SAFE
@@ -27,8 +26,7 @@ from drakit_allocator.scheduler.nodes.filters import NODE_RESOURCES, reject
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.search import Limits
 from drakit_api.core.node_selectors import node_selector
-
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 # Outcomes after which Kubernetes asks no other node.
 _ENDS = ("fits", "error", "timeout")

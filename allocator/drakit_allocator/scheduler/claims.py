@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 
 Key = tuple[str, str]
 Observer = Callable[[Object], None]

@@ -43,7 +43,7 @@ from drakit_allocator.snapshot import Snapshot
 from drakit_api.cel import CelCompileError, compile_selector
 from drakit_api.features import FeatureGates
 from drakit_api.golang import gotime
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 
 _NO_DEVICES = Rejection(DYNAMIC_RESOURCES, ("cannot allocate all claims",))
 _ELSEWHERE = Rejection(DYNAMIC_RESOURCES, ("resourceclaim not available on the node",))

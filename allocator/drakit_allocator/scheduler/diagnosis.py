@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from drakit_allocator.scheduler.nodes.filters import Rejection
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 
 # core/v1 Event: message; the condition gets the same text.
 MESSAGE_BYTES = 1024

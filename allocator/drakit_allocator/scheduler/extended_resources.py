@@ -13,15 +13,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from drakit_allocator.scheduler.nodes import resources
-
-Object = Mapping[str, Any]
+from drakit_api.kubernetes_objects import ReadOnlyObject
 
 GATE = "DRAExtendedResource"
 CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
 ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
-def requested(spec: Object) -> dict[str, int]:
+def requested(spec: ReadOnlyObject) -> dict[str, int]:
     """The extended resources that a pod requests, with their amounts."""
     return {name: amount for name, amount in resources.pod_requests(spec).items() if _is_extended(name)}
 
@@ -32,7 +31,7 @@ def _is_extended(name: str) -> bool:
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
 
 
-def class_of(resource: str, classes: Iterable[Object]) -> Object | None:
+def class_of(resource: str, classes: Iterable[ReadOnlyObject]) -> ReadOnlyObject | None:
     """The DeviceClass that backs a resource; of several, the newest, then the first by name."""
     found = [
         one
@@ -43,15 +42,15 @@ def class_of(resource: str, classes: Iterable[Object]) -> Object | None:
     return min((one for one in found if _created(one) == newest), key=_name, default=None)
 
 
-def _created(device_class: Object) -> str:
+def _created(device_class: ReadOnlyObject) -> str:
     return str(device_class["metadata"].get("creationTimestamp") or "")
 
 
-def _name(obj: Object) -> str:
+def _name(obj: ReadOnlyObject) -> str:
     return str(obj["metadata"]["name"])
 
 
-def claim_of(pod: Object, claims: Iterable[Object]) -> Object | None:
+def claim_of(pod: ReadOnlyObject, claims: Iterable[ReadOnlyObject]) -> ReadOnlyObject | None:
     """The claim that a scheduler has made for the pod's extended resources."""
     uid = pod["metadata"].get("uid")
     for claim in claims:
@@ -64,7 +63,7 @@ def claim_of(pod: Object, claims: Iterable[Object]) -> Object | None:
     return None
 
 
-def claim_for(pod: Object, backed: Mapping[str, str]) -> dict[str, Any]:
+def claim_for(pod: ReadOnlyObject, backed: Mapping[str, str]) -> dict[str, Any]:
     """The claim that kube-scheduler makes for a pod; ``backed`` has the class of each resource that it is for.
 
     It has a name of its own, which in a cluster ends with five random letters.
@@ -83,7 +82,7 @@ def claim_for(pod: Object, backed: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _requests(pod: Object, resource: str, device_class: str) -> list[dict[str, Any]]:
+def _requests(pod: ReadOnlyObject, resource: str, device_class: str) -> list[dict[str, Any]]:
     """Of one resource: what runs at the same time needs devices of its own; init containers may use theirs before."""
     spec = pod["spec"]
     init = spec.get("initContainers") or []
@@ -104,7 +103,7 @@ def _requests(pod: Object, resource: str, device_class: str) -> list[dict[str, A
 
 
 def _request(
-    number: int, container: Object, resource: str, device_class: str, reusable: Sequence[Object]
+    number: int, container: ReadOnlyObject, resource: str, device_class: str, reusable: Sequence[ReadOnlyObject]
 ) -> dict[str, Any] | None:
     """What a container needs beside the devices that it can use of others; None if it needs none."""
     wanted = (container.get("resources") or {}).get("requests") or {}

@@ -14,7 +14,7 @@ from drakit_allocator.scheduler.nodes import filters, node_taints
 from drakit_allocator.scheduler.nodes.cluster import NodeInfo
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.queue import Hint
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 
 # Not a plugin of kube-scheduler: pods wait for it while there is no node at all.
 NO_NODES = "NoNodes"

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, NotFound
 from drakit_client.reflector import Handler, Reflector
 from drakit_client.resources import Resource

@@ -20,7 +20,7 @@ from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_api.core.node_selectors import NodeSelector, node_selector
 from drakit_api.core.pod_claims import PodClaimError, check_owner, claim_name
 from drakit_api.features import FeatureGates
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 
 
 class ClaimsNotReady(Exception):

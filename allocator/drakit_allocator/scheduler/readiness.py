@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from drakit_allocator.scheduler import claims
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 
 # Seconds from the allocation on (kube-scheduler's default bindingTimeout).
 TIMEOUT = 600.0

@@ -20,7 +20,8 @@ from drakit_allocator.scheduler.leadership.fence import Gap
 from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_allocator.scheduler.queue import Entry
 from drakit_api.golang import gotime
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.events import EventRecorder
 from drakit_client.resources import PODS, RESOURCE_CLAIMS

@@ -32,8 +32,9 @@ from drakit_allocator.scheduler.readiness import DevicesNotReady
 from drakit_allocator.scheduler.reports import SCHEDULER_ERROR, UNSCHEDULABLE, Reports
 from drakit_allocator.scheduler.state import State
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_client.backoff import Backoff
-from drakit_client.connection import Connection, Object
+from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, ApiError
 from drakit_client.resources import (
     DEVICE_CLASSES,

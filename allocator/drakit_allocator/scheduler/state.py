@@ -22,9 +22,9 @@ from drakit_allocator.scheduler.nodes.rankings import Rankings
 from drakit_allocator.scheduler.queue import SchedulingQueue
 from drakit_allocator.scheduler.readiness import Readiness
 from drakit_api.features import MIXINS_GATE, FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins
 from drakit_client.backoff import Backoff
-from drakit_client.connection import Object
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from drakit_api.golang import gotime
-
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 
 def find(conditions: Iterable[Object] | None, kind: str) -> Object | None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 # In the order of podutil.VisitContainers (k8s.io/kubernetes/pkg/api/pod/util.go).
 ALL = ("initContainers", "containers", "ephemeralContainers")

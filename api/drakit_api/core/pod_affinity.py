@@ -6,9 +6,8 @@ Read by the API server's rules and by quotas; of the same kind as ``pod_claims``
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

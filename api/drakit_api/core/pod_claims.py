@@ -8,9 +8,8 @@ The rules and the words are those of k8s.io/dynamic-resource-allocation/resource
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 # Ties a generated claim to the entry of the pod that it was made for (k8s.io/api/resource/v1, types.go).
 POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"

@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins, pool_rules
 from drakit_api.layouts.fields import OBJECT, SPEC
-from drakit_api.layouts.pools import Object, Pool, PoolError
+from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.layouts.strict_reading import UNREADABLE, Place, Problems, type_name
 
 _SELECTIONS = ("node_name", "node_selector", "all_nodes", "per_device_node_selection")

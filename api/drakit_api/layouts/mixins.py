@@ -13,9 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from drakit_api import limits
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import pool_rules
 from drakit_api.layouts.fields import SPEC
-from drakit_api.layouts.pools import Object, Pool, PoolError
+from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.layouts.strict_reading import Place, Problems
 
 INCLUDES = 8

@@ -13,8 +13,9 @@ from typing import Any
 from drakit_api.etcd import limits
 from drakit_api.etcd.sizes import stored
 from drakit_api.features import MIXINS_GATE, FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.mixins import flatten
-from drakit_api.layouts.pools import Object, Pool
+from drakit_api.layouts.pools import Pool
 from drakit_api.layouts.slices import resource_slices
 
 _RANDOM_SUFFIX = "xxxxx"

@@ -14,8 +14,9 @@ from typing import Any
 
 from drakit_api import limits
 from drakit_api.features import MIXINS_GATE, FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins, pool_rules
-from drakit_api.layouts.pools import Object, Pool, PoolError
+from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.layouts.slice_names import generate_name
 from drakit_api.objects.device_attributes import is_advanced
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from drakit_api.kubernetes_objects import Object
 
-Object = dict[str, Any]
 # Driver, pool, device and share.
 DeviceID = tuple[str, str, str, str]
 

@@ -13,13 +13,12 @@ with what they were made of, which is never changed. Source: ``pkg/apis/resource
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import schema
 
 STORAGE_VERSION = "v1"
 
-Object = dict[str, Any]
 _Convert = Callable[[Object], Object]
 
 # Preferred first (pkg/apis/resource/install/install.go).

@@ -13,19 +13,19 @@ to be so by C code, without looking at types; except where an embedded object ma
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
+from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.objects import schema
 from drakit_api.objects.raw_extensions import same_text
 from drakit_api.objects.schema import Schema, Type
 from drakit_api.quantity import Quantity
 
-Object = Mapping[str, Any]
 Comparison = Callable[[Any, Any], bool]
 
 
-def same_field(struct: str, field: str, left: Object, right: Object) -> bool:
+def same_field(struct: str, field: str, left: ReadOnlyObject, right: ReadOnlyObject) -> bool:
     """Whether a field is the same in two decoded objects of a struct of resource.k8s.io, e.g. "resource/v1.Device".
 
     Raises ``KeyError`` for a struct or field that does not exist.
@@ -41,7 +41,7 @@ def comparison(types: Schema, struct: str) -> Comparison:
     # Those that Python's word is not enough for.
     with_texts = [field.name for field in types.flat_fields(struct) if _holds_texts(types, field.type)]
 
-    def same(left: Object, right: Object) -> bool:
+    def same(left: ReadOnlyObject, right: ReadOnlyObject) -> bool:
         if left is right:
             return True
         equal = left == right

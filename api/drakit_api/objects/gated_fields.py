@@ -14,10 +14,9 @@ from itertools import chain
 from typing import Any
 
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.allocations import results
 from drakit_api.objects.device_attributes import LIST_VALUES
-
-Object = dict[str, Any]
 
 _DEVICE_NODES = ("nodeName", "nodeSelector", "allNodes")
 _BINDING = ("bindingConditions", "bindingFailureConditions")

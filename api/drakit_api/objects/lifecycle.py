@@ -9,14 +9,11 @@ shared by the result. All objects are v1. Sources: ``k8s.io/kubernetes`` 1.37.1 
 
 from __future__ import annotations
 
-from typing import Any
-
 from drakit_api.features import FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import gated_fields, schema
 from drakit_api.objects.allocations import DeviceID, device_id, results
 from drakit_api.objects.equality import same_field
-
-Object = dict[str, Any]
 
 _WITH_STATUS = {"ResourceClaim", "DeviceTaintRule"}
 _WITH_GENERATION = {"ResourceSlice", "DeviceClass", "DeviceTaintRule"}

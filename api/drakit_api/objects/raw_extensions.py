@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 
 from drakit_api.golang.gostrings import to_json
+from drakit_api.kubernetes_objects import Object
 
-Object = dict[str, Any]
 Texts = tuple[str | None, ...]
 
 # Kinds that have any.

@@ -15,9 +15,9 @@ import msgspec
 
 from drakit_api import quantity
 from drakit_api.golang import gotime
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.schema import Field, Schema, Type
 
-Object = dict[str, Any]
 Checker = Callable[[Object], bool]
 Writer = Callable[[Object], bytes | None]
 

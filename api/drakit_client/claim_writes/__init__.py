@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Invalid
 from drakit_client.resources import RESOURCE_CLAIMS
 

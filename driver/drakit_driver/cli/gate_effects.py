@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.gated_fields import drop_slice_fields
 from drakit_driver.publishing.slice_comparison import canonical, dropped_fields, suspected_gates
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
-Object = dict[str, Any]
 _COUNTERS = "spec.devices[].consumesCounters"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from drakit_api.layouts.pools import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.processes.output_option import Format
 
 # Plain scalars that kubectl's YAML parser takes for a number although PyYAML does not: a profile named 1e3, say.

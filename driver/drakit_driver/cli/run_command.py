@@ -22,7 +22,8 @@ from drakit_driver.reports import Problem
 
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
-    from drakit_api.layouts.pools import Object, Pool
+    from drakit_api.kubernetes_objects import Object
+    from drakit_api.layouts.pools import Pool
     from drakit_client.connection import Connection
     from drakit_driver.driver import Driver, NodeDirectories
 

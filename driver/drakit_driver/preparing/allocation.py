@@ -13,13 +13,12 @@ from typing import Any
 import msgspec
 
 from drakit_api.core.node_selectors import HOSTNAME_LABEL, selects
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import Quantity, QuantityError
 from drakit_driver.preparing import environment, opaque
 from drakit_driver.preparing.cdi import CdiError, CdiSpecs
 from drakit_driver.preparing.checkpoint import PreparedClaim, PreparedDevice
 from drakit_driver.preparing.commitments import Inventory, consumption
-
-Object = dict[str, Any]
 
 
 class PrepareError(Exception):

@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
 from drakit_api.core.node_selectors import HOSTNAME_LABEL
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound, UnreadableError
 from drakit_client.resources import NODES, RESOURCE_CLAIMS
@@ -29,7 +29,6 @@ from drakit_driver.reports import Problem, Report
 
 log = logging.getLogger(__name__)
 
-Object = dict[str, Any]
 # The kubelet gives up after 45 s (defaultClientCallTimeout in pkg/kubelet/cm/dra/plugin/dra_plugin.go).
 _READ_SECONDS = 20.0
 # What is not in an allocation that should be; an API server that validates lets none of it through.

@@ -12,10 +12,11 @@ import difflib
 from collections.abc import Sequence
 from pathlib import Path
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.fields import driver_name as checked_driver_name
 from drakit_api.layouts.fields import pool_name as checked_pool_name
 from drakit_api.layouts.fields import subdomain
-from drakit_api.layouts.pools import Object, Pool, PoolError
+from drakit_api.layouts.pools import Pool, PoolError
 from drakit_driver.profiles.reading import discovery, layout_files
 from drakit_driver.profiles.reading.folder import reason
 from drakit_driver.profiles.reading.gpu_boards import MOST_GPUS

@@ -14,7 +14,8 @@ from itertools import count, product
 from typing import Final
 
 from drakit_api.core.node_selectors import HOSTNAME_LABEL
-from drakit_api.layouts.pools import Object, Pool
+from drakit_api.kubernetes_objects import Object
+from drakit_api.layouts.pools import Pool
 from drakit_api.quantity import Quantity
 from drakit_driver.profiles.reading.profile import Profile, Wanted
 

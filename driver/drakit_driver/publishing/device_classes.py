@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.resources import DEVICE_CLASSES, RESOURCE_SLICES
@@ -17,7 +17,6 @@ from drakit_driver.reports import Problem, Report
 
 log = logging.getLogger(__name__)
 
-Object = dict[str, Any]
 
 _MANAGED_BY = {"app.kubernetes.io/managed-by": "drakit"}
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.slice_names import slice_index
 from drakit_driver.publishing.slice_comparison import Spec, canonical
 
-Object = dict[str, Any]
 # Set by the plan for the whole pool, or by its first slice for ever.
 _OF_THE_POOL = ("pool",)
 # An int64 in the API.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from drakit_api.features import MIXINS_GATE
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.mixins import flatten
 from drakit_api.layouts.slices import resource_slices
 from drakit_driver.publishing.pool_plan import Desired
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
     from drakit_api.layouts.pools import Pool
 
-Object = dict[str, Any]
 # With its mixins, if it has any and the gate is on; without; or without, and counters beside the devices using them.
 Form = Literal["native", "flat", "combined"]
 

@@ -15,8 +15,9 @@ import asyncio
 import logging
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Invalid, NotFound
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Object = dict[str, Any]
 
 # Long enough that one burst of events is one repair, short enough that nobody waits for it.
 REPAIR_SECONDS = 0.1

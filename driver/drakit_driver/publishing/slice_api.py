@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts.slice_names import generate_name
 from drakit_api.objects import conversion
 from drakit_client.connection import Connection
@@ -20,8 +20,6 @@ from drakit_driver.publishing.pool_plan import Desired, comparable
 from drakit_driver.publishing.slice_comparison import Spec
 
 log = logging.getLogger(__name__)
-
-Object = dict[str, Any]
 
 
 class SliceApi:

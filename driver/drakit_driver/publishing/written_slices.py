@@ -10,11 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.reflector import Key, key_of
-
-Object = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.admission.chain import Admission
 from drakit_embedded.apiserver.authorization.authorizer import Authorizer
 from drakit_embedded.apiserver.identity.authenticator import Authenticator
@@ -16,7 +17,7 @@ from drakit_embedded.apiserver.managedfields.managers import SERVER
 from drakit_embedded.apiserver.managedfields.updates import Writer, track
 from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.storage.store import Object, Store
+from drakit_embedded.apiserver.storage.store import Store
 from drakit_embedded.apiserver.storage.turns import Turns
 from drakit_embedded.serving.background import Background
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.managedfields import managers
 from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.registry.services import addresses
 from drakit_embedded.apiserver.scheme import metadata
-from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 from aiohttp import web
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded import certificates
 from drakit_embedded.apiserver import own_service
 from drakit_embedded.apiserver.api import Api
@@ -34,7 +35,7 @@ from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.registry.services import allocation
 from drakit_embedded.apiserver.scheme import api_services, metadata
-from drakit_embedded.apiserver.storage.store import Object, Store
+from drakit_embedded.apiserver.storage.store import Store
 from drakit_embedded.apiserver.writing import writes
 from drakit_embedded.apiserver.writing.intent import Intent
 from drakit_embedded.serving import descriptors

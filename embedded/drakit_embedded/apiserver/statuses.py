@@ -7,11 +7,10 @@ k8s.io/apimachinery/pkg/api/errors/errors.go, which has one constructor for each
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from drakit_api.golang.gostrings import quote
-
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 
 class FieldFault(Protocol):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from drakit_api.core import label_selectors
 from drakit_api.core.pod_claims import controller_reference
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.reflector import Key
 from drakit_client.resources import PODS, Resource
 from drakit_embedded.controllers.informers import Created, Informers

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from drakit_api.core.pod_claims import POD_CLAIM_ANNOTATION, ClaimNotCreated, PodClaimError, check_owner, claim_name
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.resources import PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
 from drakit_embedded.controllers.informers import Created, Informers

@@ -6,7 +6,7 @@ Follows k8s.io/kubernetes/pkg/controller/clusterroleaggregation.
 from __future__ import annotations
 
 from drakit_api.core.label_selectors import selects
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import CLUSTER_ROLES
 from drakit_client.work_queue import WorkQueue
 from drakit_embedded.controllers.informers import Informers

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from drakit_api.core import conditions
 from drakit_api.core.pod_claims import controller_reference, is_terminal
 from drakit_api.golang import gotime
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import AlreadyExists, ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from drakit_api.core import conditions
 from drakit_api.core.pod_claims import claim_names, is_reserved_for, is_terminal
 from drakit_api.core.tolerations import tolerates
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder, reference
 from drakit_client.reflector import Key, key_of

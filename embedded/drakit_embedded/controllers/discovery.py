@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.resources import Resource
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import NotFound
 from drakit_client.resources import Resource
 from drakit_client.work_queue import NotYet, WorkQueue

@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable, Iterable
 
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.reflector import Key, Reflector, key_of
 from drakit_client.resources import Resource
 

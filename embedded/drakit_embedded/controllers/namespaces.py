@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.resources import CONFIG_MAPS, NAMESPACES, SERVICE_ACCOUNTS, Resource
 from drakit_client.work_queue import WorkQueue

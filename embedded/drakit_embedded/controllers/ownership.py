@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from drakit_api.core.pod_claims import controller_reference
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import Resource
 
 

@@ -11,7 +11,7 @@ import time
 
 from drakit_api.core import conditions
 from drakit_api.core.pod_claims import is_terminal
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import REQUEST_FAILURES, NotFound
 from drakit_client.resources import NODES, PODS
 from drakit_embedded.controllers.informers import Informers

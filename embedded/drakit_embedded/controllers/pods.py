@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 
 from drakit_api.core import conditions
 from drakit_api.core.pod_claims import is_terminal
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Reflector, key_of

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from drakit_api.core import conditions
 from drakit_api.core.label_selectors import selects
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.reflector import Key, Reflector, key_of
 from drakit_client.resources import DEVICE_CLASSES, PODS, RESOURCE_CLAIMS, RESOURCE_QUOTAS, Resource
 from drakit_client.work_queue import WorkQueue

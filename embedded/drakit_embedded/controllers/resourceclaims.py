@@ -22,8 +22,8 @@ from drakit_api.core.pod_claims import (
     is_reserved_for,
     is_terminal,
 )
+from drakit_api.kubernetes_objects import Object
 from drakit_client import claim_writes
-from drakit_client.connection import Object
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import key_of

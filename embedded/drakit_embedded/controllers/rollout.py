@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 
 HASH_LABEL = "pod-template-hash"
 REVISION = "deployment.kubernetes.io/revision"

@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Mapping
 
 from drakit_api.core.pod_claims import is_terminal
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.controllers.pods import is_ready
 
 _HEADLESS = "service.kubernetes.io/headless"

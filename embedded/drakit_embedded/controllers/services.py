@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.reflector import Key, key_of
 from drakit_client.resources import ENDPOINT_SLICES, ENDPOINTS, NODES, PODS, SERVICES

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.files import private_files, regular_files
 from drakit_client.reflector import Key
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.kubelet import commands
 from drakit_embedded.kubelet.cdi import Edits
 from drakit_embedded.kubelet.commands import Exit, Printed

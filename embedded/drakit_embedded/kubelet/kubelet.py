@@ -19,7 +19,8 @@ from pathlib import Path
 
 from drakit_api.core.pod_claims import PodClaimError, is_terminal
 from drakit_api.golang import gotime
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder, EventType
 from drakit_client.resources import PODS

@@ -10,7 +10,8 @@ from typing import Any
 
 from drakit_api import formats
 from drakit_api.golang import gotime
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.resources import LEASES, NODES
 from drakit_embedded.kubelet.pod_run import NODE_IP

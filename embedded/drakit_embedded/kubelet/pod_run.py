@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from drakit_api.core import conditions
 from drakit_api.golang import gotime
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.kubelet.containers import Container, rfc3339
 
 NODE_IP = "127.0.0.1"

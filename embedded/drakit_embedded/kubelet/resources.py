@@ -13,7 +13,8 @@ from contextlib import AsyncExitStack
 from weakref import WeakValueDictionary
 
 from drakit_api.core.pod_claims import PodClaimError, check_owner, claim_name, extended_claim_name, is_reserved_for
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import RESOURCE_CLAIMS
 from drakit_embedded.kubelet.claims import ClaimCache, ClaimInfo

@@ -15,8 +15,9 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.backoff import Backoff
-from drakit_client.connection import Connection, Object
+from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.reflector import Reflector
 from drakit_client.resources import PODS

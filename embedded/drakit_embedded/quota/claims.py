@@ -8,16 +8,15 @@ allocation can have.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Protocol
 
 from drakit_api.core.pod_claims import controller_reference
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity
 from drakit_embedded.quota import pods
 from drakit_embedded.quota.amounts import ONE, Amounts, added, highest
 from drakit_embedded.quota.classes import DeviceClasses
 from drakit_embedded.quota.names import DEVICE_CLASS, PER_CLASS, REQUESTS, count_of, is_extended_in_quota
-
-Object = dict[str, Any]
 
 
 class Surroundings(Protocol):

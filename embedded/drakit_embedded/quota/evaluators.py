@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity
 from drakit_embedded.quota import claims, pods, scopes, volumes
 from drakit_embedded.quota.amounts import ONE, Amounts
 from drakit_embedded.quota.claims import Surroundings
 from drakit_embedded.quota.names import count_of
 from drakit_embedded.quota.scopes import Requirement
-
-Object = dict[str, Any]
 
 # Former names for counts of kinds.
 _ALIASES = ("configmaps", "replicationcontrollers", "resourcequotas", "secrets")

@@ -10,6 +10,7 @@ from drakit_api.core import pod_affinity
 from drakit_api.core.containers import LASTING, containers_of
 from drakit_api.core.pod_resources import needed_together
 from drakit_api.golang import gotime
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.quota.amounts import ONE, Amounts, added, parsed
 from drakit_embedded.quota.names import (
     COMPUTE,
@@ -24,8 +25,6 @@ from drakit_embedded.quota.names import (
     with_sides,
 )
 from drakit_embedded.quota.scopes import Requirement, has_value
-
-Object = dict[str, Any]
 
 _COUNT = count_of("", "pods")
 _NAMES = with_sides(COMPUTE) | {_COUNT, "pods"}

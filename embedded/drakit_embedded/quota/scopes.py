@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
+
 # core/v1 ScopedResourceSelectorRequirement
 Requirement = dict[str, Any]
 

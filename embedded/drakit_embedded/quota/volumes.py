@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import Quantity
 from drakit_embedded.quota.amounts import ONE, Amounts, parsed
 from drakit_embedded.quota.names import count_of
 from drakit_embedded.quota.scopes import Requirement, has_value
-
-Object = dict[str, Any]
 
 _COUNT = count_of("", "persistentvolumeclaims")
 _NAMES = ("persistentvolumeclaims", "requests.storage")

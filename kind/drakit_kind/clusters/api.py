@@ -19,7 +19,8 @@ from typing import Any, TypeVar
 
 import yaml
 
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.errors import UNREACHABLE, ApiError, Expired, NotFound
 from drakit_client.reflector import Reflector
 from drakit_client.resources import BY_KIND, EVENTS, PODS, Resource

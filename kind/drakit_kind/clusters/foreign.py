@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from drakit_api.core.conditions import is_ready
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import NODES
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component, Driver, DriverSpec
 from drakit_kind.clusters.api import Api

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 API_VERSION = "resource.k8s.io/v1"
 IMAGE = "busybox:1.36"

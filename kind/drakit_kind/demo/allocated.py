@@ -6,11 +6,11 @@ Read from API objects alone, whoever's driver published them, so that a picture 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-Object = Mapping[str, Any]
+from drakit_api.kubernetes_objects import ReadOnlyObject
 
 _COLORS = ("cyan", "green", "yellow", "magenta", "blue", "red", "bright_cyan", "bright_green")
 
@@ -31,7 +31,7 @@ class Allocated:
         return f"black on {_COLORS[sum(self.claim.encode()) % len(_COLORS)]}"
 
 
-def allocated(slices: Iterable[Object], claims: Iterable[Object], driver: str) -> list[Allocated]:
+def allocated(slices: Iterable[ReadOnlyObject], claims: Iterable[ReadOnlyObject], driver: str) -> list[Allocated]:
     """Return the devices of one driver that claims hold; those with adminAccess take no place and are left out."""
     devices = {
         (spec["pool"]["name"], device["name"]): device
@@ -48,7 +48,7 @@ def allocated(slices: Iterable[Object], claims: Iterable[Object], driver: str) -
     return found
 
 
-def _allocated(result: Object, device: Object, claim: str) -> Allocated:
+def _allocated(result: ReadOnlyObject, device: ReadOnlyObject, claim: str) -> Allocated:
     attributes = device.get("attributes", {})
     label = attributes.get("profile", {}).get("string") or device["name"]
     counters = frozenset(
@@ -59,7 +59,7 @@ def _allocated(result: Object, device: Object, claim: str) -> Allocated:
     return Allocated(result["pool"], result["device"], label, claim, counters)
 
 
-def specs(slices: Iterable[Object], driver: str) -> Iterator[Any]:
+def specs(slices: Iterable[ReadOnlyObject], driver: str) -> Iterator[Any]:
     """Yield the specs of one driver's ResourceSlices."""
     return (item["spec"] for item in slices if item["spec"]["driver"] == driver)
 

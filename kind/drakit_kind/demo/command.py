@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import click
 from rich.console import Console
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import DEPLOYMENTS, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.cli.cluster.progress import progress
 from drakit_kind.cluster import ClusterError, ClusterSpec, DriverSpec

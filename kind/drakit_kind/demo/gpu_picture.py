@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.text import Text
 
-from drakit_kind.demo.allocated import Allocated, Object, allocated, natural, specs
+from drakit_api.kubernetes_objects import ReadOnlyObject
+from drakit_kind.demo.allocated import Allocated, allocated, natural, specs
 
 _MEMORY_SLICE = re.compile(r"memory-slice-(\d+)")
 _LINES = 3  # of one name in a partition's cells, at most
@@ -48,7 +49,7 @@ class Gpu:
     partitions: tuple[Partition, ...]
 
 
-def gpus(slices: Sequence[Object], claims: Sequence[Object], driver: str) -> RenderableType:
+def gpus(slices: Sequence[ReadOnlyObject], claims: Sequence[ReadOnlyObject], driver: str) -> RenderableType:
     """Draw a row of memory slices for each GPU (counter set) of each pool, with the partitions that lie on them."""
     held = allocated(slices, claims, driver)
     return Group(
@@ -59,13 +60,13 @@ def gpus(slices: Sequence[Object], claims: Sequence[Object], driver: str) -> Ren
     )
 
 
-def _in_order(counter_sets: Mapping[str, Object]) -> list[tuple[str, Object]]:
+def _in_order(counter_sets: Mapping[str, ReadOnlyObject]) -> list[tuple[str, ReadOnlyObject]]:
     return sorted(counter_sets.items(), key=lambda item: natural(item[0]))
 
 
-def _counter_sets(slices: Iterable[Object], driver: str) -> dict[str, dict[str, Object]]:
+def _counter_sets(slices: Iterable[ReadOnlyObject], driver: str) -> dict[str, dict[str, ReadOnlyObject]]:
     """Return pool -> counter set -> counters, of those that have memory slices."""
-    found: dict[str, dict[str, Object]] = defaultdict(dict)
+    found: dict[str, dict[str, ReadOnlyObject]] = defaultdict(dict)
     for spec in specs(slices, driver):
         for counter_set in spec.get("sharedCounters") or []:
             if any(_MEMORY_SLICE.fullmatch(counter) for counter in counter_set["counters"]):
@@ -73,7 +74,7 @@ def _counter_sets(slices: Iterable[Object], driver: str) -> dict[str, dict[str, 
     return found
 
 
-def _gpu(pool: str, counter_set: str, counters: Object, held: Iterable[Allocated]) -> Gpu:
+def _gpu(pool: str, counter_set: str, counters: ReadOnlyObject, held: Iterable[Allocated]) -> Gpu:
     partitions = [
         Partition(min(numbers), len(numbers), one)
         for one in held

@@ -11,13 +11,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from drakit_kind.demo.allocated import Allocated, Object, allocated, specs
+from drakit_api.kubernetes_objects import ReadOnlyObject
+from drakit_kind.demo.allocated import Allocated, allocated, specs
 
 _TPU_NODE = re.compile(r"tpus-node-(\d+)")
 
 
 def mesh(
-    slices: Sequence[Object], claims: Sequence[Object], driver: str, pods: Iterable[Object] = ()
+    slices: Sequence[ReadOnlyObject], claims: Sequence[ReadOnlyObject], driver: str, pods: Iterable[ReadOnlyObject] = ()
 ) -> RenderableType:
     """Draw the grid of a pool's hosts, each with the device that covers it, its claim, and the pods that run there.
 
@@ -48,7 +49,7 @@ def _host_cell(number: int, host: str, pool: str, held: list[Allocated], running
     return cell
 
 
-def _hosts_in_a_row(slices: Iterable[Object], driver: str) -> dict[str, int]:
+def _hosts_in_a_row(slices: Iterable[ReadOnlyObject], driver: str) -> dict[str, int]:
     """Return pool -> hosts in a row, from the largest topology; a host is 2x2 chips."""
     chips: dict[str, int] = {}
     for spec in specs(slices, driver):
@@ -60,7 +61,7 @@ def _hosts_in_a_row(slices: Iterable[Object], driver: str) -> dict[str, int]:
     return {pool: width // 2 for pool, width in chips.items()}
 
 
-def _host_names(slices: Iterable[Object], driver: str, pool: str) -> dict[int, str]:
+def _host_names(slices: Iterable[ReadOnlyObject], driver: str, pool: str) -> dict[int, str]:
     """Return number of a host in its pool -> node name, from the devices that lie on one node."""
     hosts = {}
     for spec in specs(slices, driver):

@@ -10,11 +10,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import yaml
 
 from drakit_api.core.conditions import is_ready
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import DAEMON_SETS, DEPLOYMENTS, NODES, PODS
 from drakit_kind.cluster import (
@@ -46,8 +46,6 @@ from drakit_kind.kind.removal import remove_cluster
 from drakit_kind.kind.restarts import Restarts
 from drakit_kind.kind.sessions import run_in_session
 from drakit_kind.processes.spawn import log_tail
-
-Object = dict[str, Any]
 
 SCHEDULER_NAME = "drakit-scheduler"
 _CREATE_SECONDS = 600.0

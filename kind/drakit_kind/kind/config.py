@@ -7,17 +7,15 @@ or are emulated; so each component gets its own here, through kubeadm's configur
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import yaml
 
 from drakit_api.features import FeatureGateError, FeatureGates
+from drakit_api.kubernetes_objects import Object
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component
 from drakit_kind.clusters.flags import Behaviour
 from drakit_kind.clusters.known_gates import known_gates
 from drakit_kind.nodes.kubelet_config import SYNC_FREQUENCY, settable_gates
-
-Object = dict[str, Any]
 
 # Of a cluster: drakit-NAME-abcdef-control-plane is a host name (man 7 hostname).
 _NAME_LENGTH = 35

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Literal
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import ApiError
 from drakit_client.resources import (
     CONFIG_MAPS,
@@ -24,8 +25,6 @@ from drakit_kind.kind import workloads
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kind.workloads import NAME_LABEL, NAMESPACE
 from drakit_kind.processes.drivers import driver_name, pools_of, prepare_calls, says_ready
-
-Object = dict[str, Any]
 
 _WORKLOADS = (DAEMON_SETS, DEPLOYMENTS, REPLICA_SETS)
 _WAIT_SECONDS = 20.0  # for each step; the cluster's patience multiplies it

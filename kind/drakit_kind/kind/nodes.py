@@ -9,14 +9,12 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import yaml
 
+from drakit_api.kubernetes_objects import Object
 from drakit_kind.cluster import ClusterError
 from drakit_kind.kind.docker import docker, exec_in
-
-Object = dict[str, Any]
 
 _IMPORT_SECONDS = 300.0
 _COPY_SECONDS = 60.0

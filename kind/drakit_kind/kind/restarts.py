@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import yaml
 
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import REQUEST_FAILURES
 from drakit_client.resources import NODES, PODS
 from drakit_kind.cluster import ClusterError, ClusterSpec, Component
@@ -27,8 +27,6 @@ from drakit_kind.kind.config import MAIN_PROGRAMS, at_creation, component_flags
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kubernetes.assets import assets_of
 from drakit_kind.nodes.kubelet_config import settable_gates
-
-Object = dict[str, Any]
 
 _READY_SECONDS = 120.0
 _PAUSE = 0.3

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 MANIFESTS = "/etc/kubernetes/manifests"
 # What a restart may give or take; other flags stay as kubeadm wrote them.

@@ -16,12 +16,11 @@ import yaml
 
 import drakit_allocator
 import drakit_driver
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import BY_KIND, Resource
 from drakit_kind.cluster import DriverSpec
 from drakit_kind.clusters.flags import gates_text
 from drakit_kind.processes.drivers import driver_name, pools_of
-
-Object = dict[str, Any]
 
 NAMESPACE = "drakit-system"
 NAME_LABEL = "app.kubernetes.io/name"

@@ -6,7 +6,8 @@ from copy import deepcopy
 
 import pytest
 
-from drakit_kind.kind.static_pods import Object, changed, health_address
+from drakit_api.kubernetes_objects import Object
+from drakit_kind.kind.static_pods import changed, health_address
 
 MANIFEST: Object = {
     "metadata": {"name": "kube-scheduler"},

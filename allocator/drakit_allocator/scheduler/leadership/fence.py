@@ -35,9 +35,10 @@ from typing import Any
 
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.leadership.lease import Permission
+from drakit_api.kubernetes_objects import Object
 from drakit_client import claim_writes
 from drakit_client.backoff import Backoff
-from drakit_client.connection import Connection, Object
+from drakit_client.connection import Connection
 from drakit_client.errors import UNREACHABLE, ApiError, Conflict, NotFound
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
 

@@ -37,7 +37,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from drakit_api.golang import gotime
-from drakit_client.connection import Connection, Object
+from drakit_api.kubernetes_objects import Object
+from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, AlreadyExists, Conflict, NotFound
 from drakit_client.reflector import Reflector
 from drakit_client.resources import LEASES

@@ -13,7 +13,7 @@ from typing import Any
 
 from drakit_allocator.scheduler.nodes import node_taints, resources
 from drakit_allocator.scheduler.nodes.pods import PodInfo
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 
 # Told the name of a node whose free resources or properties changed; None when nodes came or went.
 Observer = Callable[[str | None], None]

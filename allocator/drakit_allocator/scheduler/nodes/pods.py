@@ -18,7 +18,7 @@ import msgspec
 from drakit_allocator.scheduler.nodes import resources
 from drakit_api.core.label_selectors import Matcher, equality, label_selector
 from drakit_api.core.node_selectors import NodeSelector, node_selector
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from drakit_api.layouts.pools import Object, Pool, PoolError
+from drakit_api.kubernetes_objects import Object
+from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.quantity import Quantity
 from drakit_driver.profiles.reading.layout_files import documents
 from drakit_driver.profiles.reading.profile import Profile, Wanted, device_class

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from drakit_api.layouts.pools import Object, Pool
+from drakit_api.kubernetes_objects import Object
+from drakit_api.layouts.pools import Pool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,10 @@ import sys
 from dataclasses import replace
 
 from drakit_api.features import NEWEST_EMULATED, OLDEST_EMULATED
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.catalog import Catalog, Served
 from drakit_embedded.apiserver.scheme.kinds import READ_ONLY, REVIEWS, Kind
 from drakit_embedded.apiserver.scheme.storage_versions import storage_hash
-from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.wire.negotiation import Conversion
 
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]

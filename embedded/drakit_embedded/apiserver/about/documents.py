@@ -13,6 +13,7 @@ from collections.abc import Callable
 import msgspec
 from aiohttp import web
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.about import discovery, health
 from drakit_embedded.apiserver.about.openapi.documents import Documents as OpenApi
@@ -20,7 +21,6 @@ from drakit_embedded.apiserver.identity import issuer
 from drakit_embedded.apiserver.identity.jwt import SigningKey
 from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.requests import Query
-from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.wire import headers, negotiation
 from drakit_embedded.apiserver.wire.responses import answer
 

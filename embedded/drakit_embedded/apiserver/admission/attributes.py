@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.registry.strategy import WritableCluster
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden
+from drakit_embedded.apiserver.statuses import StatusError, forbidden
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.authorization.authorizer import Authorizer

@@ -7,12 +7,12 @@ before it is validated: Kubernetes does that in the strategy of the kind, which 
 from __future__ import annotations
 
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.role_escalation import only_garbage
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import MASTERS
 from drakit_embedded.apiserver.registry.certificates.requests import organizations, parsed
-from drakit_embedded.apiserver.statuses import Object
 
 _OF_REQUESTER = ("username", "uid", "groups", "extra")
 _API_SERVER_CLIENT = "kubernetes.io/kube-apiserver-client"

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import schema
 from drakit_api.objects.allocations import device_id
 from drakit_api.objects.equality import comparison, same_field
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import bound_node
-from drakit_embedded.apiserver.statuses import Cause, FieldFault, Object
+from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 if TYPE_CHECKING:
     from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster

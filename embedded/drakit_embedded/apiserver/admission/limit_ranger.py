@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from drakit_api.golang.gostrings import aggregated
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import Quantity
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
-from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.quota.amounts import Amounts, parsed
 from drakit_embedded.quota.pods import total
 

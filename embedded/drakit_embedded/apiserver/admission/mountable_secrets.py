@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drakit_embedded.apiserver.statuses import Object
+from drakit_api.kubernetes_objects import Object
 
 _ENFORCED = "kubernetes.io/enforce-mountable-secrets"
 # strconv.ParseBool

@@ -7,12 +7,13 @@ that the server has not heard of it yet is no refusal there but an error (500): 
 from __future__ import annotations
 
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.registry.podspec import pod_references
 from drakit_embedded.apiserver.registry.podspec.mirror_pods import is_mirror
-from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.statuses import StatusError
 
 _GATE = "PodCertificateRequest"
 _MAY_SIGN = "request-serviceaccounts-podcertificate-signer"

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.registry.podspec import pod_references
 from drakit_embedded.apiserver.registry.podspec.mirror_pods import ANNOTATION, is_mirror
 from drakit_embedded.apiserver.registry.podspec.pod_status_rules import CLAIM_FIELDS
-from drakit_embedded.apiserver.statuses import Object
 
 
 def node_of(obj: Object | None) -> str:

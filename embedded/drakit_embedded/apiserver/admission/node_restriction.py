@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.admission import node_certificates, node_pods, node_tokens
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.node import NODE_LEASES
 from drakit_embedded.apiserver.identity.users import node_name
 from drakit_embedded.apiserver.registry.certificates import requests as signing_requests
-from drakit_embedded.apiserver.statuses import Object
 
 _RESTRICTED = "node-restriction.kubernetes.io"
 # k8s.io/kubelet/pkg/apis/well_known_labels.go

@@ -6,12 +6,12 @@ After k8s.io/kubernetes/plugin/pkg/admission/noderestriction/admission.go, admit
 from __future__ import annotations
 
 from drakit_api.golang.gostrings import aggregated, quote
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.registry.podspec import pod_references
-from drakit_embedded.apiserver.statuses import Object
 
 
 def admit(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:

@@ -5,8 +5,8 @@ After k8s.io/kubernetes/plugin/pkg/admission/priority/admission.go.
 
 from __future__ import annotations
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
-from drakit_embedded.apiserver.statuses import Object
 
 _CLASSES = "priorityclasses.scheduling.k8s.io"
 _PREEMPTION = "PreemptLowerPriority"

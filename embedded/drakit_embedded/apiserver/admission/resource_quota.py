@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property, partial
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
-from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.quota import amounts, claims, pods
 from drakit_embedded.quota.amounts import Amounts

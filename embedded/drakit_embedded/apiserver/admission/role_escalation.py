@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from drakit_api.golang.gostrings import quote, quoted
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.equality import comparison
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing
 from drakit_embedded.apiserver.scheme import structures
-from drakit_embedded.apiserver.statuses import Object, StatusError, forbidden, not_found
+from drakit_embedded.apiserver.statuses import StatusError, forbidden, not_found
 
 _ALL = ("*",)
 _FULL = (Rule(_ALL, _ALL, _ALL), Rule(_ALL, urls=_ALL))

@@ -7,13 +7,13 @@ waited for: it is there a moment after the namespace, and never where no control
 from __future__ import annotations
 
 from drakit_api.core.containers import LASTING, containers_of
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.admission import mountable_secrets
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.identity.account_tokens import WARNED_SECONDS
 from drakit_embedded.apiserver.registry.podspec import pod_references as references
 from drakit_embedded.apiserver.registry.podspec.mirror_pods import is_mirror
 from drakit_embedded.apiserver.scheme import metadata
-from drakit_embedded.apiserver.statuses import Object
 
 _DEFAULT = "default"
 # What the name of a volume with a token starts with.

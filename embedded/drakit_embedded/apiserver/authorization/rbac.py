@@ -13,10 +13,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from drakit_api.golang.gostrings import aggregated, quote
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.rules import GROUP, Rule
 from drakit_embedded.apiserver.identity.users import User, account_name
-from drakit_embedded.apiserver.statuses import Object, StatusError, not_found
+from drakit_embedded.apiserver.statuses import StatusError, not_found
 from drakit_embedded.apiserver.storage.store import Store
 
 _KINDS = ("roles", "rolebindings", "clusterroles", "clusterrolebindings")

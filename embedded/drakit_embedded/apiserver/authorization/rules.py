@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from drakit_api.golang.gostrings import quoted
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.statuses import Object
 
 GROUP = "rbac.authorization.k8s.io"
 ALL = "*"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.managedfields import applies
-from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.writing import preconditions, writes
 from drakit_embedded.apiserver.writing.intent import Intent
 from drakit_embedded.apiserver.writing.patches import Patch

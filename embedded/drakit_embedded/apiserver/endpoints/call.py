@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from aiohttp import web
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.identity.users import User
@@ -21,7 +22,6 @@ from drakit_embedded.apiserver.reading.watching import Watches
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.requests import Query, Target
 from drakit_embedded.apiserver.scheme import metadata
-from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies, forms, responses
 from drakit_embedded.apiserver.writing import writes

@@ -15,11 +15,12 @@ import aiohttp
 from aiohttp import web
 
 from drakit_api.golang import gostrings
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import UNREACHABLE
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.requests import Query
-from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Record
 
 _PARAMETERS = ("follow", "tailLines", "limitBytes", "sinceSeconds", "sinceTime", "timestamps", "previous", "stream")

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization.access import Access, exact_fields
@@ -19,7 +20,7 @@ from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme import metadata
-from drakit_embedded.apiserver.statuses import Cause, Object
+from drakit_embedded.apiserver.statuses import Cause
 from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import podverbs
 from drakit_embedded.apiserver.writing.intent import Intent

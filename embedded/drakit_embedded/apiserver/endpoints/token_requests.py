@@ -10,13 +10,14 @@ import time
 import msgspec
 
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme import metadata
-from drakit_embedded.apiserver.statuses import Cause, Object
+from drakit_embedded.apiserver.statuses import Cause
 from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing.intent import Intent

@@ -14,6 +14,7 @@ from typing import TypeVar
 import msgspec
 from aiohttp import web
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.about import discovery
 from drakit_embedded.apiserver.endpoints import apply_patches as applies
@@ -289,7 +290,7 @@ async def _patch_scale(call: Call) -> web.StreamResponse:
     return await _scaled(call, lambda: patches.plain(scales.scale(call.served, call.record()), patch), intent)
 
 
-async def _scaled(call: Call, wanted: Callable[[], statuses.Object], intent: Intent) -> web.StreamResponse:
+async def _scaled(call: Call, wanted: Callable[[], Object], intent: Intent) -> web.StreamResponse:
     scaled = await call.write(lambda: scales.set_replicas(call.api, call.served, call.key, wanted(), intent))
     return answer(_encode(scaled), warnings=[call.served.stored_only] if call.served.stored_only else ())
 

@@ -6,6 +6,7 @@ sigs.k8s.io/structured-merge-diff/v6/merge/update.go.
 
 from __future__ import annotations
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.raw_extensions import KINDS, print_sorted
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.managedfields import (
@@ -29,7 +30,6 @@ from drakit_embedded.apiserver.managedfields.updates import Writer
 from drakit_embedded.apiserver.managedfields.versions import UnknownVersion
 from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Object
 
 
 def applied(writer: Writer, stored: Object | None, config: Object, *, force: bool) -> Object:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.raw_extensions import same_value
 from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.scheme import structures
-from drakit_embedded.apiserver.statuses import Object
 
 _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "intorstring": 0, "struct": {}}
 _ALWAYS_SHOWN = ("struct", "quantity", "raw", "intorstring")

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.managedfields import elements, fieldsets, shapes, typechecks
 from drakit_embedded.apiserver.managedfields.comparisons import compare, of_configuration
 from drakit_embedded.apiserver.managedfields.conflicts import Conflicts
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Object
 
 # Other managers do not take part.
 MANAGER = "kubectl"

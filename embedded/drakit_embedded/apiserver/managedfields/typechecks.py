@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.managedfields import elements, shapes
 from drakit_embedded.apiserver.managedfields.shapes import ABSENT, Keyed, Map, Shape, Struct, Values
 from drakit_embedded.apiserver.scheme import structures
-from drakit_embedded.apiserver.statuses import Object
 
 _ANY_SCALAR = ("quantity", "time", "microtime", "intorstring")
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.managedfields import entries, fieldsets, reset_fields, versions
 from drakit_embedded.apiserver.managedfields.entries import UPDATE, Entry, Identity
 from drakit_embedded.apiserver.managedfields.versions import Comparisons, UnknownVersion
 from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Object
 
 # Who is said to manage what an object without entries had when it was first applied to.
 _BEFORE_FIRST_APPLY = "before-first-apply"

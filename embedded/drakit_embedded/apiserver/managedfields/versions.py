@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.raw_extensions import print_sorted
 from drakit_embedded.apiserver.managedfields import fieldsets, shapes
 from drakit_embedded.apiserver.managedfields.comparisons import Comparison, compare
@@ -18,7 +19,6 @@ from drakit_embedded.apiserver.managedfields.fieldsets import Tree
 from drakit_embedded.apiserver.registry import conversion
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Object
 
 
 class UnknownVersion(LookupError):

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.reading import continuation
 from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.requests import resource_version
-from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Key, Record, Store
 
 _LIST_TOO_OLD = "The resourceVersion for the provided list is too old."

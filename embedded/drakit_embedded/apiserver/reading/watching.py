@@ -16,12 +16,13 @@ from collections.abc import Iterator
 import msgspec
 from aiohttp import web
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.reading.list_options import ListOptions
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.requests import resource_version
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Event, Record, Store
 from drakit_embedded.apiserver.wire.forms import Form
 from drakit_embedded.serving.background import Stretch

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry import conversion, strategies
 from drakit_embedded.apiserver.registry.strategy import Strategy
 from drakit_embedded.apiserver.scheme import api_services, kinds, older_versions, stored_only
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.storage.limits import StoredKind
-from drakit_embedded.apiserver.storage.store import Collection, Object, Record, Store
+from drakit_embedded.apiserver.storage.store import Collection, Record, Store
 from drakit_embedded.runtime_config import RuntimeConfig, check, enabled
 
 if TYPE_CHECKING:

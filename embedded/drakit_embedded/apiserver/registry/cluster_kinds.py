@@ -11,9 +11,10 @@ from typing import Any
 
 from drakit_api import formats
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import invalid
 from drakit_embedded.apiserver.registry.certificates import requests, trust_bundles
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
 _NAME_LABEL = "kubernetes.io/metadata.name"

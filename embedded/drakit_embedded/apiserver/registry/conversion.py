@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import conversion, encoding, schema
 from drakit_embedded.apiserver.registry import dra
 from drakit_embedded.apiserver.scheme.kinds import Kind
 
-Object = dict[str, Any]
 _encode = msgspec.json.Encoder().encode
 
 # events.k8s.io/v1 and the name of the same field in core/v1 (k8s.io/kubernetes/pkg/apis/events/v1/conversion.go).

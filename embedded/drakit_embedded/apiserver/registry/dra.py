@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from drakit_api import validation
 from drakit_api.features import MIXINS_GATE
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins
 from drakit_api.layouts.fields import SPEC
 from drakit_api.layouts.pools import PoolError
@@ -21,7 +22,7 @@ from drakit_api.objects import encoding, lifecycle, schema
 from drakit_api.objects.defaults import set_defaults
 from drakit_api.validation.claims.resourceclaim import ADMIN_LABEL
 from drakit_api.validation.metadata import on_create
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme import metadata, structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import Cause, FieldFault, invalid

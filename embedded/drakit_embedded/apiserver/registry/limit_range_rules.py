@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from drakit_api import formats
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import Quantity
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 from drakit_embedded.quota.amounts import ONE, Amounts, parsed
 from drakit_embedded.quota.names import (

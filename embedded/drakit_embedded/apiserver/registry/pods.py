@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from drakit_api.core import pod_affinity
 from drakit_api.core.containers import LASTING, containers_of
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import FieldError, in_order
 from drakit_embedded.apiserver.registry.defaulting.by_hand import round_up
 from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
@@ -25,7 +26,7 @@ from drakit_embedded.apiserver.registry.podspec import (
 )
 from drakit_embedded.apiserver.registry.podspec.image_names import pull_policy
 from drakit_embedded.apiserver.registry.podspec.pod_status_rules import CLAIM_FIELDS, CONTAINER_STATUSES
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme import metadata
 from drakit_embedded.apiserver.statuses import FieldFault
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from drakit_api import formats
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.conditions import conditions
 from drakit_api.validation.errors import Errors, invalid, required
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
 _LIMIT, _HIGHEST_LIMIT = 100, 1000

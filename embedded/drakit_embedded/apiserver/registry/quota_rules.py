@@ -7,8 +7,9 @@ from typing import Any
 
 from drakit_api import formats
 from drakit_api.golang.gostrings import quote, to_json
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import Quantity, QuantityError, canonical
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 from drakit_embedded.quota.names import CPU_AND_MEMORY, is_standard_in_quota, is_whole
 

@@ -5,11 +5,11 @@ After ValidateLabelSelector in k8s.io/apimachinery/pkg/apis/meta/v1/validation/v
 
 from __future__ import annotations
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, forbidden, invalid_constant, required
 from drakit_api.validation.items import each
 from drakit_api.validation.metadata import label_map
-from drakit_embedded.apiserver.registry.strategy import Object
 
 
 def label_selector(selector: Object, path: str) -> Errors:

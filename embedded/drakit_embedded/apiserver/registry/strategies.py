@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry import (
     cluster_kinds,
     dra,
@@ -19,7 +20,7 @@ from drakit_embedded.apiserver.registry import (
 from drakit_embedded.apiserver.registry.defaulting import gated_fields
 from drakit_embedded.apiserver.registry.defaulting.structs import set_defaults
 from drakit_embedded.apiserver.registry.services import strategy as services
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme import kinds, structures
 
 Step = Callable[[Object, Cluster], None]

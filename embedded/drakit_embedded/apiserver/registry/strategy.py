@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.metadata import NameFormat, object_name
 from drakit_embedded.apiserver.scheme import empties, structures
 from drakit_embedded.apiserver.statuses import FieldFault
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
     from drakit_embedded.apiserver.scheme.kinds import Kind
     from drakit_embedded.apiserver.storage.store import Store
-
-Object = dict[str, Any]
 
 
 class Cluster(Protocol):

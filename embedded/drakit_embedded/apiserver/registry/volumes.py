@@ -6,7 +6,8 @@ pkg/api/persistentvolumeclaim/util.go.
 
 from __future__ import annotations
 
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_api.kubernetes_objects import Object
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme import metadata
 
 _IN_PHASE_SINCE = "lastPhaseTransitionTime"

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from drakit_api.core.label_selectors import selects
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required
 from drakit_api.validation.metadata import annotation_rules, label_rules
 from drakit_embedded.apiserver.registry.podspec.pod_rules import annotation_errors, spec_errors
 from drakit_embedded.apiserver.registry.selector_rules import in_order, label_selector
-from drakit_embedded.apiserver.registry.strategy import Object
 
 Amount = int | str
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import FieldError, invalid
 from drakit_embedded.apiserver.registry import workload_rules
 from drakit_embedded.apiserver.registry.selector_rules import in_order
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.statuses import FieldFault
 
 Rules = Callable[[Object, str], Iterable[FieldError]]

@@ -6,11 +6,8 @@ aggregator.go).
 
 from __future__ import annotations
 
-from typing import Any
-
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.api_groups import PRIORITIES
-
-Object = dict[str, Any]
 
 GROUP = "apiregistration.k8s.io"
 # On objects that the server keeps in step with what it serves.

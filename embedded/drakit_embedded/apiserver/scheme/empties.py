@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.schema import Schema, Type
 
-Object = dict[str, Any]
 # An empty list of one of them is a request to forget them.
 _TOLD = frozenset({"managedFields", "resourceClaimStatuses", "nodeAllocatableResourceClaimStatuses"})
 # Types whose zero value is shown, or does not look like one.

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import functools
 from importlib import resources
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import decoding, schema
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.statuses import bad_request
 
-Object = dict[str, Any]
 # Kinds that every version of a group has (``AddToGroupVersion`` of apimachinery's ``pkg/apis/meta/v1/register.go``).
 _OF_EVERY_VERSION = frozenset(
     {

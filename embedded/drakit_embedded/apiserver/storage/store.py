@@ -17,16 +17,16 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import raw_extensions
 from drakit_embedded.apiserver.storage.journal import Change, Journal
 from drakit_embedded.apiserver.storage.limits import StoredKind, TooLargeError
 from drakit_embedded.serving.background import LoopThread
 
-Object = dict[str, Any]
 Key = tuple[str, str]
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 # The values that field selectors of a kind can ask for.

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.wire import columns
-from drakit_embedded.apiserver.wire.columns import Cells, Object
+from drakit_embedded.apiserver.wire.columns import Cells
 
 _UNSET, _NOT_SAID = "<unset>", "N/A"
 

@@ -13,11 +13,12 @@ import msgspec
 
 from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import raw_extensions
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.wire import budget, protobuf
 
 _JSON = ("application/json", "")

@@ -10,7 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
+
 Cells = Callable[[Object], list[Any]]
 NONE, UNKNOWN = "<none>", "<unknown>"
 _NEVER = "0001-01-01T00:00:00Z"

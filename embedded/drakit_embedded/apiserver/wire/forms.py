@@ -11,9 +11,10 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Object, StatusError, bad_request
+from drakit_embedded.apiserver.statuses import StatusError, bad_request
 from drakit_embedded.apiserver.storage.store import Record
 from drakit_embedded.apiserver.wire import negotiation, tables
 from drakit_embedded.apiserver.wire.negotiation import Conversion

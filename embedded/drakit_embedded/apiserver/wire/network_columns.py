@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from drakit_embedded.apiserver.wire.columns import NONE, Cells, Object, age_of, label_texts, name_of
+from drakit_api.kubernetes_objects import Object
+from drakit_embedded.apiserver.wire.columns import NONE, Cells, age_of, label_texts, name_of
 
 _SHOWN = 3
 

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 
 from drakit_api.etcd import messages
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.raw_extensions import Reread
-from drakit_embedded.apiserver.statuses import Object
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 MAGIC = b"k8s\0"

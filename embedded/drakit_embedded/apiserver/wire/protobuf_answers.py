@@ -18,8 +18,8 @@ import msgspec
 
 from drakit_api.etcd import messages
 from drakit_api.golang.gostrings import to_json
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.raw_extensions import Embedded
-from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.wire import protobuf
 
 _VARINT, _LENGTH, _DOUBLE = 0, 2, 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from drakit_embedded.apiserver.statuses import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.wire import access_columns, columns, network_columns, workload_columns
 
 Cells = Callable[[Object], list[Any]]

@@ -9,18 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drakit_api.golang import gotime
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.wire import selector_texts
-from drakit_embedded.apiserver.wire.columns import (
-    NONE,
-    UNKNOWN,
-    Cells,
-    Object,
-    age,
-    age_of,
-    duration,
-    label_texts,
-    name_of,
-)
+from drakit_embedded.apiserver.wire.columns import NONE, UNKNOWN, Cells, age, age_of, duration, label_texts, name_of
 
 # Conditions of a job that are its status, the first that is true; None is a job that is being deleted (printJob).
 _JOB_STATUS = ("Complete", "Failed", None, "Suspended", "FailureTarget", "SuccessCriteriaMet")

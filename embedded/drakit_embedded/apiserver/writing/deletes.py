@@ -15,6 +15,7 @@ import msgspec
 
 from drakit_api.golang import gotime
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
@@ -22,7 +23,6 @@ from drakit_embedded.apiserver.identity.users import LOOPBACK, User
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.requests import Query, dry_run_faults
 from drakit_embedded.apiserver.scheme import metadata, structures
-from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import preconditions

@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 from drakit_api.golang import gojson
 from drakit_api.golang.gostrings import formatted, quote
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import raw_extensions
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key
 from drakit_embedded.apiserver.wire import budget
 from drakit_embedded.apiserver.writing import merge_keys, operations, printed, strategic

@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission.attributes import Attributes
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.registry.pods import scheduled_condition
 from drakit_embedded.apiserver.scheme import metadata
-from drakit_embedded.apiserver.statuses import Object, StatusError
+from drakit_embedded.apiserver.statuses import StatusError
 from drakit_embedded.apiserver.storage.store import Key
 from drakit_embedded.apiserver.wire import bodies
 from drakit_embedded.apiserver.writing import deletes, preconditions, writes

@@ -6,10 +6,10 @@ k8s.io/apiserver/pkg/storage/{interfaces,errors}.go.
 
 from __future__ import annotations
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.requests import unsigned
 from drakit_embedded.apiserver.scheme.kinds import Kind
-from drakit_embedded.apiserver.statuses import Object
 from drakit_embedded.apiserver.storage.store import Key
 
 # Where etcd has what is not under its plural, which a message shows.

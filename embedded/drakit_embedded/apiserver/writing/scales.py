@@ -7,11 +7,12 @@ from typing import Annotated
 
 import msgspec
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.managedfields import scaling
 from drakit_embedded.apiserver.registry.catalog import Served
-from drakit_embedded.apiserver.statuses import Cause, Object
+from drakit_embedded.apiserver.statuses import Cause
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies, selector_texts
 from drakit_embedded.apiserver.writing import preconditions, writes

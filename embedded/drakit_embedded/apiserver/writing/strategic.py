@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from drakit_api.golang.gostrings import formatted
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.statuses import StatusError, bad_request
 from drakit_embedded.apiserver.writing.merge_keys import SET, Node
 
-Object = dict[str, Any]
 _DIRECTIVE = "$patch"
 _RETAIN = "$retainKeys"
 _DELETE_PRIMITIVE = "$deleteFromPrimitiveList/"

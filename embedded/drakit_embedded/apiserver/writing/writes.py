@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.metadata import on_create, on_update
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.admission import claim_status_access
@@ -23,7 +24,7 @@ from drakit_embedded.apiserver.managedfields import reset_fields, updates
 from drakit_embedded.apiserver.managedfields.entries import same_but_times
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme import metadata
-from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault, Object
+from drakit_embedded.apiserver.statuses import MODIFIED, FieldFault
 from drakit_embedded.apiserver.storage.limits import TooLargeError
 from drakit_embedded.apiserver.storage.store import Key, Record
 from drakit_embedded.apiserver.wire import bodies

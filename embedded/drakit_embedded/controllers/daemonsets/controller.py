@@ -6,7 +6,7 @@ import time
 from collections import defaultdict
 
 from drakit_api.core.pod_claims import is_terminal
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.events import EventRecorder
 from drakit_client.reflector import Key, key_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import NamedTuple
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.errors import AlreadyExists, NotFound
 from drakit_client.reflector import key_of
 from drakit_client.resources import CONTROLLER_REVISIONS, DAEMON_SETS

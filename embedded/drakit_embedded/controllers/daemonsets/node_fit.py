@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from drakit_api.core import node_selectors
 from drakit_api.core.tolerations import is_tolerated
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 
 HASH_LABEL = "controller-revision-hash"
 GENERATION_LABEL = "pod-template-generation"

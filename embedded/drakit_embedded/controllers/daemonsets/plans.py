@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.controllers.daemonsets import node_fit
 from drakit_embedded.controllers.daemonsets.node_fit import Fit
 from drakit_embedded.controllers.pods import is_going, is_ready, seconds_to_available

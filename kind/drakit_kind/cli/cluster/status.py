@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from drakit_api.core.conditions import is_ready
-from drakit_client.connection import Object
+from drakit_api.kubernetes_objects import Object
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
 from drakit_kind.cli.cluster.endings import lines as lines_of_endings
 from drakit_kind.cluster import COMPONENTS, ClusterSpec, Component, minor_version

@@ -12,17 +12,15 @@ import hashlib
 import time
 from collections.abc import Callable
 from email.utils import formatdate
-from typing import Any
 
 import msgspec
 from aiohttp import web
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.about.openapi import gnostic, paths, schemas, versions
 from drakit_embedded.apiserver.registry.catalog import Catalog
 from drakit_embedded.apiserver.scheme.kinds import Kind
 from drakit_embedded.apiserver.wire.headers import UNCACHED
-
-Object = dict[str, Any]
 
 # To be changed when the documents about the same kinds change.
 _EDITION = "2"

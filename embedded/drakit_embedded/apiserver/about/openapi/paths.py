@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.about import discovery
 from drakit_embedded.apiserver.about.openapi import schemas
 from drakit_embedded.apiserver.registry.catalog import Served
 from drakit_embedded.apiserver.scheme.kinds import Kind
-
-Object = dict[str, Any]
 
 DEFINITIONS = "#/definitions/"
 _STATUS, _WATCH_EVENT = f"{schemas.META}.Status", f"{schemas.META}.WatchEvent"

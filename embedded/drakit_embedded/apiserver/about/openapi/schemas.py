@@ -15,13 +15,12 @@ from typing import Any
 
 import msgspec
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects import schema
 from drakit_api.objects.schema import Field, Schema, Shape, Type
 from drakit_embedded.apiserver.about.openapi import descriptions
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.scheme.kinds import Kind
-
-Object = dict[str, Any]
 
 REFERENCE = "#/components/schemas/"
 META = "io.k8s.apimachinery.pkg.apis.meta.v1"

@@ -6,12 +6,9 @@ that would mean anything, and Kubernetes leaves defaults out of it.
 
 from __future__ import annotations
 
-from typing import Any
-
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.about.openapi.paths import DEFINITIONS
 from drakit_embedded.apiserver.about.openapi.schemas import REFERENCE
-
-Object = dict[str, Any]
 
 
 def schema_2(schema: Object) -> Object:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from drakit_api import formats
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import (
     FieldError,
     duplicate,
@@ -20,7 +21,7 @@ from drakit_api.validation.errors import (
     required,
 )
 from drakit_embedded.apiserver.registry.certificates import pem, signers
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.scheme import metadata
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from drakit_api import formats
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import FieldError, invalid, too_long
 from drakit_api.validation.metadata import object_name
 from drakit_embedded.apiserver.registry.certificates import pem, signers
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 
 _PATH = "spec.trustBundle"
 _OMITTED = "<value omitted>"

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import Quantity
-
-Object = dict[str, Any]
 
 _MILLI = 1_000_000
 _SMALLER = ("n", "u")

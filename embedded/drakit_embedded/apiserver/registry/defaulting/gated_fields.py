@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.schema import Schema, Type
 from drakit_embedded.apiserver.registry.defaulting.gates import enabled
 from drakit_embedded.apiserver.scheme import structures
@@ -18,7 +19,6 @@ from drakit_embedded.apiserver.scheme import structures
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
-Object = dict[str, Any]
 
 _CONTAINER = {"lifecycle.stopSignal": "ContainerStopSignals"}
 # Of each struct its fields with their gates; the struct on the way to a field goes with its last one.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.defaulting.by_hand import RULES
 from drakit_embedded.apiserver.registry.podspec.image_names import pull_policy
 
-Object = dict[str, Any]
 Statement = Callable[[Object], None]
 Condition = Callable[[Object], bool]
 Keys = tuple[str | int, ...]

@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.schema import Field, Schema, Type
 from drakit_embedded.apiserver.registry.defaulting.gates import enabled, table
 from drakit_embedded.apiserver.registry.defaulting.statements import Statement, compiled
@@ -18,7 +19,6 @@ from drakit_embedded.apiserver.scheme import structures
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
 
-Object = dict[str, Any]
 Walk = Callable[[Any], None]
 
 # Zero values of fields that are not left out when empty; None, which JSON calls null, of all other types.

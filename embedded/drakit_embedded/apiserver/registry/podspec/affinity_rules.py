@@ -6,12 +6,12 @@ After validateAffinity and below in k8s.io/kubernetes/pkg/apis/core/validation/v
 from __future__ import annotations
 
 from drakit_api.core.pod_affinity import PREFERRED, REQUIRED
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, forbidden, invalid, required
 from drakit_api.validation.items import each
 from drakit_api.validation.nodeselector import node_selector, preference
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _HEAVIEST = 100
 

@@ -10,9 +10,9 @@ import ipaddress
 import re
 from collections.abc import Callable
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required, too_long
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 _MOST_SERVERS, _MOST_SEARCHES, _LONGEST_SEARCHES = 3, 32, 2048

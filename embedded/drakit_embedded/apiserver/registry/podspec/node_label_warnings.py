@@ -6,12 +6,11 @@ After k8s.io/kubernetes/pkg/api/node/util.go and the beginning of warningsForPod
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from drakit_api import formats
 from drakit_api.core.pod_affinity import PREFERRED, REQUIRED
+from drakit_api.kubernetes_objects import Object
 
-Object = dict[str, Any]
 _NODES = "spec.affinity.nodeAffinity"
 
 

@@ -7,11 +7,11 @@ k8s.io/kubernetes/pkg/apis/core/validation/validation.go; without operators of t
 from __future__ import annotations
 
 from drakit_api import formats
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, duplicate, invalid, invalid_constant, not_supported, required
 from drakit_embedded.apiserver.registry.podspec.affinity_rules import label_keys
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

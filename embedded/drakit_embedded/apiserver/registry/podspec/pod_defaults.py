@@ -6,8 +6,8 @@ and its neighbours in k8s.io/kubernetes/pkg/apis/core/v1/defaults.go.
 
 from __future__ import annotations
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.podspec.containers.probe_rules import PROBES
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
 

@@ -7,8 +7,8 @@ gates of 1.37.
 from __future__ import annotations
 
 from drakit_api.core.containers import LASTING, containers_of
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity
-from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.quota.amounts import texts
 from drakit_embedded.quota.names import OF_PODS, is_huge_pages, is_of_pods
 from drakit_embedded.quota.pods import has_pod_level, of_containers

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from drakit_api.core.containers import containers_of
-
-Object = dict[str, Any]
+from drakit_api.kubernetes_objects import Object
 
 # Sort of volume: where the name of a secret of the pod's namespace is in it.
 _VOLUME_SECRETS = {

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable
 
 from drakit_api.core.containers import placed_containers
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, FieldError, duplicate, forbidden, invalid, not_supported, required
 from drakit_api.validation.metadata import label_map
@@ -22,7 +23,6 @@ from drakit_embedded.apiserver.registry.podspec.containers import (
     security_rules,
 )
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
-from drakit_embedded.apiserver.registry.strategy import Object
 
 # Of one part of a spec that is there; the path is that of the spec.
 Rule = Callable[[Object, str], Errors]

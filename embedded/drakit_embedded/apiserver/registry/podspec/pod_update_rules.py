@@ -12,13 +12,13 @@ import msgspec
 
 from drakit_api.core.pod_affinity import REQUIRED
 from drakit_api.golang.gostrings import to_json
+from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.equality import comparison
 from drakit_api.validation.errors import Errors, forbidden, invalid, required
 from drakit_embedded.apiserver.registry.podspec import mirror_pods
 from drakit_embedded.apiserver.registry.podspec.containers.container_rules import blank_image
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.podspec.pod_rules import annotation_errors, pod_errors
-from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.apiserver.scheme import structures
 
 _APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"

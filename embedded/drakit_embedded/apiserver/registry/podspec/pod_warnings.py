@@ -7,16 +7,15 @@ that says of volumes and annotations that no longer do anything.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from drakit_api import formats
 from drakit_api.core import pod_affinity
 from drakit_api.core.containers import placed_containers
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import Quantity
 from drakit_embedded.apiserver.registry.podspec import node_label_warnings
 
-Object = dict[str, Any]
 _BYTES = ("memory", "ephemeral-storage")
 _NO_POD = "a null labelSelector results in matching no pod"
 

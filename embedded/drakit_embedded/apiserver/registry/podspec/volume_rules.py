@@ -14,6 +14,7 @@ import msgspec
 
 from drakit_api import formats
 from drakit_api.golang.gostrings import quote
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, duplicate, forbidden, invalid, not_supported, required
@@ -22,7 +23,6 @@ from drakit_embedded.apiserver.registry.podspec.containers import env_rules
 from drakit_embedded.apiserver.registry.podspec.containers.container_rules import pull_policy
 from drakit_embedded.apiserver.registry.podspec.path_rules import no_backsteps, not_reserved
 from drakit_embedded.apiserver.registry.selector_rules import label_selector
-from drakit_embedded.apiserver.registry.strategy import Object
 
 Rule = Callable[[Object, str], Errors]
 

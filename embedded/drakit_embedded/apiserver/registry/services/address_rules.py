@@ -6,11 +6,11 @@ in k8s.io/kubernetes/pkg/apis/core/validation/validation.go.
 
 from __future__ import annotations
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import Errors, duplicate, invalid, not_supported, required
 from drakit_embedded.apiserver.registry.podspec import network_rules
 from drakit_embedded.apiserver.registry.services import ip_texts, service_types
 from drakit_embedded.apiserver.registry.services.service_types import NO_ADDRESS
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _FAMILIES = ("IPv4", "IPv6")
 _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")

@@ -11,10 +11,10 @@ import secrets
 from collections.abc import Callable, Iterator
 from itertools import chain
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.services import ip_texts
 from drakit_embedded.apiserver.registry.services.service_types import needs_address
-from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.apiserver.scheme import metadata
 
 # What drakit's clusters with a real API server have, too.

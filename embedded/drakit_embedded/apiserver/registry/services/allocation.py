@@ -10,13 +10,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import FieldError, invalid
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.registry.services import addresses, carried_over, families, node_ports, service_types
 from drakit_embedded.apiserver.registry.services.addresses import FAMILY, AddressError
 from drakit_embedded.apiserver.registry.services.node_ports import Operation, PortError
 from drakit_embedded.apiserver.registry.services.service_types import NO_ADDRESS, needs_address, needs_health_check
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, WritableCluster
+from drakit_embedded.apiserver.registry.strategy import Cluster, WritableCluster
 from drakit_embedded.apiserver.scheme import kinds
 
 ADDRESSES = "ipaddresses.networking.k8s.io"

@@ -6,9 +6,9 @@ After pkg/registry/core/service/storage/storage.go (normalizeClusterIPs, patchAl
 
 from __future__ import annotations
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.services import service_types
 from drakit_embedded.apiserver.registry.services.service_types import needs_address, needs_health_check
-from drakit_embedded.apiserver.registry.strategy import Object
 
 
 def keep_allocated(new: Object, old: Object) -> None:

@@ -5,11 +5,11 @@ After initIPFamilyFields in pkg/registry/core/service/storage/alloc.go in k8s.io
 
 from __future__ import annotations
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import Errors, FieldError, invalid
 from drakit_embedded.apiserver.registry.services import address_rules, ip_texts, service_types
 from drakit_embedded.apiserver.registry.services.addresses import FAMILY
 from drakit_embedded.apiserver.registry.services.service_types import NO_ADDRESS
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _SINGLE, _PREFER, _REQUIRE = "SingleStack", "PreferDualStack", "RequireDualStack"
 _POLICY = "spec.ipFamilyPolicy"

@@ -10,8 +10,8 @@ import secrets
 from collections.abc import Iterable, Set
 from itertools import chain
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.services import service_types
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _FIRST, _LAST = 30000, 32767
 # These are given last, so that users may ask for them (calculateRangeOffset).

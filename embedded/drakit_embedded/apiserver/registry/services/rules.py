@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, duplicate, forbidden, invalid, not_supported, required
 from drakit_api.validation.metadata import label_map
 from drakit_embedded.apiserver.registry.podspec.containers import probe_rules
 from drakit_embedded.apiserver.registry.services import address_rules, ip_texts, service_types
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object
+from drakit_embedded.apiserver.registry.strategy import Cluster
 from drakit_embedded.apiserver.statuses import FieldFault
 
 _TYPES = ("ClusterIP", "ExternalName", "LoadBalancer", "NodePort")

@@ -5,7 +5,7 @@ After pkg/registry/core/service/strategy.go and pkg/api/service/util.go in k8s.i
 
 from __future__ import annotations
 
-from drakit_embedded.apiserver.registry.strategy import Object
+from drakit_api.kubernetes_objects import Object
 
 NO_ADDRESS = "None"
 

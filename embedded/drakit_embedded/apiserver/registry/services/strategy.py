@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from drakit_api import formats
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.services import allocation, carried_over, rules, warnings
-from drakit_embedded.apiserver.registry.strategy import Cluster, Object, Strategy
+from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 
 
 def _start_status(obj: Object, cluster: Cluster) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.registry.services import ip_texts, service_types
 from drakit_embedded.apiserver.registry.services.service_types import NO_ADDRESS
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from drakit_api.core.containers import LASTING, containers_of
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
     Errors,
@@ -30,7 +31,6 @@ from drakit_embedded.apiserver.registry.podspec.containers import (
     resource_rules,
     security_rules,
 )
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")

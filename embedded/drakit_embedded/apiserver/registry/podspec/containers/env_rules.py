@@ -10,10 +10,10 @@ import re
 from collections.abc import Sequence
 
 from drakit_api import formats
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation import names
 from drakit_api.validation.errors import Errors, invalid, not_found, not_supported, required
 from drakit_embedded.apiserver.registry.podspec.path_rules import no_backsteps
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
 _NO_SOURCE = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"

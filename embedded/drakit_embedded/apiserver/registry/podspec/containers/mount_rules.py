@@ -5,9 +5,9 @@ After ValidateVolumeMounts and ValidateVolumeDevices in k8s.io/kubernetes/pkg/ap
 
 from __future__ import annotations
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import Errors, forbidden, invalid, not_found, not_supported, required
 from drakit_embedded.apiserver.registry.podspec.path_rules import descending, no_backsteps
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _PROPAGATIONS = ("Bidirectional", "HostToContainer", "None")
 _RECURSIONS = ("Disabled", "Enabled", "IfPossible")

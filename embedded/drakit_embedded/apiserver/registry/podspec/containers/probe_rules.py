@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import Errors, forbidden, invalid, not_supported, required
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _HANDLERS = ("exec", "httpGet", "tcpSocket", "grpc", "sleep")
 _NUMBERS = ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold")

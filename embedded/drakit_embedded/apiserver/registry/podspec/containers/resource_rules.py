@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from drakit_api import formats
+from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity, QuantityError
 from drakit_api.validation import names
 from drakit_api.validation.errors import (
@@ -21,7 +22,6 @@ from drakit_api.validation.errors import (
     not_supported,
     required,
 )
-from drakit_embedded.apiserver.registry.strategy import Object
 from drakit_embedded.quota.names import (
     COMPUTE,
     HUGE_PAGES,

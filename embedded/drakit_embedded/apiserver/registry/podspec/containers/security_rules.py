@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 
 from drakit_api.core.containers import placed_containers
+from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import Errors, duplicate, forbidden, invalid, not_supported, required, too_long
 from drakit_embedded.apiserver.registry.podspec.internal_form import internal
 from drakit_embedded.apiserver.registry.podspec.path_rules import descending
-from drakit_embedded.apiserver.registry.strategy import Object
 
 _HIGHEST_ID = 2**31 - 1
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
