@@ -22,7 +22,7 @@ from drakit_api.kubernetes_objects import Object
 from drakit_embedded import certificates
 from drakit_embedded.apiserver import own_service
 from drakit_embedded.apiserver.api import Api
-from drakit_embedded.apiserver.authorization import bootstrap, rules
+from drakit_embedded.apiserver.authorization import bootstrap, rbac_rules
 from drakit_embedded.apiserver.config import ServerConfig
 from drakit_embedded.apiserver.endpoints.http import BODY_BYTES, Handler
 from drakit_embedded.apiserver.identity import static_tokens
@@ -292,7 +292,7 @@ def _create_missing(api: Api, group: str, plural: str, obj: Object) -> None:
 def _create_policy(store: Store, gates: Collection[str]) -> None:
     """Roles and bindings, past the checks of a create: they are many, and known to be valid."""
     for plural, key, body in bootstrap.encoded(gates):
-        collection = store.named(f"{plural}.{rules.GROUP}")
+        collection = store.named(f"{plural}.{rbac_rules.GROUP}")
         if key not in collection.records:
             obj: Object = msgspec.json.decode(body)
             obj["metadata"] |= {"uid": metadata.new_uid(), "creationTimestamp": metadata.timestamp()}

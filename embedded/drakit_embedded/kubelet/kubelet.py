@@ -27,7 +27,7 @@ from drakit_client.resources import PODS
 from drakit_embedded.kubelet.cdi import CdiDirectories, CdiError, Edits
 from drakit_embedded.kubelet.claims import ClaimCache
 from drakit_embedded.kubelet.containers import Container, Launch, StartError, launch
-from drakit_embedded.kubelet.health import HealthCache, Report
+from drakit_embedded.kubelet.device_health import HealthCache, Report
 from drakit_embedded.kubelet.plugins import Plugins
 from drakit_embedded.kubelet.pod_run import PodRun
 from drakit_embedded.kubelet.registration import Registrar

@@ -20,7 +20,7 @@ from drakit_api.kubelet import (
     wire,
 )
 from drakit_embedded.kubelet.claims import ClaimInfo, Device
-from drakit_embedded.kubelet.health import Report
+from drakit_embedded.kubelet.device_health import Report
 
 # defaultClientCallTimeout (cm/dra/plugin/dra_plugin.go).
 _CALL_SECONDS = 45.0

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import grpc
 
 from drakit_api.kubelet import wire
-from drakit_embedded.kubelet.health import Report
+from drakit_embedded.kubelet.device_health import Report
 from drakit_embedded.kubelet.plugin_calls import CallError, PluginClient, open_channel
 from drakit_embedded.kubelet.release import Release
 

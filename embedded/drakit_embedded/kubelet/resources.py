@@ -18,7 +18,7 @@ from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import RESOURCE_CLAIMS
 from drakit_embedded.kubelet.claims import ClaimCache, ClaimInfo
-from drakit_embedded.kubelet.health import HealthCache
+from drakit_embedded.kubelet.device_health import HealthCache
 from drakit_embedded.kubelet.plugin_calls import CallError
 from drakit_embedded.kubelet.plugins import Plugin, PluginError, Plugins
 from drakit_embedded.kubelet.release import Release

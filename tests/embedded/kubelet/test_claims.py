@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from drakit_embedded.kubelet.claims import CheckpointError, ClaimCache, ClaimInfo, Device, DriverState
-from drakit_embedded.kubelet.health import HealthCache, Report
+from drakit_embedded.kubelet.device_health import HealthCache, Report
 
 Object = dict[str, Any]
 

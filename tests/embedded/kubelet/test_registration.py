@@ -13,7 +13,7 @@ import pytest
 
 from drakit_api.kubelet import wire
 from drakit_embedded.kubelet.claims import ClaimInfo
-from drakit_embedded.kubelet.health import Report
+from drakit_embedded.kubelet.device_health import Report
 from drakit_embedded.kubelet.plugin_calls import CallError
 from drakit_embedded.kubelet.plugins import PluginError, Plugins
 from drakit_embedded.kubelet.registration import Registrar, _Failures

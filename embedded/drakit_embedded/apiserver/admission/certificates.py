@@ -12,7 +12,7 @@ from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCl
 from drakit_embedded.apiserver.admission.role_escalation import only_garbage
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.identity.users import MASTERS
-from drakit_embedded.apiserver.registry.certificates.requests import organizations, parsed
+from drakit_embedded.apiserver.registry.certificates.signing_requests import organizations, parsed
 
 _OF_REQUESTER = ("username", "uid", "groups", "extra")
 _API_SERVER_CLIENT = "kubernetes.io/kube-apiserver-client"

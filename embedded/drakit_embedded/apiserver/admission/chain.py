@@ -18,7 +18,7 @@ from drakit_embedded.apiserver.admission import (
     toleration_seconds,
 )
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster, Operation
-from drakit_embedded.apiserver.authorization.rules import GROUP
+from drakit_embedded.apiserver.authorization.rbac_rules import GROUP
 
 Step = Callable[[Attributes, GuardedCluster], None]
 _ANY: frozenset[tuple[str, str]] = frozenset()

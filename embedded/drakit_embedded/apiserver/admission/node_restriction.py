@@ -16,7 +16,7 @@ from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCl
 from drakit_embedded.apiserver.admission.node_pods import node_of
 from drakit_embedded.apiserver.authorization.node import NODE_LEASES
 from drakit_embedded.apiserver.identity.users import node_name
-from drakit_embedded.apiserver.registry.certificates import requests as signing_requests
+from drakit_embedded.apiserver.registry.certificates import signing_requests
 
 _RESTRICTED = "node-restriction.kubernetes.io"
 # k8s.io/kubelet/pkg/apis/well_known_labels.go

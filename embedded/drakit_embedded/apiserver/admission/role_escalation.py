@@ -13,7 +13,7 @@ from drakit_api.kubernetes_objects import Object
 from drakit_api.objects.equality import comparison
 from drakit_embedded.apiserver.admission.attributes import Attributes, GuardedCluster
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.authorization.rules import Rule, compacted, missing
+from drakit_embedded.apiserver.authorization.rbac_rules import Rule, compacted, missing
 from drakit_embedded.apiserver.scheme import structures
 from drakit_embedded.apiserver.statuses import StatusError, forbidden, not_found
 

@@ -9,7 +9,7 @@ from drakit_embedded.apiserver.authorization import bootstrap
 from drakit_embedded.apiserver.authorization.access import Access
 from drakit_embedded.apiserver.authorization.node import NodeAuthorizer
 from drakit_embedded.apiserver.authorization.rbac import Rbac
-from drakit_embedded.apiserver.authorization.rules import Rule
+from drakit_embedded.apiserver.authorization.rbac_rules import Rule
 from drakit_embedded.apiserver.identity.users import User
 from drakit_embedded.apiserver.storage.store import Store
 

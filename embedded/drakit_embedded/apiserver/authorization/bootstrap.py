@@ -16,7 +16,7 @@ from importlib import resources
 import msgspec
 
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.authorization.rules import GROUP, Rule
+from drakit_embedded.apiserver.authorization.rbac_rules import GROUP, Rule
 from drakit_embedded.apiserver.storage.store import Key
 
 _PLURALS = {"clusterrole": "clusterroles", "role": "roles"} | {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from drakit_api.core import pod_claims
 from drakit_api.golang.gostrings import quote
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.authorization.rules import Rule
+from drakit_embedded.apiserver.authorization.rbac_rules import Rule
 from drakit_embedded.apiserver.registry.podspec import pod_references
 from drakit_embedded.apiserver.registry.podspec.mirror_pods import is_mirror
 from drakit_embedded.apiserver.storage.store import Key, Record, Store

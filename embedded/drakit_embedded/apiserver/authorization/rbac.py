@@ -15,7 +15,7 @@ from typing import NamedTuple
 from drakit_api.golang.gostrings import aggregated, quote
 from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver.authorization.access import Access
-from drakit_embedded.apiserver.authorization.rules import GROUP, Rule
+from drakit_embedded.apiserver.authorization.rbac_rules import GROUP, Rule
 from drakit_embedded.apiserver.identity.users import User, account_name
 from drakit_embedded.apiserver.statuses import StatusError, not_found
 from drakit_embedded.apiserver.storage.store import Store

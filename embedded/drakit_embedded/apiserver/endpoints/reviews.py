@@ -14,7 +14,7 @@ from drakit_api.kubernetes_objects import Object
 from drakit_embedded.apiserver import statuses
 from drakit_embedded.apiserver.api import Api
 from drakit_embedded.apiserver.authorization.access import Access, exact_fields
-from drakit_embedded.apiserver.authorization.rules import Rule
+from drakit_embedded.apiserver.authorization.rbac_rules import Rule
 from drakit_embedded.apiserver.endpoints.call import Call
 from drakit_embedded.apiserver.identity.account_tokens import ISSUER
 from drakit_embedded.apiserver.identity.users import User

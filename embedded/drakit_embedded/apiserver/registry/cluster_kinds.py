@@ -13,7 +13,7 @@ from drakit_api import formats
 from drakit_api.golang.gostrings import quote
 from drakit_api.kubernetes_objects import Object
 from drakit_api.validation.errors import invalid
-from drakit_embedded.apiserver.registry.certificates import requests, trust_bundles
+from drakit_embedded.apiserver.registry.certificates import signing_requests, trust_bundles
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 from drakit_embedded.apiserver.statuses import Cause, FieldFault
 
@@ -264,7 +264,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("rbac.authorization.k8s.io", "clusterroles"): _RBAC,
     ("rbac.authorization.k8s.io", "clusterrolebindings"): _RBAC,
     ("node.k8s.io", "runtimeclasses"): Strategy(create_on_update=True),
-    ("certificates.k8s.io", "certificatesigningrequests"): requests.STRATEGY,
+    ("certificates.k8s.io", "certificatesigningrequests"): signing_requests.STRATEGY,
     ("certificates.k8s.io", "clustertrustbundles"): trust_bundles.STRATEGY,
     ("certificates.k8s.io", "podcertificaterequests"): Strategy(
         fields=("spec.signerName", "spec.podName", "spec.nodeName")

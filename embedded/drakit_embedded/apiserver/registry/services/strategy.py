@@ -6,7 +6,7 @@ from functools import partial
 
 from drakit_api import formats
 from drakit_api.kubernetes_objects import Object
-from drakit_embedded.apiserver.registry.services import allocation, carried_over, rules, warnings
+from drakit_embedded.apiserver.registry.services import allocation, carried_over, service_rules, warnings
 from drakit_embedded.apiserver.registry.strategy import Cluster, Strategy
 
 
@@ -45,9 +45,9 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         begin_update=allocation.begin_update,
         prepare_create=_start_status,
         prepare_update=_prepare_update,
-        validate_create=rules.create,
-        validate_update=rules.update,
-        validate_status=rules.status,
+        validate_create=service_rules.create,
+        validate_update=service_rules.update,
+        validate_status=service_rules.status,
         warn_of_create=warnings.of_service,
         warn_of_update=warnings.of_service,
         holding=allocation.holding,
