@@ -13,7 +13,7 @@ from kubernetes.utils.quantity import parse_quantity
 
 from drakit_api.features import FeatureGates
 from drakit_api.layouts.slices import resource_slices
-from drakit_driver import profiles
+from drakit_driver.profiles.reading import catalog
 from drakit_kind.clusters import manifests
 
 Object = dict[str, Any]
@@ -54,7 +54,7 @@ def claim_spec(profile: str) -> Object:
 
 def node_slices(node: str) -> list[Object]:
     """What the driver publishes for one DGX A100, with names of their own."""
-    (pool,) = profiles.build(PROFILE, nodes=[node])
+    (pool,) = catalog.build(PROFILE, nodes=[node])
     slices = resource_slices(pool, generation=1, gates=FeatureGates())
     for index, item in enumerate(slices):
         item["metadata"] = {"name": f"{index:05x}-{DRIVER}-{node}"}
@@ -99,7 +99,7 @@ def _take(device: Object, free: dict[tuple[str, str], Decimal]) -> bool:
 
 def recorded_slice(node: str) -> Object:
     """A slice of the 52 devices of two GPUs, cut down to the 40 KB that it had when Kubernetes was measured."""
-    (pool,) = profiles.build(PROFILE, nodes=[node], gpus=2)
+    (pool,) = catalog.build(PROFILE, nodes=[node], gpus=2)
     whole = resource_slices(replace(pool, slice_per_group=False), generation=1, gates=FeatureGates())
     spec = whole[-1]["spec"]
     spec["devices"] = [_recorded_device(device) for device in spec["devices"]]

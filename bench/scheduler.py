@@ -24,7 +24,7 @@ from drakit_api.golang import gotime
 from drakit_client.connection import Connection
 from drakit_client.reflector import Reflector
 from drakit_client.resources import BY_KIND, PODS, RESOURCE_CLAIMS, RESOURCE_SLICES
-from drakit_driver import profiles
+from drakit_driver.profiles.reading import catalog
 from drakit_kind.cluster import ClusterSpec
 from drakit_kind.clusters import manifests
 from drakit_kind.local.backend import LocalCluster
@@ -243,7 +243,7 @@ async def _furnish(connection: Connection, case: Case, step: Step) -> None:
     step("create nodes and slices")
     await _create(connection, map(_node, names))
     await _create(connection, (item for name in names for item in partitions.node_slices(name)))
-    await _create(connection, profiles.device_classes(partitions.PROFILE))
+    await _create(connection, catalog.device_classes(partitions.PROFILE))
     await _create(connection, (manifests.claim_template(_template(p), partitions.request(p)) for p in MIX))
     if case.nearly_full:
         full = round(0.9 * case.nodes)

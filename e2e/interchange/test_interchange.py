@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from drakit_client.resources import PODS, RESOURCE_CLAIMS, RESOURCE_SLICES, SERVICE_ACCOUNTS
-from drakit_driver import profiles
+from drakit_driver.profiles.reading import catalog
 from drakit_kind.cluster import Cluster, ClusterSpec, Driver, DriverSpec
 from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.manifests import claim, device_class, pod, request
@@ -82,7 +82,7 @@ def gpus(combination: Combination, cluster: LocalCluster, api: Api, drivers: lis
         driver.stop()
         return
     with kubernetes_driver.running(cluster, cluster.home, api, NODE, THEIRS, devices=0):
-        api.create(*profiles.device_classes("a100-40gb", THEIRS), *_partitions(THEIRS))
+        api.create(*catalog.device_classes("a100-40gb", THEIRS), *_partitions(THEIRS))
         yield GpuClaims(THEIRS)
 
 

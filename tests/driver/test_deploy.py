@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from drakit_api.features import FeatureGates
 from drakit_api.layouts.pools import Pool
 from drakit_client.connection import Connection
-from drakit_driver import profiles
 from drakit_driver.driver import Driver, NodeDirectories
 from drakit_driver.preparing.claim_references import ClaimReference
+from drakit_driver.profiles.reading import catalog
 
 Object = dict[str, Any]
 ROOT = Path(__file__).parents[2] / "driver"
@@ -39,9 +39,9 @@ async def test_rights_are_exactly_the_ones_used(api: Any, connection: Connection
     """Create, change, repair, drop and delete slices, prepare, unprepare: all verbs, against the ClusterRole."""
     await api.put("nodes", {"metadata": {"name": NODE}})
     nodes = [NodeDirectories(NODE, short_dir / "k", short_dir / "cdi")]
-    pools = profiles.build("a100-40gb", nodes=[NODE])
+    pools = catalog.build("a100-40gb", nodes=[NODE])
     driver = Driver(connection, "gpu.nvidia.com", pools, gates=FeatureGates(), nodes=nodes)
-    await _publish_and_change(api, driver, profiles.build("a30", nodes=[NODE]))
+    await _publish_and_change(api, driver, catalog.build("a30", nodes=[NODE]))
     await driver.plugins[NODE].preparer.prepare([ClaimReference("default", "gone", "uid")])
     await driver.stop(cleanup=True)
     assert _used(api) == _granted("drakit-driver")
@@ -49,9 +49,9 @@ async def test_rights_are_exactly_the_ones_used(api: Any, connection: Connection
 
 async def test_rights_of_a_publisher_are_exactly_the_ones_used(api: Any, connection: Connection) -> None:
     """It publishes a pool that spans nodes, and serves none of them."""
-    pools = profiles.build("tpu-v6e-4x4", nodes=HOSTS)
+    pools = catalog.build("tpu-v6e-4x4", nodes=HOSTS)
     driver = Driver(connection, "tpu.google.com", pools, gates=FeatureGates())
-    await _publish_and_change(api, driver, profiles.build("tpu-v6e-4x4", nodes=HOSTS[::-1]))
+    await _publish_and_change(api, driver, catalog.build("tpu-v6e-4x4", nodes=HOSTS[::-1]))
     await driver.stop(cleanup=True)
     assert _used(api) == _granted("drakit-tpu-publisher")
 
@@ -60,7 +60,7 @@ async def test_rights_of_a_plugin_that_publishes_nothing_are_exactly_the_ones_us
     api: Any, connection: Connection, short_dir: Path
 ) -> None:
     nodes = [NodeDirectories(NODE, short_dir / "k", short_dir / "cdi")]
-    pools = profiles.build("tpu-v6e-4x4", nodes=HOSTS)
+    pools = catalog.build("tpu-v6e-4x4", nodes=HOSTS)
     driver = Driver(connection, "tpu.google.com", pools, gates=FeatureGates(), nodes=nodes, publish=False)
     await driver.start()
     await driver.plugins[NODE].preparer.prepare([ClaimReference("default", "gone", "uid")])
@@ -122,7 +122,7 @@ def test_who_may_write_all_slices_is_held_to_its_own_by_a_policy(account: str) -
     ("profile", "names"), [("dgx-a100", ["gpu.nvidia.com", "mig.nvidia.com"]), ("tpu-v6e-4x4", ["tpu.google.com"])]
 )
 def test_device_classes_are_those_of_the_profile(profile: str, names: list[str]) -> None:
-    assert [named("DeviceClass", name) for name in names] == profiles.device_classes(profile)
+    assert [named("DeviceClass", name) for name in names] == catalog.device_classes(profile)
 
 
 def containers() -> list[tuple[str, Object]]:

@@ -11,8 +11,8 @@ import pytest
 from drakit_api.features import FeatureGates
 from drakit_client.connection import Connection
 from drakit_client.resources import EVENTS, NODES, RESOURCE_SLICES
-from drakit_driver import profiles
 from drakit_driver.driver import Driver, NodeDirectories
+from drakit_driver.profiles.reading import catalog
 from drakit_driver.publishing.publisher import Publisher
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.kubelet.nodes import NodeSpec
@@ -37,7 +37,7 @@ async def test_fields_dropped_by_a_gate_come_back_with_it(tmp_path: Path) -> Non
     await server.start()
     async with Connection(server.url, token="t") as connection:
         await connection.create(NODES, {"metadata": {"name": NODE}})
-        pools = profiles.build("a100-40gb", nodes=[NODE])
+        pools = catalog.build("a100-40gb", nodes=[NODE])
         publisher = Publisher(
             connection,
             "gpu.nvidia.com",
@@ -77,7 +77,7 @@ async def test_server_without_v1(version: str) -> None:
     config = ServerConfig(token="t", runtime_config=served)
     async with Server(config) as server, Connection(server.url, token="t") as connection:
         await connection.create(NODES, {"metadata": {"name": NODE}})
-        pools = profiles.build("a30", nodes=[NODE])
+        pools = catalog.build("a30", nodes=[NODE])
         publisher = Publisher(connection, "gpu.nvidia.com", pools, node_name=NODE, gates=FeatureGates())
         task = asyncio.create_task(publisher.run())
         await publisher.published(10)
@@ -99,10 +99,10 @@ async def test_slices_come_back_after_a_kubelet_restart(short_dir: Path) -> None
         driver = Driver(
             connection,
             "gpu.nvidia.com",
-            profiles.build("dgx-a100", nodes=[NODE]),
+            catalog.build("dgx-a100", nodes=[NODE]),
             gates=FeatureGates(),
             nodes=[NodeDirectories(NODE, directory, directory / "cdi")],
-            classes=profiles.device_classes("dgx-a100"),
+            classes=catalog.device_classes("dgx-a100"),
         )
         await driver.start()
         await driver.ready(15)

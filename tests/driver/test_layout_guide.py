@@ -11,7 +11,7 @@ from drakit_api.features import FeatureGates
 from drakit_api.layouts.mixins import flatten
 from drakit_api.layouts.pools import Pool
 from drakit_api.layouts.slices import resource_slices
-from drakit_driver.profiles import build
+from drakit_driver.profiles.reading.catalog import build
 
 _GUIDE = (Path(__file__).parents[2] / "docs" / "layouts.md").read_text(encoding="utf-8")
 _EXAMPLES = re.findall(r"^```yaml\n(.*?)^```", _GUIDE, re.MULTILINE | re.DOTALL)

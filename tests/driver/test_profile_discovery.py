@@ -12,6 +12,7 @@ import pytest
 
 from drakit_api.layouts.pools import PoolError
 from drakit_driver import profiles
+from drakit_driver.profiles.reading import catalog
 from drakit_driver.profiles.reading.discovery import gathered
 from drakit_driver.profiles.reading.folder import files
 
@@ -73,7 +74,7 @@ def test_a_file_whose_name_cannot_be_a_profile_is_told(tmp_path: Path) -> None:
 
 
 def test_what_drakit_brings_has_no_problems() -> None:
-    assert profiles.problems() == []
+    assert catalog.problems() == []
 
 
 def test_a_missing_profile_is_told_with_what_could_not_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +82,7 @@ def test_a_missing_profile_is_told_with_what_could_not_be_read(monkeypatch: pyte
     found.problems.append("b200.yaml: no good")
     monkeypatch.setattr("drakit_driver.profiles.reading.discovery.found", lambda: found)
     with pytest.raises(PoolError) as raised:
-        profiles.profile("b200")
+        catalog.profile("b200")
     assert raised.value.errors[1] == "b200.yaml: no good"
 
 

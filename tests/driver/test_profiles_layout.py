@@ -12,7 +12,7 @@ from drakit_api.layouts.mixins import flatten
 from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.layouts.slices import resource_slices
 from drakit_driver.cli.manifests import dump, listed
-from drakit_driver.profiles import build
+from drakit_driver.profiles.reading.catalog import build
 from drakit_driver.profiles.reading.layout_files import documents
 
 Object = dict[str, Any]

@@ -12,7 +12,7 @@ from drakit_api.features import FeatureGates
 from drakit_api.layouts.pools import Pool, PoolError
 from drakit_api.layouts.slices import resource_slices
 from drakit_api.quantity import Quantity
-from drakit_driver.profiles import build, device_classes
+from drakit_driver.profiles.reading.catalog import build, device_classes
 
 Object = dict[str, Any]
 _FACTS = {

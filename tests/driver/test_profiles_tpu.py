@@ -13,7 +13,7 @@ import yaml
 from drakit_api.features import FeatureGates
 from drakit_api.layouts.pools import Pool
 from drakit_api.layouts.slices import resource_slices
-from drakit_driver.profiles import build, device_classes, profiles
+from drakit_driver.profiles.reading.catalog import build, device_classes, profiles
 
 Object = dict[str, Any]
 _FACTS = yaml.safe_load((Path(__file__).parents[1] / "vectors" / "hardware" / "tpu.yaml").read_text(encoding="utf-8"))

@@ -16,7 +16,7 @@ from drakit_api.objects.decoding import decode
 from drakit_api.objects.defaults import set_defaults
 from drakit_api.objects.lifecycle import prepare_create
 from drakit_api.validation import validate_create
-from drakit_driver.profiles import build, device_classes, profiles
+from drakit_driver.profiles.reading.catalog import build, device_classes, profiles
 
 Object = dict[str, Any]
 _EXAMPLES = Path(__file__).parents[2] / "driver" / "examples"

@@ -15,7 +15,7 @@ from drakit_driver.cli.profile_completion import complete_profile
 if TYPE_CHECKING:
     from drakit_api.features import FeatureGates
     from drakit_api.layouts.pools import Pool
-    from drakit_driver.profiles import Profile
+    from drakit_driver.profiles.reading.catalog import Profile
 
 _COMMANDS = {"run": Elsewhere("drakit_driver.cli.run_command", "run", "Run the driver on nodes of a cluster.")}
 
@@ -42,8 +42,8 @@ def profiles(output: Format | None) -> None:
     drakit driver profiles -o json | jq -r '.[].name'
     """
     from drakit_driver.cli.manifests import dump
-    from drakit_driver.profiles import problems
-    from drakit_driver.profiles import profiles as known
+    from drakit_driver.profiles.reading.catalog import problems
+    from drakit_driver.profiles.reading.catalog import profiles as known
 
     for line in problems():
         click.echo(f"warning: {line}", err=True)
@@ -128,7 +128,7 @@ def classes(profile: str, driver_name: str | None, output: str) -> None:
     drakit driver classes layout --driver-name gpu.example.com
     """
     from drakit_driver.cli.manifests import dump, listed
-    from drakit_driver.profiles import device_classes
+    from drakit_driver.profiles.reading.catalog import device_classes
 
     with pool_errors():
         objects = device_classes(profile, driver_name)

@@ -34,7 +34,7 @@ class DriverOptions:
 
     def pools(self) -> list[Pool]:
         """Return the pools that are asked for. Raises ``PoolError``."""
-        from drakit_driver.profiles import build
+        from drakit_driver.profiles.reading.catalog import build
 
         return build(
             self.profile,

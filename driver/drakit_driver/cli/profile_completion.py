@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 
 def complete_profile(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Return the profiles that begin so, each with the line of ``drakit driver profiles``."""
-    from drakit_driver.profiles import profiles
+    from drakit_driver.profiles.reading.catalog import profiles
 
     return [
         CompletionItem(name, help=profile.summary)

@@ -129,14 +129,14 @@ def run(**given: Any) -> None:
 
 
 def _instance(options: RunOptions, gates: FeatureGates) -> _Instance:
-    from drakit_driver import profiles
+    from drakit_driver.profiles.reading import catalog
 
     pools = options.pools()
     driver = pools[0].driver
     return _Instance(
         driver=driver,
         pools=pools,
-        classes=profiles.device_classes(options.profile, driver) if options.classes and options.publish else [],
+        classes=catalog.device_classes(options.profile, driver) if options.classes and options.publish else [],
         nodes=[] if options.publish_only else _directories(options),
         gates=gates,
         publish=options.publish,

@@ -18,7 +18,7 @@ from drakit_client.resources import (
     RESOURCE_SLICES,
     Resource,
 )
-from drakit_driver import profiles
+from drakit_driver.profiles.reading import catalog
 from drakit_kind.cluster import ClusterError, DriverSpec
 from drakit_kind.clusters.api import Api, WaitTimeout
 from drakit_kind.kind import workloads
@@ -54,7 +54,7 @@ class PodDriver:
 
     def start(self) -> None:
         """Create its objects and wait until each of its pods says that it is ready."""
-        classes = profiles.device_classes(self._spec.profile, self.name)
+        classes = catalog.device_classes(self._spec.profile, self.name)
         self._api.apply(*classes, *self._objects, resources=workloads.RESOURCES)
         try:
             for pod in self._wait(PODS, self._all_run, what="running"):
@@ -137,7 +137,7 @@ class PodDriver:
             if item["kind"] == CONFIG_MAPS.kind:
                 self._api.delete(CONFIG_MAPS, item["metadata"]["name"], NAMESPACE)
         if not self._remove_slices():
-            for item in profiles.device_classes(self._spec.profile, self.name):
+            for item in catalog.device_classes(self._spec.profile, self.name):
                 self._api.delete(DEVICE_CLASSES, item["metadata"]["name"])
 
     def _remove_slices(self) -> bool:

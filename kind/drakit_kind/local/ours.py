@@ -112,15 +112,15 @@ class OurComponents:
 
     def driver(self, access: Access, spec: DriverSpec, ended: Ended) -> Slot:
         """A driver on simulated or real nodes, with a connection of its own."""
-        from drakit_driver import profiles
         from drakit_driver.driver import Driver, NodeDirectories
+        from drakit_driver.profiles.reading import catalog
 
         pools = pools_of(spec)
         nodes = self._home.nodes
         directories = [NodeDirectories(node, nodes / node, nodes / node / "cdi") for node in spec.nodes]
         name = pools[0].driver
         connection = access.connect(f"driver-{name}")
-        gates, classes = driver_gates(self._spec, spec), profiles.device_classes(spec.profile, name)
+        gates, classes = driver_gates(self._spec, spec), catalog.device_classes(spec.profile, name)
         driver = Driver(connection, name, pools, gates=gates, nodes=directories, classes=classes)
         return OwnDriver(driver, connection, ended, bounds.driver_start(self._spec.driven_nodes))
 

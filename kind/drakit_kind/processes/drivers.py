@@ -20,11 +20,11 @@ _STOP_SECONDS = 15.0
 
 def pools_of(spec: DriverSpec) -> list[Pool]:
     """The pools that a driver of this spec publishes; raises ``ClusterError`` with all that is wrong in it."""
-    from drakit_driver import profiles
+    from drakit_driver.profiles.reading import catalog
 
     layout = Path(spec.layout) if spec.layout else None
     try:
-        return profiles.build(spec.profile, nodes=spec.nodes, driver_name=spec.name, gpus=spec.gpus, layout=layout)
+        return catalog.build(spec.profile, nodes=spec.nodes, driver_name=spec.name, gpus=spec.gpus, layout=layout)
     except PoolError as error:
         raise ClusterError(str(error)) from None
 
