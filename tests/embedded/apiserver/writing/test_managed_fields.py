@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
+from unittest.mock import Mock
 
 import aiohttp
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from drakit_embedded.apiserver import Server, ServerConfig
 from drakit_embedded.apiserver.managedfields import fieldsets
 from drakit_embedded.apiserver.managedfields.fieldsets import Tree
+from drakit_embedded.apiserver.scheme import metadata
 from tests.vectors.managed_fields import Object, Stage, recorded
 from tests.vectors.replay import RUNTIME_CONFIG
 
@@ -18,7 +21,9 @@ STORIES = recorded()
 
 
 @pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
+async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
+    """All steps of a story in one second, as they were recorded: entries are sorted, and given up, by their times."""
+    monkeypatch.setattr(metadata, "time", Mock(wraps=time, time=Mock(return_value=time.time())))
     config = ServerConfig(token=TOKEN, runtime_config=RUNTIME_CONFIG)
     async with Server(config) as server, aiohttp.ClientSession(server.url) as session:
         stage = Stage(session, TOKEN)
