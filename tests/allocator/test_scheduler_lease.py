@@ -125,12 +125,12 @@ async def test_a_deleted_lease_is_taken_when_its_last_holder_must_have_stopped(a
 
 @pytest.mark.slow
 async def test_a_held_lease_is_not_taken_while_it_is_renewed(api: Connection) -> None:
-    times = LeaseTimes(duration=2.0, deadline=1.5, retry=0.05, turn=0.2)  # a busy machine may stop for half a second
+    times = LeaseTimes(duration=6.0, deadline=5.0, retry=0.05, turn=0.2)  # a busy machine may stop for some seconds
     first, second = Lease(api, "a", times), Lease(api, "a", times)
     await acquire(first)
     keeper = asyncio.create_task(first.keep())
     waiting = asyncio.create_task(second.acquire(idle))
-    done, _ = await asyncio.wait([waiting], timeout=2 * times.duration)
+    done, _ = await asyncio.wait([waiting], timeout=1.5 * times.duration)
     assert not done
     first.check()
     for task in (keeper, waiting):
