@@ -33,12 +33,12 @@ ZERO = "0001-01-01T00:00:00Z"
 _RANGES = {"month": (1, 12), "day": (1, 31), "hour": (0, 23), "minute": (0, 59), "second": (0, 59)}
 
 
-@functools.lru_cache(maxsize=4096)
 def now(*, micro: bool = False) -> str:
     """Print the present time as ``metav1.Time`` does; with ``micro`` as ``metav1.MicroTime``."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ" if micro else "%Y-%m-%dT%H:%M:%SZ")
 
 
+@functools.lru_cache(maxsize=4096)
 def canonical(text: str, *, micro: bool = False) -> str:
     """A ``metav1.Time`` (or ``MicroTime``) as the server writes it back. Raises ``ValueError`` with Go's words.
 
