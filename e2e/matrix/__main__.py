@@ -18,8 +18,8 @@ import click
 from drakit_kind.cluster import COMPONENTS, KUBERNETES_VERSION, ClusterError, ClusterSpec
 from drakit_kind.clusters.flags import PROGRAMS
 from drakit_kind.clusters.readable_errors import readable_errors
-from drakit_kind.kind import images
 from drakit_kind.kind.docker import check_daemon
+from drakit_kind.kind.node_images import images
 from drakit_kind.kubernetes.assets import find_assets
 from e2e.interchange.combination import COMBINATIONS
 from e2e.interchange.kubernetes_driver import JUDGED_ON

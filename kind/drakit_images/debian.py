@@ -21,7 +21,7 @@ import msgspec
 
 from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, Report
-from drakit_kind.kind.kept_files import keep_only
+from drakit_kind.kind.node_images.kept_files import keep_only
 from drakit_kind.kind.sessions import run_in_session
 from drakit_kind.processes.command_output import output
 from drakit_kind.processes.turns import one_at_a_time

@@ -19,10 +19,10 @@ from drakit_images.kind_module import KindModule, kind_module, kind_version
 from drakit_kind import images
 from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.images import Entry, Image, write_images, write_layer
-from drakit_kind.kind import component_images
-from drakit_kind.kind.build_steps import run_step
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, load, remove_containers
-from drakit_kind.kind.image_builder import BINARIES, INPUTS_LABEL
+from drakit_kind.kind.node_images import component_images
+from drakit_kind.kind.node_images.build_steps import run_step
+from drakit_kind.kind.node_images.image_builder import BINARIES, INPUTS_LABEL
 from drakit_kind.kubernetes.assets import Assets
 from drakit_kind.processes.turns import one_at_a_time, scratch_directory
 

@@ -14,7 +14,7 @@ from drakit_images.debian import PackageFiles
 from drakit_images.kind_module import KindModule
 from drakit_kind.cluster import ClusterError
 from drakit_kind.images import Entry, Image, write_images
-from drakit_kind.kind.component_images import BASE, write_component
+from drakit_kind.kind.node_images.component_images import BASE, write_component
 from drakit_kind.kubernetes.assets import Assets
 from drakit_kind.processes.command_output import output
 

@@ -12,7 +12,7 @@ import pytest
 
 from drakit_kind.cluster import KUBERNETES_VERSION, ClusterError, ClusterSpec
 from drakit_kind.clusters.flags import PROGRAMS
-from drakit_kind.kind import images
+from drakit_kind.kind.node_images import images
 from e2e.matrix import __main__ as matrix
 from e2e.matrix.rows import ROWS
 

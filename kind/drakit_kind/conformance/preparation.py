@@ -92,7 +92,7 @@ def _rows(spec: ClusterSpec) -> list[Any]:
 
 
 def _make_images(spec: ClusterSpec, image: str | None, report: Report) -> None:
-    from drakit_kind.kind import images
+    from drakit_kind.kind.node_images import images
 
     images.node_images(spec, image, report)
     for name, _ in images.pod_images(report):

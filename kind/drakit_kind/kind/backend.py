@@ -35,11 +35,12 @@ from drakit_kind.clusters.cluster_logs import part_head, told, whole
 from drakit_kind.clusters.evidence import file_name
 from drakit_kind.clusters.flags import PROGRAMS, Behaviour
 from drakit_kind.clusters.home import ClusterHome
-from drakit_kind.kind import component_images, credentials, images, network, workloads
+from drakit_kind.kind import credentials, network, workloads
 from drakit_kind.kind.config import at_creation, check_components, gates_of_our_scheduler, kind_config
 from drakit_kind.kind.docker import check_daemon, cluster_containers
 from drakit_kind.kind.drivers import PodDriver
 from drakit_kind.kind.guard import Guard
+from drakit_kind.kind.node_images import component_images, images
 from drakit_kind.kind.nodes import Nodes
 from drakit_kind.kind.program import kind_program
 from drakit_kind.kind.removal import remove_cluster

@@ -50,7 +50,7 @@ def node_image(version: str, image: str | None, base: Path | None) -> None:
     The image works with `kind create cluster --image` and needs no other; it has no CoreDNS. This takes drakit's source
     tree; an installed drakit leaves node images to a registry (kindest/node).
     """
-    from drakit_kind.kind.image_builder import IN_A_SOURCE_TREE, node_image_builder
+    from drakit_kind.kind.node_images.image_builder import IN_A_SOURCE_TREE, node_image_builder
     from drakit_kind.kubernetes.assets import find_assets
 
     with readable_errors(), continued_by_the_same_command(_KEPT):
@@ -74,7 +74,7 @@ def driver_image(context: click.Context, local: bool | None, base: Path | None) 
     base image is used where Docker has it or can pull it, else Debian's packages (which takes drakit's source tree).
     --base means --local; the variable only says which root that is.
     """
-    from drakit_kind.kind import driver_image
+    from drakit_kind.kind.node_images import driver_image
 
     if context.get_parameter_source("base") is ParameterSource.COMMANDLINE:
         if local is False:

@@ -22,8 +22,9 @@ from drakit_kind.cluster import ClusterError, ClusterSpec, Component
 from drakit_kind.clusters.api import Api
 from drakit_kind.clusters.flags import Behaviour
 from drakit_kind.clusters.heartbeats import is_ready_since, next_second, seconds_until
-from drakit_kind.kind import component_images, static_pods
+from drakit_kind.kind import static_pods
 from drakit_kind.kind.config import MAIN_PROGRAMS, at_creation, component_flags
+from drakit_kind.kind.node_images import component_images
 from drakit_kind.kind.nodes import Nodes, in_parallel
 from drakit_kind.kubernetes.assets import assets_of
 from drakit_kind.nodes.kubelet_config import settable_gates

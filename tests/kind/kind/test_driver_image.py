@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from drakit_kind.cluster import silent
 from drakit_kind.images import write_layer
-from drakit_kind.kind import driver_image
 from drakit_kind.kind.commands import kind
+from drakit_kind.kind.node_images import driver_image
 from tests.kind.kind.fake_docker import FakeDocker
 
 _TREE = Path(__file__).parents[3]

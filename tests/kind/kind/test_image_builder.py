@@ -13,10 +13,10 @@ from hatchling.builders.wheel import WheelBuilder
 import drakit_images.debian
 import drakit_images.node_image
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, silent
-from drakit_kind.kind import driver_image, image_builder, images
 from drakit_kind.kind.commands import kind
-from drakit_kind.kind.image_builder import Debian, NodeImageBuilder
-from drakit_kind.kind.images import NodeImages, node_images
+from drakit_kind.kind.node_images import driver_image, image_builder, images
+from drakit_kind.kind.node_images.image_builder import Debian, NodeImageBuilder
+from drakit_kind.kind.node_images.images import NodeImages, node_images
 from drakit_kind.kubernetes.assets import Assets
 from tests.kind.kind.fake_docker import FakeDocker
 
@@ -54,7 +54,7 @@ def test_a_wheel_does_not_have_it(tmp_path: Path) -> None:
     [wheel] = WheelBuilder(str(_TREE)).build(directory=str(tmp_path), versions=["standard"])
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    assert "drakit_kind/kind/images.py" in names
+    assert "drakit_kind/kind/node_images/images.py" in names
     assert [name for name in names if "drakit_images" in name or name.endswith("/debian.py")] == []
 
 

@@ -15,8 +15,9 @@ from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec
 from drakit_kind.clusters.api import WaitTimeout
 from drakit_kind.clusters.home import ClusterHome
 from drakit_kind.kind import backend as cluster
-from drakit_kind.kind import images, removal
+from drakit_kind.kind import removal
 from drakit_kind.kind.backend import KindCluster
+from drakit_kind.kind.node_images import images
 from drakit_kind.kind.nodes import Nodes
 from tests.kind.kind.fake_docker import FakeDocker
 

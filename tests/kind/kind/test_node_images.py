@@ -9,8 +9,8 @@ import pytest
 
 from drakit_images import node_image
 from drakit_kind.cluster import COMPONENTS, ClusterError, ClusterSpec, Report, silent
-from drakit_kind.kind import driver_image, image_builder, images
-from drakit_kind.kind.images import NodeImages, node_images, pod_images
+from drakit_kind.kind.node_images import driver_image, image_builder, images
+from drakit_kind.kind.node_images.images import NodeImages, node_images, pod_images
 from drakit_kind.kind.nodes import Nodes
 from drakit_kind.kubernetes.assets import Assets
 from tests.kind.kind.fake_docker import FakeDocker

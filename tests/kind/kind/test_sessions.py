@@ -127,13 +127,13 @@ def test_debootstrap_ends_with_the_command_that_needs_it(
 
 _DRIVER_IMAGE = """
 from drakit_kind.cluster import silent
-from drakit_kind.kind import driver_image
+from drakit_kind.kind.node_images import driver_image
 driver_image.archive(silent, local=False)
 """
 _DEPENDENCIES = """
 import sys
 from pathlib import Path
-from drakit_kind.kind import driver_image
+from drakit_kind.kind.node_images import driver_image
 driver_image._pip_install(Path(sys.argv[1], "lib"), ["x"], Path(sys.argv[1]))
 """
 _NODE_IMAGE = """

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from drakit_kind.cli.kubernetes.build_progress import BuildProgress
 from drakit_kind.cluster import ClusterError
-from drakit_kind.kind.image_builder import BINARIES
+from drakit_kind.kind.node_images.image_builder import BINARIES
 from drakit_kind.kubernetes.build import build
 from drakit_kind.kubernetes.cache import CacheEntry, host_platform
 from drakit_kind.kubernetes.releases import Release, pinned_release

@@ -54,7 +54,7 @@ def lacking(version: str, backend: Backend, cache: Path | None) -> Wanted:
 
 def _needed(backend: Backend) -> Sequence[str]:
     if backend == "kind":
-        from drakit_kind.kind.image_builder import BINARIES
+        from drakit_kind.kind.node_images.image_builder import BINARIES
 
         return BINARIES
     from drakit_kind.clusters.backends import real_components

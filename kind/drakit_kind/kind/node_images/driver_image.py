@@ -24,10 +24,10 @@ import msgspec
 from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, Report
 from drakit_kind.images import Entry, Image, Layer, write_images, write_layer
-from drakit_kind.kind import image_builder
-from drakit_kind.kind.build_steps import run_step
 from drakit_kind.kind.docker import check_daemon, docker, image_labels, remove_containers
-from drakit_kind.kind.kept_files import keep_only
+from drakit_kind.kind.node_images import image_builder
+from drakit_kind.kind.node_images.build_steps import run_step
+from drakit_kind.kind.node_images.kept_files import keep_only
 from drakit_kind.processes.turns import one_at_a_time, scratch_directory
 
 _REPOSITORY = "localhost/drakit"
@@ -162,7 +162,7 @@ def _build_from_registry(name: str, file: Path, report: Report) -> None:
 
 
 def _source_tree() -> Path | None:
-    tree = Path(__file__).parents[3]
+    tree = Path(__file__).parents[4]
     return tree if (tree / "driver" / "Dockerfile").exists() and (tree / "pyproject.toml").exists() else None
 
 

@@ -11,8 +11,8 @@ from drakit_client.files.user_cache import cache_directory
 from drakit_kind.cluster import ClusterError, ClusterSpec, Report, tagged_version
 from drakit_kind.clusters.manifests import IMAGE
 from drakit_kind.images import busybox_archive
-from drakit_kind.kind import driver_image, image_builder
 from drakit_kind.kind.docker import docker, image_labels
+from drakit_kind.kind.node_images import driver_image, image_builder
 from drakit_kind.kubernetes.assets import assets_of
 from drakit_kind.nodes.busybox import VARIABLE as BUSYBOX_VARIABLE
 from drakit_kind.nodes.busybox import find_busybox
