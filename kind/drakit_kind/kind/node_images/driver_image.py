@@ -33,7 +33,15 @@ from drakit_kind.processes.turns import one_at_a_time, scratch_directory
 _REPOSITORY = "localhost/drakit"
 _BASE = "python:3.11-slim"
 _PYTHON = (3, 11)  # of that image, and of the Debian root
-_PACKAGES = ("drakit_api", "drakit_client", "drakit_driver", "drakit_allocator", "drakit_embedded", "drakit_kind")
+_PACKAGES = (
+    "drakit",
+    "drakit_api",
+    "drakit_client",
+    "drakit_driver",
+    "drakit_allocator",
+    "drakit_embedded",
+    "drakit_kind",
+)
 # grpc and re2 are C++.
 _DEBIAN_PACKAGES = ("python3", "libstdc++6")
 # As driver/Dockerfile has it.
