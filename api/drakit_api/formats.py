@@ -38,13 +38,13 @@ _ALPHANUMERIC = "alphanumeric characters, '-', '_' or '.', and must start and en
 
 
 def byte_length(text: str) -> int:
-    """The length that Go's ``len`` gives."""
+    """Return the length in bytes of UTF-8, as Go's ``len`` does."""
     return len(text) if text.isascii() else len(text.encode())
 
 
 @functools.lru_cache(maxsize=8192)
 def dns_label(text: str, unit: Unit = "bytes") -> Sequence[str]:
-    """A lowercase RFC 1123 label of at most 63 bytes: names of devices, requests, counters."""
+    """Check a lowercase RFC 1123 label of at most 63 bytes: names of devices, requests, counters."""
     if len(text) <= limits.DNS_LABEL_LENGTH and _IS_LABEL.fullmatch(text):
         return ()
     found = _length(text, limits.DNS_LABEL_LENGTH, unit)
@@ -81,7 +81,7 @@ def dns_subdomain_caseless(text: str) -> list[str]:
 
 @functools.lru_cache(maxsize=8192)
 def label_key(text: str) -> Sequence[str]:
-    """A name of at most 63 bytes, optionally behind a DNS subdomain and a slash: keys of labels, taints, conditions."""
+    """Check a name of at most 63 bytes, maybe after a DNS subdomain and a slash: keys of labels, taints, conditions."""
     parts = text.split("/")
     complaint = _regex(f"must consist of {_ALPHANUMERIC}", _KEY, "MyName", "my.name", "123-abc")
     if len(parts) > 2:
@@ -107,7 +107,7 @@ def label_value(text: str) -> list[str]:
 
 
 def c_identifier(text: str) -> Sequence[str]:
-    """The name part of an attribute or capacity."""
+    """Check a C identifier: the part of an attribute's or capacity's name after the domain."""
     complaint = (
         "a valid C identifier must start with alphabetic character or '_', "
         "followed by a string of alphanumeric characters or '_'"
@@ -117,7 +117,7 @@ def c_identifier(text: str) -> Sequence[str]:
 
 
 def condition_reason(text: str) -> list[str]:
-    """The CamelCase reason of a condition."""
+    """Check the CamelCase reason of a condition."""
     complaint = (
         "a condition reason must start with alphabetic character, optionally followed by a string of alphanumeric "
         "characters or '_,:', and must end with an alphanumeric character or '_'"
@@ -127,12 +127,12 @@ def condition_reason(text: str) -> list[str]:
 
 
 def uuid(text: str) -> list[str]:
-    """A lowercase UUID: share ids."""
+    """Check a lowercase UUID, as share ids are."""
     return [] if _IS_UUID.fullmatch(text) else ["must be a lowercase UUID in 8-4-4-4-12 format"]
 
 
 def as_prefix(text: str) -> str:
-    """A name that is as good as one which begins like this, for that may end in a dash.
+    """Return a name that is valid exactly if some name can begin with ``text``, which may end in a dash.
 
     Source: ``maskTrailingDash`` (``k8s.io/apimachinery`` ``pkg/api/validation/generic.go``).
     """
@@ -140,7 +140,7 @@ def as_prefix(text: str) -> str:
 
 
 def path_segment(text: str) -> list[str]:
-    """What any name needs to be part of a URL."""
+    """Check that a name can be part of a URL, as any name must."""
     if text in (".", ".."):
         return [f"may not be '{text}'"]
     return [f"may not contain '{char}'" for char in "/%" if char in text]

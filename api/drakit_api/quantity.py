@@ -67,7 +67,7 @@ class Quantity:
 
     @staticmethod
     def of(value: int) -> Quantity:
-        """A whole number of units."""
+        """Make a quantity of ``value`` whole units."""
         return Quantity(value * NANOS)
 
     @property
@@ -125,7 +125,7 @@ ZERO = Quantity(0)
 
 
 def canonical(text: str) -> str:
-    """A quantity in a request as the server writes it back. Raises ``QuantityError``."""
+    """Print a quantity in a request as the server writes it back. Raises ``QuantityError``."""
     return _canonical_text(text) if len(text) <= _REMEMBERED else str(Quantity.parse(text.strip()))
 
 
@@ -156,7 +156,7 @@ def _parse(text: str) -> Quantity:
 
 
 def _parse_binary(text: str, amount: int, digits: int, decimals: int, exponent: int) -> Quantity:
-    """A number with a suffix Ki to Ei. Only here does upstream cap, at the largest 64-bit integer."""
+    """Parse a number with a suffix Ki to Ei. Only here does upstream cap, at the largest 64-bit integer."""
     if decimals == 0 and 14 - digits - exponent * 3 // 10 >= 0 and abs(amount << exponent) <= INT64_MAX:
         return Quantity((amount << exponent) * NANOS, "BinarySI", text if amount & 7 else None)
     _require_digit(text[:-2])
@@ -177,7 +177,7 @@ def _decimals(text: str) -> int:
 
 
 def _interpret(suffix: str) -> tuple[int, int, Format]:
-    """Base, exponent and notation of a suffix."""
+    """Return the base, exponent and notation of a suffix. Raises ``QuantityError`` for an unknown one."""
     if (decimal := _DECIMAL.get(suffix)) is not None:
         return 10, decimal, "DecimalSI"
     if (binary := _BINARY.get(suffix)) is not None:
@@ -204,7 +204,7 @@ def _divide_away_from_zero(amount: int, divisor: int) -> int:
 
 
 def _canonical(nanos: int, notation: Format) -> str:
-    """The text that ``CanonicalizeBytes`` makes: the largest suffix that needs no fraction."""
+    """Print an amount as ``CanonicalizeBytes`` does: with the largest suffix that needs no fraction."""
     if nanos == 0:
         return "0"
     if notation == "BinarySI" and abs(nanos) >= 1024 * NANOS and nanos % NANOS == 0:

@@ -69,7 +69,7 @@ class Reports:
 
 
 async def lines(content: StreamReader, longest: int = LINE_BYTES) -> AsyncIterator[bytes | Unreadable]:
-    """The lines of a watch; of one with more bytes than ``longest``, only the beginning is looked at."""
+    """Yield the lines of a watch; of one with more bytes than ``longest``, only the beginning is kept."""
     line = _Line(longest)
     async for chunk in content.iter_any():
         start = 0
@@ -125,7 +125,7 @@ def _can_be_followed(obj: Any, *, named: bool) -> bool:
 
 
 def listed(raw: bytes) -> tuple[Object, list[Unreadable]]:
-    """A List with the items that can be read, and the others. Raises ``ValueError`` if that is no List at all."""
+    """Decode a List: one with the readable items, and the unreadable ones. Raises ``ValueError`` if it is no List."""
     try:
         found: Object = msgspec.json.decode(raw)
         left_out: list[Unreadable] = []

@@ -98,7 +98,7 @@ class Connection:
 
     @classmethod
     def in_cluster(cls, *, user_agent: str = "drakit") -> Connection:
-        """The service account of the pod this runs in; raises ``ConfigurationError`` outside of one."""
+        """Connect with the service account of the pod this runs in. Raises ``ConfigurationError`` outside of a pod."""
         return cls._from_access(service_account.read(), user_agent)
 
     @classmethod
@@ -267,7 +267,7 @@ class Connection:
         label_selector: str = "",
         field_selector: str = "",
     ) -> tuple[Object, Sequence[Unreadable]]:
-        """The same, and what cannot be read of it."""
+        """List the readable objects of a collection, and say which items cannot be read."""
         path = resource.path(namespace)
         raw = await self.request("GET", path, params=_selectors(label_selector, field_selector))
         try:
@@ -395,7 +395,7 @@ def _refusal(code: int, raw: bytes) -> ApiError:
 
 
 def _warning(header: str) -> str:
-    """The text of a Warning header, ``299 - "text"`` (RFC 7234), or the header as it is."""
+    """Return the text of a Warning header, ``299 - "text"`` (RFC 7234), or the header as it is."""
     _, _, quoted = header.partition(' "')
     return quoted.removesuffix('"').replace('\\"', '"').replace("\\\\", "\\") if quoted else header
 

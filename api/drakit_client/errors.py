@@ -75,6 +75,6 @@ _BY_CODE = {404: NotFound, 409: Conflict, 410: Expired, 422: Invalid}
 
 
 def api_error(code: int, status: dict[str, Any]) -> ApiError:
-    """The error class that fits a failed answer: by its reason, else by its HTTP code."""
+    """Make the error of a failed answer; its class is chosen by the reason, else by the HTTP code."""
     cls = _BY_REASON.get(status.get("reason", "")) or _BY_CODE.get(code) or ApiError
     return cls(code, status)

@@ -149,7 +149,7 @@ class _SimilarEvents:
 
 
 def _name(target: Object, event_type: EventType, reason: str, message: str = "") -> str:
-    """The same for the same event of the same object; a DNS subdomain, as the name of the object is."""
+    """Name an event: the same for the same event of the same object; a DNS subdomain, as the object's name is."""
     identity = "\0".join([str(target.get("uid")), target["name"], event_type, reason, message])
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
     beginning = target["name"][: DNS_SUBDOMAIN_LENGTH - len(digest) - 1].rstrip("-.")

@@ -65,7 +65,7 @@ class Reflector:
         self._forgotten = 0  # how often in a row no version has been known since the last list
 
     def get(self, name: str, namespace: str = "") -> Object | None:
-        """The object as last seen, or None."""
+        """Return the object as last seen; None if there is none."""
         return self.store.get((namespace, name))
 
     def on_change(self, handler: Handler) -> None:

@@ -26,7 +26,7 @@ class Resource:
         return f"{self.group}/{self.version}" if self.group else self.version
 
     def in_version(self, version: str) -> Resource:
-        """The same kind in another version of its group, e.g. ``v1beta1``."""
+        """Return the same kind in another version of its group, e.g. ``v1beta1``."""
         return replace(self, version=version)
 
     def path(self, namespace: str | None = None, name: str | None = None, subresource: str | None = None) -> str:

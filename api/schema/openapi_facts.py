@@ -41,7 +41,7 @@ def read(url: str, token: str, path: str) -> Object:
 
 
 def schemas(url: str, token: str) -> dict[str, Object]:
-    """The schemas of all documents."""
+    """Read the schemas of all documents."""
     found: dict[str, Object] = {}
     for entry in read(url, token, "/openapi/v3")["paths"].values():
         document = read(url, token, entry["serverRelativeURL"])
@@ -82,7 +82,7 @@ def facts(found: dict[str, Object], known: dict[str, list[Object]]) -> Object:
 
 
 def of_struct(schema: Object, struct: str, types: Object) -> Object:
-    """What cannot be derived of one struct."""
+    """Keep what cannot be derived of one struct."""
     derived = _DERIVED if struct.startswith(_SENT) else {*_DERIVED, _KINDS}
     entry: Object = {key: value for key, value in schema.items() if key not in derived}
     properties = {}
@@ -93,7 +93,7 @@ def of_struct(schema: Object, struct: str, types: Object) -> Object:
 
 
 def of_field(described: Object, field: Object) -> Object:
-    """What cannot be derived of one field: what is never left out has a zero as default, and merging is in the type."""
+    """Keep what cannot be derived of a field: one never left out has a zero as default; its type says how to merge."""
     said = {key: value for key, value in described.items() if key not in _DERIVED}
     kind = field["type"]
     if said.get("default") in _ZEROS and not field["omit"] and not (isinstance(kind, dict) and "pointer" in kind):

@@ -51,13 +51,16 @@ def _checked(expression: str, known: Environment) -> Checked:
 
 
 def planned(tree: Node) -> tuple[Closure, int]:
-    """The function for a tree and how many places it needs behind a device's frame; metered where the cost matters."""
+    """Compile a tree into a function and the number of frame slots it needs after those of the device.
+
+    The function counts its cost while it runs if it could exceed the cost limit.
+    """
     with _bounded():
         return compile_metered(tree) if _may_cost_too_much(tree) else compile_tree(tree)
 
 
 def planned_cost(tree: Node) -> int:
-    """The greatest cost. Raises ``CelProgramError`` for what upstream refuses when it plans the evaluation."""
+    """Compute the greatest cost. Raises ``CelProgramError`` for what upstream refuses when it plans the evaluation."""
     with _bounded():
         compile_tree(tree)
         return greatest_cost(tree)

@@ -48,9 +48,9 @@ class DerivedAttribute(Expression):
     __slots__ = ()
 
     def attribute(self, device: DeviceView) -> dict[str, Any]:
-        """The attribute in the form of a v1 ``DeviceAttribute``.
+        """Evaluate the expression, and return its value in the form of a v1 ``DeviceAttribute``.
 
-        Raises ``CelRuntimeError`` where the evaluation fails or its result is nothing that an attribute could hold.
+        Raises ``CelRuntimeError`` where the evaluation fails or an attribute cannot hold its result.
         """
         value = _plain(self.evaluate(device))
         if type(value) in LISTS:
@@ -93,7 +93,7 @@ def _deriving(checked: Checked, *, list_attributes: bool) -> Node:
 
 
 def _list(values: list[Any]) -> dict[str, Any]:
-    """A list attribute; the first element decides of what type."""
+    """Make a list attribute, whose type is that of its first element."""
     if not values:
         return {"strings": []}
     try:
@@ -112,7 +112,7 @@ def _list(values: list[Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """An optional counts as what it holds, a type as its name."""
+    """Replace an optional by what it holds, and a type by its name."""
     while type(value) is Optional:
         value = value.value
     return value.name if type(value) is TypeValue else value

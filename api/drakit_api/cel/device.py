@@ -31,7 +31,7 @@ class DeviceView:
 
 
 def device_view(driver: str, device: Mapping[str, Any]) -> DeviceView:
-    """The view of one entry of ``spec.devices`` (v1) of a slice that belongs to ``driver``.
+    """Make the view of one entry of ``spec.devices`` (v1) of a slice that belongs to ``driver``.
 
     Attributes and capacities without a domain belong to the driver's. Where ``x`` and ``driver/x`` both exist, upstream
     takes either at random (``k8s.io/dynamic-resource-allocation`` v0.37 ``cel/compile.go`` walks over a Go map); here
@@ -60,7 +60,7 @@ def view_of_values(
     capacity: Iterable[tuple[str, Quantity]],
     problem: str = "",
 ) -> DeviceView:
-    """The view of a device whose attributes are known as ``attribute_value`` gives them."""
+    """Make the view of a device from attribute values in the form that ``attribute_value`` returns."""
     domains, capacities = Domains(), Domains()
     for name, value in attributes:
         _put(domains, name, driver, value)
@@ -79,7 +79,7 @@ def _put(domains: Domains, name: str, driver: str, value: Any) -> None:
 
 
 def attribute_value(attribute: Mapping[str, Any]) -> Any:
-    """The one value that is set of a v1 ``DeviceAttribute``, lists first.
+    """Return the one value that is set in a v1 ``DeviceAttribute``; lists are looked at first.
 
     Raises ``ValueError`` if there is none or a version is malformed.
     """

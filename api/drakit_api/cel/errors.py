@@ -49,7 +49,7 @@ class Problem(NamedTuple):
 
 
 def describe(source: str, problems: list[Problem]) -> str:
-    """The first problems in source order, each with its line and a pointer (cel-go ``common/error{,s}.go``)."""
+    """Print the first problems in source order, each with its line and a pointer (cel-go ``common/error{,s}.go``)."""
     in_order = sorted(problems, key=lambda problem: problem.offset)
     shown = [_describe(source, problem) for problem in in_order[:MOST_PROBLEMS]]
     if len(problems) > MOST_PROBLEMS:

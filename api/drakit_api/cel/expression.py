@@ -53,7 +53,7 @@ class Expression:
         self._scratch: list[Any] = [0] * places  # behind a copy of the device's frame: cost so far, local variables
 
     def evaluate(self, device: DeviceView) -> Any:
-        """The value for a device. Raises ``CelRuntimeError`` where upstream's evaluation fails."""
+        """Evaluate the expression for a device. Raises ``CelRuntimeError`` where upstream's evaluation fails."""
         if device.problem:
             raise CelRuntimeError(device.problem)
         budget.begin()

@@ -105,7 +105,7 @@ def _visit(node: Node, scope: _Scope) -> Iterator[_Read]:
 
 
 def _entry(container: _Place, name: str | None) -> Iterator[_Read]:
-    """An entry of a place: known by name in a domain, otherwise anything of the place or of the domain named."""
+    """Yield what is read through an entry: a name in a known domain, else anything of the domain or of the field."""
     if container.field == "device":
         if name not in ("driver", "allowMultipleAllocations"):
             yield container, None
@@ -118,7 +118,7 @@ def _entry(container: _Place, name: str | None) -> Iterator[_Read]:
 
 
 def _place(node: Node, scope: _Scope) -> _Place | None:
-    """The part of the device that the node stands for, or would stand for as an optional."""
+    """Return the part of the device that the node stands for, or would stand for as an optional."""
     match node:
         case Ident():
             return scope[node.name] if node.name in scope else _Place("device") if node.name == "device" else None

@@ -54,17 +54,17 @@ class Condition:
 
 
 def conditions(expression: str) -> tuple[str, ...]:
-    """The texts that are joined with ``&&`` at the top of an expression, parentheses around them opened.
+    """Split an expression at the ``&&`` of its top level, inside parentheses around it, too.
 
-    The expression itself where it has no such parts, or does not compile.
+    Returns the expression itself where it has no such parts, or does not compile.
     """
     return _conditions(expression.strip())
 
 
 def failed_conditions(expression: str, device: DeviceView) -> tuple[Condition, ...]:
-    """The conditions that are false for a device for which the expression is false, with what they read.
+    """Find the conditions that make an expression false for a device, with the values that they read.
 
-    The whole expression if that cannot be told of a part, as with a part that only fails with an error.
+    Returns the whole expression if no single part is false, as with a part that only fails with an error.
     """
     failed = tuple(
         Condition(part, readings(part, device)) for part in conditions(expression) if _is_false(part, device)
@@ -73,7 +73,7 @@ def failed_conditions(expression: str, device: DeviceView) -> tuple[Condition, .
 
 
 def readings(expression: str, device: DeviceView) -> tuple[Reading, ...]:
-    """What an expression mentions of a device, in the order of the text, once each; nothing if it does not compile."""
+    """List what an expression mentions of a device, in the text's order, once each; nothing if it does not compile."""
     return tuple(_look(path, device) for path in _paths(expression))
 
 
@@ -101,7 +101,7 @@ def _conditions(expression: str) -> tuple[str, ...]:
 
 
 def _split(expression: str) -> list[str]:
-    """The operands of a conjunction as they are written."""
+    """Split a conjunction into its operands as they are written."""
     from drakit_api.cel.syntax.parser import tokens
 
     depth, start, parts, found = 0, 0, [], list(tokens(expression))
@@ -128,7 +128,7 @@ def _paths(expression: str) -> tuple[_Path, ...]:
 
 
 def _mentioned(node: Node, known: _Variables) -> Iterator[_Path]:
-    """The longest paths in a tree; ``known`` are variables that stand for a path."""
+    """Yield the longest paths in a tree; ``known`` maps variables to the path that they stand for."""
     path = _path(node, known)
     if path is not None:
         yield path
@@ -148,7 +148,7 @@ def _mentioned(node: Node, known: _Variables) -> Iterator[_Path]:
 
 
 def _path(node: Node, known: _Variables) -> _Path | None:
-    """What of ``device`` the node stands for, as far as that is written as constants; None for anything else."""
+    """Return the path below ``device`` that a node stands for; None if it is none, or not written with constants."""
     match node:
         case Ident():
             return known.get(node.name, () if node.name == "device" else None)

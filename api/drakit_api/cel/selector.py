@@ -66,7 +66,7 @@ def _selecting(checked: Checked) -> Node:
 
 
 def _verdict(result: object) -> bool:
-    """What upstream makes of a result that is no bool: an optional counts as its value, all else is an error."""
+    """Convert a result that is no bool as upstream does: an optional counts as its value, all else is an error."""
     value = result.value if isinstance(result, Optional) else result
     if isinstance(value, bool):
         return value

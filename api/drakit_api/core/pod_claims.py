@@ -58,13 +58,13 @@ def claim_names(pod: Object) -> Iterator[str]:
 
 
 def extended_claim_name(pod: Object) -> str | None:
-    """The claim that the scheduler made for extended resources, if any."""
+    """Return the name of the claim that the scheduler made for extended resources; None if there is none."""
     extended: Object = pod.get("status", {}).get("extendedResourceClaimStatus") or {}
     return extended.get("resourceClaimName")
 
 
 def controller_reference(obj: Object) -> Object | None:
-    """The one owner that manages an object."""
+    """Return the owner reference of an object's controller; None if it has none."""
     references: list[Object] = obj["metadata"].get("ownerReferences") or []
     return next((reference for reference in references if reference.get("controller")), None)
 

@@ -26,14 +26,15 @@ _REQUEST_ID = 10
 
 
 def key_of(plural: str, namespace: str, name: str) -> str:
-    """The key of an object of a built-in kind; no namespace is the empty string."""
+    """Return the etcd key of an object of a built-in kind; no namespace is the empty string."""
     return "/".join(("/registry", _PLACES.get(plural, plural), *((namespace,) if namespace else ()), name))
 
 
 def refusal(key: str, value: int, revision: int = 0) -> str | None:
-    """What an API server answers to a write that is too large, or None.
+    """Return what an API server answers to a write that is too large; None if it is not.
 
-    ``value`` is the object's size (``sizes.stored``); ``revision`` the object's that is replaced, 0 for a new one.
+    ``value`` is the object's size in bytes (``sizes.stored``); ``revision`` is that of the object to be replaced, 0 for
+    a new one.
     """
     message = _transaction(len(key.encode()), value, revision)
     if message > MESSAGE_BYTES:

@@ -38,7 +38,7 @@ def fields(message: str) -> Mapping[int, Field]:
 
 
 def name_of(api_version: str, kind: str) -> str:
-    """The message of a kind: ``resource/v1.DeviceClass`` of ``resource.k8s.io/v1`` and ``DeviceClass``."""
+    """Name the message of a kind: ``resource/v1.DeviceClass`` for ``resource.k8s.io/v1`` and ``DeviceClass``."""
     group, _, version = api_version.rpartition("/")
     if kind == "DeleteOptions":
         return "meta/v1.DeleteOptions"

@@ -92,7 +92,7 @@ def varint(value: int) -> int:
 
 
 def _field(tag: int, content: int) -> int:
-    """A field that has a length, with a tag of so many bytes."""
+    """Return the bytes of a field with a length, for a tag of ``tag`` bytes and a content of ``content`` bytes."""
     return tag + varint(content) + content
 
 
@@ -119,7 +119,7 @@ def _time(value: Any) -> int:
 
 
 def _micro_time(value: Any) -> int:
-    """The same with microseconds, in nanoseconds."""
+    """Return the bytes of a time with microseconds, which are stored as nanoseconds."""
     digits = str(value).partition(".")[2].rstrip("Z")
     return 1 + _SECONDS + 1 + varint(int(digits or 0) * 1000) if value else 0
 
@@ -131,7 +131,7 @@ def _int_or_string(value: Any) -> int:
 
 
 def _texts(value: Any) -> int:
-    """A list of texts that is a message of its own."""
+    """Return the bytes of a list of texts that is a message of its own."""
     return sum(_field(1, _string(text)) for text in value)
 
 

@@ -40,6 +40,7 @@ class LongNumber(float):
     __slots__ = ("text",)
 
     def __new__(cls, text: str) -> LongNumber:
+        """Keep the text beside the number."""
         made = super().__new__(cls, text)
         made.text = text
         return made
@@ -64,9 +65,9 @@ class Repeated(dict[str, Any]):
 
 
 def read(raw: bytes, *, long_numbers: bool = True) -> Any:
-    """The value in a text; an object with repeated keys anywhere is ``Repeated``. Raises ``JsonError``.
+    """Decode a text; an object with repeated keys anywhere becomes ``Repeated``. Raises ``JsonError``.
 
-    Without ``long_numbers`` one that would be a ``LongNumber`` is an error.
+    Without ``long_numbers`` a number that would be a ``LongNumber`` is an error.
     """
     try:
         value = _decode(raw)
@@ -150,7 +151,7 @@ def _together(first: Any, second: Any) -> Any:
 
 
 def duplicates(value: Any, path: str = "") -> Iterator[str]:
-    """The paths of keys that stand again in one object, as strict decoding names them."""
+    """Yield the paths of repeated keys, as strict decoding names them."""
     if isinstance(value, list):
         for index, item in enumerate(value):
             yield from duplicates(item, f"{path}[{index}]")
@@ -165,14 +166,14 @@ def duplicates(value: Any, path: str = "") -> Iterator[str]:
 
 
 def single(value: Any) -> Any:
-    """A value in which each key stands once: the same, if that is so."""
+    """Replace each ``Repeated`` in a value by a plain dict with what Go makes of it."""
     if isinstance(value, list):
         return [single(item) for item in value]
     return {key: single(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def name_of(value: object) -> str:
-    """What Go's decoder calls a value."""
+    """Return what Go's decoder calls the type of a value."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, dict):
@@ -314,7 +315,7 @@ class _Scanner:
         self._at = match.end()
 
     def _peek(self) -> bytes | None:
-        """The next character that is no space; None at the end."""
+        """Return the next character that is no space; None at the end."""
         self._skip(_SPACE)
         return self._raw[self._at : self._at + 1] or None
 
@@ -329,7 +330,7 @@ class _Scanner:
         return char
 
     def _within(self) -> bytes:
-        """The next character of a token. Where the text ends, Go takes it for a space, and finds that wrong."""
+        """Return the next character of a token. Where the text ends, Go takes it for a space, and finds that wrong."""
         return self._raw[self._at : self._at + 1] or b" "
 
     def _invalid(self, where: str) -> JsonError:

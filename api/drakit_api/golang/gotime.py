@@ -40,7 +40,7 @@ def now(*, micro: bool = False) -> str:
 
 @functools.lru_cache(maxsize=4096)
 def canonical(text: str, *, micro: bool = False) -> str:
-    """A ``metav1.Time`` (or ``MicroTime``) as the server writes it back. Raises ``ValueError`` with Go's words.
+    """Print a ``metav1.Time`` (or ``MicroTime``) as the server writes it back. Raises ``ValueError`` with Go's words.
 
     Remembered, since an object comes back with the times that it was created at and last written by each manager.
     """
@@ -67,7 +67,7 @@ def canonical(text: str, *, micro: bool = False) -> str:
 
 
 def quote(text: str) -> str:
-    """A text as complaints of Go's ``time`` show it: other than ``strconv.Quote``, every byte beyond ASCII is escaped.
+    """Quote a text as Go's ``time`` does in errors: unlike ``strconv.Quote``, it escapes every byte beyond ASCII.
 
     ``quote`` of Go's ``time/format.go``.
     """

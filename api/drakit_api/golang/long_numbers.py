@@ -17,25 +17,25 @@ _INT64 = range(-(2**63), 2**63)
 
 
 def read(digits: str) -> int:
-    """The number of decimal digits, with or without a sign; the time grows with the square of their count."""
+    """Parse decimal digits, with or without a sign; the time grows with the square of their count."""
     return int(digits) if len(digits) <= FEW_DIGITS else int(Decimal(digits))
 
 
 def write(value: int) -> str:
-    """The digits of a number."""
+    """Print a number of any length in decimal."""
     # A digit takes more than three bits.
     return str(value) if value.bit_length() <= 3 * FEW_DIGITS else str(Decimal(value))
 
 
 def bounded(digits: str, maximum: int) -> int:
-    """The number of unsigned decimal digits if it is at most ``maximum``, or one more than that; reads no more."""
+    """Parse unsigned decimal digits; return ``maximum + 1`` for any number above ``maximum``, without reading it."""
     significant = digits.lstrip("0") or "0"
     # Bits are more than digits.
     return maximum + 1 if len(significant) > maximum.bit_length() else min(int(significant), maximum + 1)
 
 
 def int64(text: str) -> int | None:
-    """A number of 64 bits as ``ParseInt`` of Go's ``strconv`` reads it in base 10; None for anything else."""
+    """Parse a number of 64 bits as ``ParseInt`` of Go's ``strconv`` does in base 10; return None for anything else."""
     match = _SIGNED.fullmatch(text)
     if match is None:
         return None

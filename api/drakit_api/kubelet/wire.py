@@ -34,5 +34,5 @@ WATCH_HEALTH_METHOD = "NodeWatchResources"
 
 
 def method_path(version: str, method: str) -> str:
-    """The path of a method, such as ``PREPARE_METHOD``, in an advertised version. Raises ``KeyError`` for others."""
+    """Return the gRPC path of a method (``PREPARE_METHOD``) in an advertised version; ``KeyError`` for others."""
     return f"/{SERVICES[version]}/{method}"

@@ -79,7 +79,7 @@ def _attribute_string(value: Any) -> str:
 
 
 def label(value: Any) -> str:
-    """A DNS label: names of devices, counter sets, counters and mixins. Raises ``ValueError`` with a suggestion."""
+    """Check a DNS label: name of a device, counter set, counter or mixin. Raises ``ValueError`` with a suggestion."""
     if not formats.dns_label(_text(value)):
         return str(value)
     kebab = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[a-z])(?=[0-9]+$)", "-", value).lower().replace(".", "")
@@ -91,14 +91,14 @@ def label(value: Any) -> str:
 
 
 def subdomain(value: Any) -> str:
-    """A DNS subdomain, as the names of nodes and drivers. Raises ``ValueError``."""
+    """Check a DNS subdomain: names of nodes and drivers. Raises ``ValueError``."""
     if formats.dns_subdomain(_text(value)):
         raise ValueError(f'"{value}" is not a DNS subdomain (labels of a-z, 0-9 and "-", separated by dots)')
     return str(value)
 
 
 def driver_name(value: Any) -> str:
-    """The name of a driver, in either case: the API only warns of capitals. Raises ``ValueError``."""
+    """Check the name of a driver, in either case: the API only warns of capitals. Raises ``ValueError``."""
     subdomain(_text(value).lower())
     if formats.byte_length(value) > limits.DRIVER_NAME_LENGTH:
         raise ValueError(f"may not be longer than {limits.DRIVER_NAME_LENGTH} bytes")
@@ -131,7 +131,7 @@ def _is_identifier(name: str) -> bool:
 
 
 def _repaired(check: Any) -> Shape:
-    """A map key: a wrong one is reported once for all its places, and read as suggested."""
+    """Read a map key: report a wrong one once for all its places, and use the suggested one."""
 
     def read(value: Any, place: Place, problems: Problems) -> Any:
         try:
@@ -148,7 +148,7 @@ def _repaired(check: Any) -> Shape:
 
 
 def _name(value: Any, place: Place, problems: Problems) -> Any:
-    """The name of a device, counter set or mixin: kept even if it is wrong, so that references to it are found."""
+    """Read the name of a device, counter set or mixin; keep a wrong one, so that references to it are found."""
     try:
         return label(value)
     except ValueError as error:
@@ -172,7 +172,7 @@ def _operator(value: Any) -> str:
 
 
 def _include(value: Any, place: Place, problems: Problems) -> Any:
-    """A reference to a mixin: its name, or ``{name: ...}``."""
+    """Read a reference to a mixin: its name, or ``{name: ...}``."""
     if isinstance(value, str):
         return value
     read = _REFERENCE(value, place, problems)

@@ -57,7 +57,7 @@ def pools(documents: Iterable[Any], *, driver: str | None = None, node_names: Se
 
 
 def _objects(documents: Iterable[Any]) -> Iterator[Any]:
-    """The documents, with the items of Lists instead of the Lists."""
+    """Yield the documents; of a List, yield its items instead."""
     for document in documents:
         items = document.get("items") if isinstance(document, dict) else None
         if isinstance(items, list) and str(document.get("kind")).endswith("List"):
@@ -94,7 +94,7 @@ def _check_type(read: Object, problems: Problems) -> None:
 
 
 def _placed(pool: Pool, node_names: Sequence[str]) -> Iterator[Pool]:
-    """The pool itself if it says where its devices are, else one for each node."""
+    """Yield the pool itself if it says where its devices are, else one pool for each node."""
     if any(getattr(pool, name) for name in _SELECTIONS):
         yield replace(pool, name=pool.name or pool.node_name or pool.driver)
         return
@@ -129,7 +129,7 @@ def _violations(pool: Pool) -> list[str]:
 
 
 def _refusals(pool: Pool) -> Iterator[str]:
-    """What an API server with all features on would refuse of the slices of a pool, said of its devices.
+    """Yield what an API server with all features on would refuse of a pool's slices, worded for its devices.
 
     All on, because fields of features that are off are dropped and not refused, whatever they say.
     """

@@ -32,7 +32,7 @@ Catalog = Mapping[str, Mapping[str, Object]]
 
 
 def flatten(source: Pool | Mapping[str, Any]) -> Pool:
-    """The same pool without mixins. ``source`` is a pool, or the ``spec`` of a ResourceSlice in either spelling.
+    """Apply a pool's mixins. ``source`` is a pool, or the ``spec`` of a ResourceSlice in either spelling.
 
     A spec is one slice, so seed 004's limit of 128 devices and mixins together holds for it; a pool may be larger, it
     is split later. Flattening a flat pool returns it unchanged. Raises ``PoolError`` with every unknown mixin and
@@ -51,7 +51,7 @@ def flatten(source: Pool | Mapping[str, Any]) -> Pool:
 
 
 def pool_of(spec: Mapping[str, Any]) -> Pool:
-    """The pool that a spec describes, once ``layout_fields.SPEC`` has read it; missing members stay empty."""
+    """Make the pool that a spec describes, once ``layout_fields.SPEC`` has read it; missing members stay empty."""
     return Pool(
         driver=spec.get("driver", ""),
         name=spec.get("pool", {}).get("name", ""),
@@ -81,7 +81,7 @@ def applied(pool: Pool) -> Pool:
 
 
 def applied_to(resource_slice: Object) -> Object:
-    """A ResourceSlice as its readers have to understand it: itself, or a copy with its mixins applied."""
+    """Apply the mixins of a ResourceSlice; return a copy, or the slice itself if it has none."""
     spec = resource_slice["spec"]
     pool = pool_of(spec)
     flat = applied(pool)
@@ -120,7 +120,7 @@ def violations(pool: Pool) -> Iterator[str]:
 
 
 def slice_violations(pool: Pool) -> Iterator[str]:
-    """The limit of seed 004 for what is written as one slice."""
+    """Check seed 004's limit on devices and mixins in one slice."""
     mixins = sum(map(len, catalog(pool).values()))
     if mixins:
         yield from pool_rules.too_many("devices and mixins together", mixins + len(pool.devices), ENTRIES_PER_SLICE)
@@ -140,7 +140,7 @@ def _flat_device(device: Object, mixins: Catalog) -> Object:
 
 
 def _merged(each: Object, mixins: Mapping[str, Object], members: Iterable[str]) -> Object:
-    """A copy with its includes applied to ``members``; their keys sorted, as the API server prints them."""
+    """Copy an object with its includes applied to ``members``; their keys are sorted, as the API server prints them."""
     flat = {key: value for key, value in each.items() if key != "includes"}
     included = [mixins.get(name, {}) for name in each.get("includes", [])]
     if not included:
@@ -163,7 +163,7 @@ def _size(place: str, mixin: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _own_domain(place: str, each: Mapping[str, Any], driver: str) -> Iterator[str]:
-    """A name with the driver's own domain is another key than the bare one, and would not override it."""
+    """Refuse names with the driver's own domain: they are other keys than the bare names, so do not override them."""
     for member in ("attributes", "capacity"):
         for name in each.get(member, {}):
             domain, slash, bare = name.rpartition("/")

@@ -53,13 +53,13 @@ def duplicates(kind: str, named: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def too_many(what: str, count: int, limit: int) -> Iterator[str]:
-    """An error if there are more than ``limit``."""
+    """Yield an error if there are more than ``limit``."""
     if count > limit:
         yield f"{what}: {count} entries; at most {limit} are allowed"
 
 
 def too_many_properties(what: str, each: Mapping[str, Any]) -> Iterator[str]:
-    """An error if a device or device mixin has too many attributes and capacities."""
+    """Yield an error if a device or device mixin has too many attributes and capacities."""
     properties = len(each.get("attributes", {})) + len(each.get("capacity", {}))
     yield from too_many(
         f"{what}: attributes and capacity together", properties, limits.ATTRIBUTES_AND_CAPACITIES_PER_DEVICE

@@ -70,7 +70,7 @@ def _contents(spec: Mapping[str, Any]) -> str:
 
 
 def as_created(resource_slice: Mapping[str, Any]) -> Object:
-    """A slice with the metadata that the API server adds at creation."""
+    """Copy a slice with the metadata that the API server adds at creation."""
     metadata = {**resource_slice["metadata"]}
     base = metadata.get("generateName", "")[:_GENERATED_BASE]
     metadata.setdefault("name", base + _RANDOM_SUFFIX)
@@ -88,6 +88,6 @@ def as_created(resource_slice: Mapping[str, Any]) -> Object:
 
 
 def _owned_fields(spec: Mapping[str, Any]) -> Object:
-    """Lists and node selectors are atomic in the schema, the pool is not."""
+    """List the fields of a spec as ``fieldsV1``: lists and node selectors are atomic in the schema, the pool is not."""
     pool: Object = {f"f:{name}": {} for name in spec["pool"]}
     return {f"f:{name}": pool if name == "pool" else {} for name in sorted(spec)}

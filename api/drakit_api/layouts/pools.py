@@ -46,7 +46,7 @@ class Pool:
     slice_per_group: bool = False
 
     def node_selection(self) -> Object:
-        """The field of a ResourceSliceSpec that says from which nodes the devices can be reached."""
+        """Return the field of a ResourceSliceSpec that says from which nodes the devices can be reached, or ``{}``."""
         if self.node_name is not None:
             return {"nodeName": self.node_name}
         if self.node_selector is not None:

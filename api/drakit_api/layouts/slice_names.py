@@ -17,7 +17,7 @@ def generate_name(index: int, count: int, driver: str, node_name: str | None) ->
 
 
 def slice_index(name: str, count: int) -> int | None:
-    """The index in a slice's name, or None if it is none of a pool of ``count`` slices."""
+    """Return the index in a slice's name; None if it is not the name of one of a pool's ``count`` slices."""
     digits = _digits(count)
     prefix, separator, _ = name.partition("-")
     if not separator or len(prefix) != digits or prefix.strip("0123456789abcdef"):

@@ -79,12 +79,12 @@ def _device_slices(pool: Pool, advanced: Set[str]) -> Iterator[Object]:
 
 
 def _advanced(flat: Pool) -> Set[str]:
-    """The names of the devices that lower the limit of a slice, by what their mixins make of them."""
+    """Return the names of the devices that lower the limit of a slice, once their mixins are applied."""
     return {device["name"] for device in flat.devices if is_advanced(device)}
 
 
 def _filled(devices: Sequence[Object], advanced: Set[str]) -> Iterator[list[Object]]:
-    """Runs of devices, each as long as one slice can be."""
+    """Split devices into runs, each as long as one slice can be."""
     chosen: list[Object] = []
     used: set[tuple[str, str]] = set()
     lowered = False

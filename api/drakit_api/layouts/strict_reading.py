@@ -110,6 +110,7 @@ class Record:
     wrappers: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, value: Any, place: Place, problems: Problems) -> Any:
+        """Read an object field by field; report unknown, wrong and missing ones."""
         if not isinstance(value, dict):
             problems.add(place, f"must be an object with {self._field_list()}, not {type_name(value)}")
             return UNREADABLE
@@ -160,7 +161,7 @@ class Record:
         return read
 
     def _meant(self, key: str, value: Mapping[Any, Any]) -> str | None:
-        """The field that a key stands for: itself, another spelling, a known slip, or a near miss."""
+        """Return the field that a key stands for: itself, another spelling, a known slip, a near miss; None if none."""
         meant = key if key in self.fields else self.also.get(key) or self.slips.get(key)
         if meant is None and key not in self.hints:
             absent = [name for name in self.fields if name not in value]
@@ -175,7 +176,7 @@ class Record:
 
 
 def table(values: Shape, key: Shape) -> Shape:
-    """An object whose keys are names of the author's choice; ``key`` returns the name as it should be."""
+    """Read an object whose keys are names of the author's choice; ``key`` returns the name as it should be."""
 
     def read(value: Any, place: Place, problems: Problems) -> Any:
         if not isinstance(value, dict):
@@ -194,7 +195,7 @@ def table(values: Shape, key: Shape) -> Shape:
 
 
 def sequence(items: Shape, *, subject: str = "", at_most: int | None = None) -> Shape:
-    """A list. With ``subject`` its items are objects with a name, by which errors call them: ``device gpu-0``."""
+    """Read a list. With ``subject`` its items are objects with a name, by which errors call them: ``device gpu-0``."""
 
     def read(value: Any, place: Place, problems: Problems) -> Any:
         if not isinstance(value, list):
@@ -215,7 +216,7 @@ def sequence(items: Shape, *, subject: str = "", at_most: int | None = None) -> 
 
 
 def leaf(check: Callable[[Any], Any]) -> Shape:
-    """A value that ``check`` returns in canonical form or refuses with a ``ValueError``."""
+    """Read a value that ``check`` returns in canonical form or refuses with a ``ValueError``."""
 
     def read(value: Any, place: Place, problems: Problems) -> Any:
         try:

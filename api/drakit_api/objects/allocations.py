@@ -14,7 +14,7 @@ def results(claim: Object) -> list[Object]:
 
 
 def results_in(status: Object) -> list[Object]:
-    """The same of its status."""
+    """Return the results in a claim's status: one for each allocated device; empty if it is not allocated."""
     found: list[Object] = ((status.get("allocation") or {}).get("devices") or {}).get("results") or []
     return found
 

@@ -32,19 +32,19 @@ _DEVICE_CONTAINERS = frozenset({"attributes", "capacity", "consumesCounters", "t
 
 
 def versions(kind: str) -> tuple[str, ...]:
-    """The versions that a kind can be converted between, v1 first. Raises ``LookupError`` for a kind without v1."""
+    """List the versions between which a kind can be converted, v1 first. Raises ``LookupError`` if v1 lacks it."""
     schema.struct_of(kind, STORAGE_VERSION)
     kinds = schema.load().kinds
     return tuple(version for version in _VERSIONS if kind in kinds[version])
 
 
 def to_v1(kind: str, obj: Object, version: str) -> Object:
-    """An object of ``version`` in v1. Raises ``LookupError`` if the kind does not exist in both."""
+    """Convert an object of ``version`` to v1. Raises ``LookupError`` if the kind does not exist in both."""
     return _converted(kind, obj, version, STORAGE_VERSION, _TO_V1)
 
 
 def from_v1(kind: str, obj: Object, version: str) -> Object:
-    """A v1 object in ``version``. Raises as ``to_v1``."""
+    """Convert a v1 object to ``version``. Raises ``LookupError`` if the kind does not exist in both."""
     return _converted(kind, obj, STORAGE_VERSION, version, _FROM_V1)
 
 
@@ -92,7 +92,7 @@ def _each(field: str, convert: _Convert) -> _Convert:
 
 
 def _slice_spec(convert_device: _Convert) -> _Convert:
-    """Going either way, a zero ``nodeName`` or ``allNodes`` is the same as none."""
+    """Convert a slice's spec in either direction, in which a zero ``nodeName`` or ``allNodes`` is the same as none."""
     convert_devices = _each("devices", convert_device)
 
     def converted(spec: Object) -> Object:
@@ -133,7 +133,7 @@ def _request_to_v1(request: Object) -> Object:
 
 
 def request_from_v1(request: Object) -> Object:
-    """A v1 DeviceRequest as v1beta1 has it: the fields of ``exactly`` are its own."""
+    """Convert a v1 DeviceRequest to v1beta1, where the fields of ``exactly`` are its own."""
     converted = {field: value for field, value in request.items() if field != "exactly"}
     return converted | _without_empty_tolerations(request.get("exactly") or {})
 

@@ -76,7 +76,10 @@ def decode(kind: str, obj: dict[str, Any], version: str = "v1", *, strict: bool 
 def decode_struct(
     types: Schema, struct: str, obj: dict[str, Any], *, kind: str, version: str, strict: bool = True
 ) -> dict[str, Any]:
-    """The same for a kind of any group whose struct is in ``types``; ``kind`` and ``version`` are for messages."""
+    """Decode an object as ``decode`` does, of any group whose struct is in ``types``.
+
+    ``kind`` and ``version`` are for messages.
+    """
     notes = _Notes(obj)
     prefix = f'{kind} in version "{version}" cannot be handled as a {kind}: '
     try:
@@ -193,7 +196,7 @@ def _container(types: Schema, kind: Type, owner: str, stack: tuple[str, ...]) ->
 
 
 def _strict_errors(types: Schema, kind: Type, value: Any, path: str) -> Iterator[str]:
-    """What strict decoding says of a value: each unknown field, and each that stands a second time."""
+    """Yield what strict decoding says of a value: each unknown field, and each that stands a second time."""
     if kind.shape == "list" and kind.item is not None:
         for index, item in enumerate(value or ()):
             yield from _strict_errors(types, kind.item, item, f"{path}[{index}]")
@@ -250,7 +253,7 @@ def _integer(kind: Type, owner: str, stack: tuple[str, ...]) -> Decoder:
 
 
 def _wrong_type(kind: Type, owner: str, stack: tuple[str, ...]) -> Callable[[Any, _Notes, Any], Any]:
-    """Notes a wrong type, if it is the first, and gives the zero value in its place."""
+    """Make a function that notes a wrong type, if it is the first, and returns the zero value in its place."""
     wanted = "[]uint8" if kind.shape == "bytes" else kind.go
     where = f"into Go struct field {owner}.{'.'.join(stack)} of type {wanted}"
 
@@ -266,12 +269,12 @@ def _wrong_type(kind: Type, owner: str, stack: tuple[str, ...]) -> Callable[[Any
 
 
 def _literal(value: Any) -> str:
-    """A number as it was written; but one with a point or an exponent as Python writes it, which is not always so."""
+    """Print a number as it was written; one with a point or an exponent as Python does, which may differ."""
     return value.text if isinstance(value, LongNumber) else repr(value)
 
 
 def _zero(kind: Type) -> Any:
-    """What a null in a list or map becomes."""
+    """Return what a null in a list or map becomes."""
     return {"string": "", "bool": False, "int": 0, "quantity": "0", "list": [], "map": {}, "struct": {}}.get(kind.shape)
 
 
@@ -312,7 +315,7 @@ def _int_or_string(owner: str, stack: tuple[str, ...]) -> Decoder:
 
 
 def _self_reading(go: str, owner: str, stack: tuple[str, ...]) -> Callable[[Any], _Abort]:
-    """The refusal of a type that reads itself, and that does so at once."""
+    """Make the error for a Go type that decodes itself; unlike other wrong types, it ends the decoding at once."""
     where = f"into Go struct field {owner}.{'.'.join(stack)} of type {go}"
     return lambda value: _Abort(f"json: cannot unmarshal {name_of(value)} {where}")
 

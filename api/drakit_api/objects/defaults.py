@@ -14,7 +14,7 @@ from drakit_api.objects.allocations import results
 
 
 def defaulted(obj: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a v1 object, which has its ``kind``, with the defaults that an API server would set now."""
+    """Copy a v1 object, which has its ``kind``, with the defaults that an API server would set now."""
     found = copy.deepcopy(obj)
     set_defaults(found["kind"], found, gotime.now())
     return found

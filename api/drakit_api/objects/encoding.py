@@ -23,13 +23,13 @@ _ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0"
 
 
 def encode(kind: str, obj: dict[str, Any], version: str = "v1") -> dict[str, Any]:
-    """A whole object as the server stores it; ``obj`` is not changed."""
+    """Encode a whole object as the server stores it; ``obj`` is not changed."""
     encoded: dict[str, Any] = struct_encoder(schema.struct_of(kind, version))(obj)
     return encoded
 
 
 def encode_once(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
-    """The same of a v1 object that is written and not read any more: the spec may come as ``msgspec.Raw``, its text."""
+    """Encode a v1 object that is only written and not read any more: its spec may become text (``msgspec.Raw``)."""
     struct = f"{schema.struct_of(kind)}Spec"
     text = structs.writer(schema.load(), struct)(obj.get("spec") or {}) if structs.is_bulky(struct) else None
     if text is None:
@@ -39,9 +39,9 @@ def encode_once(kind: str, obj: dict[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def struct_encoder(struct: str, *, as_sent: bool = False) -> Encoder:
-    """The encoder of a struct such as ``resource/v1.Device``, absent fields included where they are always shown.
+    """Make the encoder of a struct such as ``resource/v1.Device``; absent fields are shown where Go always does so.
 
-    ``as_sent``: of one that has not been in the store, for messages.
+    ``as_sent``: for a struct that has not been in the store, in messages.
     """
     fields = [
         (field.name, _encoder(field.type, as_sent), field.omit, _empties(field)) for field in schema.fields_of(struct)
@@ -61,7 +61,7 @@ def struct_encoder(struct: str, *, as_sent: bool = False) -> Encoder:
 
 @functools.cache
 def _bulky(struct: str) -> Encoder:
-    """The same for one that is mostly written as a whole; to read that again is still quicker."""
+    """Make the encoder of a struct that is mostly written as a whole; to read that text again is still quicker."""
     by_rules = struct_encoder(struct)
 
     def encode_bulky(value: dict[str, Any]) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def _or(value: Any, empty: Any) -> Any:
 
 @functools.cache
 def internal_encoder(struct: str) -> Encoder:
-    """The encoder of a struct's internal twin: every field under its Go name, unset ones as null.
+    """Make the encoder of a struct's internal twin: every field under its Go name, unset ones as null.
 
     The twins of ``k8s.io/kubernetes`` ``pkg/apis`` have no JSON tags; only ``metav1`` types keep theirs.
     """

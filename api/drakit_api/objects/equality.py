@@ -36,7 +36,7 @@ def same_field(struct: str, field: str, left: ReadOnlyObject, right: ReadOnlyObj
 
 @functools.cache
 def comparison(types: Schema, struct: str) -> Comparison:
-    """Compares two decoded objects of a struct. Fields that the struct does not have are compared as Python does."""
+    """Make a function that compares two decoded objects of a struct; unknown fields are compared as Python does."""
     fields: dict[str, Comparison] = {}
     # Those that Python's word is not enough for.
     with_texts = [field.name for field in types.flat_fields(struct) if _holds_texts(types, field.type)]
@@ -65,7 +65,7 @@ def _field(struct: str, name: str) -> Comparison:
 
 
 def _comparison(types: Schema, kind: Type) -> Comparison:
-    """Compares two values, or what stands for None: the zero value of the type."""
+    """Make a function that compares two values of a type; None counts as the type's zero value."""
     match kind.shape:
         case "struct":
             same = comparison(types, kind.struct)

@@ -39,27 +39,27 @@ def drop_slice_fields(obj: Object, old: Object | None, gates: FeatureGates) -> N
 
 
 def drop_claim_spec_fields(spec: Object, old: Object | None, gates: FeatureGates) -> None:
-    """The same for the spec of a claim or of a template's claim."""
+    """Drop the gated fields of the spec of a claim or of a template's claim."""
     _drop(_CLAIM_SPEC, spec, old, gates)
 
 
 def drop_claim_status_fields(obj: Object, old: Object, gates: FeatureGates) -> None:
-    """The same for the status of a claim; both are whole claims."""
+    """Drop the gated fields of the status of a claim; both objects are whole claims."""
     _drop(_CLAIM_STATUS, obj, old, gates)
 
 
 def drop_class_fields(obj: Object, old: Object | None, gates: FeatureGates) -> None:
-    """The same for a DeviceClass."""
+    """Drop the gated fields of a DeviceClass."""
     _drop(_CLASS, obj, old, gates)
 
 
 def slice_features(obj: Object) -> list[tuple[str, ...]]:
-    """The feature gates of the fields that a ResourceSlice has: one tuple for each feature, with all of its gates."""
+    """List the features that a ResourceSlice uses: for each a tuple with all of its gates."""
     return [feature.gates for feature in _SLICE if feature.used(obj)]
 
 
 def claim_features(spec: Object) -> list[tuple[str, ...]]:
-    """The same for the spec of a claim."""
+    """List the features that the spec of a claim uses: for each a tuple with all of its gates."""
     return [feature.gates for feature in _CLAIM_SPEC if feature.used(spec)]
 
 
@@ -79,7 +79,7 @@ def _has(owner: Object, *fields: str) -> bool:
 
 
 def _with(parts: Callable[[Object], Any], fields: tuple[str, ...]) -> Callable[[Object], list[Object]]:
-    """The parts that have any of these fields: nearly always none, since a disabled feature is one that nobody uses."""
+    """Find the parts that have any of these fields: nearly always none, since nobody uses a disabled feature."""
     has_none = frozenset(fields).isdisjoint
 
     def having(obj: Object) -> list[Object]:

@@ -29,7 +29,7 @@ _RESET_FOR_STATUS = (
 
 
 def prepare_create(kind: str, obj: Object, gates: FeatureGates) -> Object:
-    """A new object as it is to be validated and stored."""
+    """Prepare a new object, in place, for validation and the store."""
     if kind in _WITH_STATUS:
         obj.pop("status", None)
     _drop_fields(kind, obj, None, gates)
@@ -40,7 +40,7 @@ def prepare_create(kind: str, obj: Object, gates: FeatureGates) -> Object:
 
 
 def prepare_update(kind: str, obj: Object, old: Object, gates: FeatureGates, *, now: str) -> Object:
-    """An object that is to replace ``old``; its generation grows if its spec differs.
+    """Prepare an object that is to replace ``old``, in place; its generation grows if its spec differs.
 
     ``now`` is the server's time, such as "2026-01-01T00:00:00Z", for a taint that starts anew.
     """
@@ -59,7 +59,7 @@ def prepare_update(kind: str, obj: Object, old: Object, gates: FeatureGates, *, 
 
 
 def prepare_status_update(kind: str, obj: Object, old: Object, gates: FeatureGates) -> Object:
-    """A write to the status subresource: spec and most metadata stay those of ``old``."""
+    """Prepare a write to the status subresource, in place: spec and most metadata stay those of ``old``."""
     _keep_metadata(obj, old)
     _copy(obj, old, "spec")
     for field in _RESET_FOR_STATUS:
@@ -96,7 +96,7 @@ def _drop_fields(kind: str, obj: Object, old: Object | None, gates: FeatureGates
 
 
 def _keep_metadata(obj: Object, old: Object) -> None:
-    """What no update can change (``BeforeUpdate``)."""
+    """Keep the metadata that no update can change (``BeforeUpdate``)."""
     meta, old_meta = obj.setdefault("metadata", {}), old.get("metadata") or {}
     _copy(meta, old_meta, "generation")
     if not meta.get("uid"):
@@ -109,7 +109,7 @@ def _keep_metadata(obj: Object, old: Object) -> None:
 
 
 def _renew_taint(rule: Object, old: Object, now: str) -> None:
-    """A taint whose effect changes starts anew, unless the client gave it a time."""
+    """Set the time of a taint whose effect changes to now, unless the client gave it a time."""
     taint, previous = rule["spec"]["taint"], (old.get("spec") or {}).get("taint") or {}
     same_time = taint.get("timeAdded") == previous.get("timeAdded")
     if taint.get("effect") != previous.get("effect") and same_time:
@@ -117,7 +117,7 @@ def _renew_taint(rule: Object, old: Object, now: str) -> None:
 
 
 def _drop_statuses_of_deallocated_devices(claim: Object, old: Object) -> None:
-    """What drivers reported about devices goes with the devices."""
+    """Drop what drivers reported about devices that are not allocated any more."""
     status = claim.get("status") or {}
     gone = _allocated(old) - _allocated(claim)
     kept = [device for device in status.get("devices") or () if device_id(device) not in gone]

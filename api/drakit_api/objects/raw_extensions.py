@@ -165,7 +165,7 @@ def _printed(obj: Object, read: Callable[[Any], Any]) -> Object:
 
 
 def through_maps(value: Any) -> Any:
-    """A value as Go prints it that has read it without knowing its type: keys sorted, 1.0 as 1."""
+    """Change a value to what Go prints if it reads it without knowing its type: keys sorted, 1.0 as 1."""
     if isinstance(value, dict):
         return {key: through_maps(value[key]) for key in sorted(value)}
     if isinstance(value, list):
@@ -178,7 +178,7 @@ def through_maps(value: Any) -> Any:
 
 
 def texts_of(obj: Object) -> Texts | None:
-    """The texts that are noted in an object, to be restored in a copy; None if Go would have printed them all so."""
+    """Return the texts noted in an object, to be restored in a copy; None if Go would print all of them the same."""
     texts = tuple(_odd_text(holder.get(name)) for holder, name in _places(obj))
     return texts if any(texts) else None
 
@@ -209,7 +209,7 @@ def _below(obj: Any, name: str) -> Object:
 
 
 def _texts(root: _Root) -> Iterator[msgspec.Raw]:
-    """The same places of what was read for the texts."""
+    """Yield the texts of embedded objects, in the order in which ``_places`` yields their places."""
     spec, status = root.spec or _Spec(), root.status or _Status()
     inner, allocation = spec.spec or _Spec(), status.allocation or _Allocation()
     for configs in (

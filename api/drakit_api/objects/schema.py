@@ -80,7 +80,7 @@ class Schema:
         return self._raw.keys()
 
     def fields(self, struct: str) -> list[Field]:
-        """The fields of a struct as Go has them, embedded ones included."""
+        """List the fields of a struct as Go has them, embedded structs as fields of their own."""
         found = self._fields.get(struct)
         if found is None:
             described = msgspec.json.decode(self._raw[struct])
@@ -89,7 +89,7 @@ class Schema:
         return found
 
     def flat_fields(self, struct: str) -> list[Field]:
-        """The fields of a struct as JSON has them: those of embedded structs in their place."""
+        """List the fields of a struct as JSON has them: those of embedded structs in their place."""
         flat: list[Field] = []
         for field in self.fields(struct):
             flat += [field] if field.name else self.flat_fields(field.type.struct)
@@ -102,12 +102,12 @@ class UnknownKind(LookupError):
 
 @functools.cache
 def load() -> Schema:
-    """The types of resource.k8s.io; read once."""
+    """Load the types of resource.k8s.io; they are read once."""
     return Schema(resources.files(__package__).joinpath("schema.json").read_bytes())
 
 
 def struct_of(kind: str, version: str = "v1") -> str:
-    """The name of a kind's struct. Raises ``UnknownKind``."""
+    """Return the name of a kind's struct. Raises ``UnknownKind``."""
     try:
         return load().kinds[version][kind]
     except KeyError:
@@ -115,7 +115,7 @@ def struct_of(kind: str, version: str = "v1") -> str:
 
 
 def fields_of(struct: str) -> list[Field]:
-    """The fields of a struct of resource.k8s.io, those of embedded structs in their place."""
+    """List the fields of a struct of resource.k8s.io, those of embedded structs in their place."""
     return load().flat_fields(struct)
 
 

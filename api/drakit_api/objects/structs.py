@@ -63,7 +63,7 @@ def checker(types: Schema, struct: str) -> Checker:
 
 @functools.cache
 def writer(types: Schema, struct: str) -> Writer:
-    """The JSON of what ``encoding`` makes of a decoded object: fields and keys in order, nothing empty; or None."""
+    """Make a function that encodes a decoded object as ``encoding`` does; it returns None for what it cannot encode."""
     shape = _Shapes(types, stored=True).of(struct)
 
     def write(obj: Object) -> bytes | None:
@@ -93,7 +93,7 @@ class _Shapes:
         self._made: dict[str, type[msgspec.Struct]] = {}
 
     def of(self, struct: str) -> type[msgspec.Struct]:
-        """The Struct of a Go struct."""
+        """Return the msgspec Struct of a Go struct."""
         found = self._made.get(struct)
         if found is None:
             fields = [self._field(field) for field in self._types.flat_fields(struct)]

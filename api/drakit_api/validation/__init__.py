@@ -85,7 +85,7 @@ def validate_update(
 
 
 def validate_metadata_update(resource: str, obj: dict[str, Any], old: dict[str, Any]) -> list[FieldError]:
-    """What remains of ``validate_update`` where the rest of ``old`` is valid, and the same."""
+    """Check what ``validate_update`` would check if everything but the metadata is valid and unchanged."""
     return in_order(_common(resource, obj, old), ())
 
 
@@ -105,7 +105,7 @@ def validate_status_update(
 
 
 def _common(resource: str, obj: dict[str, Any], old: dict[str, Any] | None = None) -> Errors:
-    """What the generic registry checks of any object (``k8s.io/apiserver`` v0.37.1 ``pkg/registry/rest``)."""
+    """Check what the generic registry checks of any object (``k8s.io/apiserver`` v0.37.1 ``pkg/registry/rest``)."""
     meta = obj.get("metadata") or {}
     yield from metadata.on_create(meta, namespaced=resource in _NAMESPACED, name_format=formats.path_segment)
     if old is not None:

@@ -36,7 +36,7 @@ def on_update(obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> 
 
 
 def declared(obj: dict[str, Any]) -> Errors:
-    """The declared rules, on creation and update."""
+    """Check the declared rules, on creation and update."""
     name, spec = (obj.get("metadata") or {}).get("name"), obj.get("spec") or {}
     if name:
         yield from declared_dns_subdomain(name, "metadata.name")
@@ -47,7 +47,7 @@ def declared(obj: dict[str, Any]) -> Errors:
 
 
 def _metadata(obj: dict[str, Any]) -> Errors:
-    """The name's format is a declared rule here, and ``generateName`` is not looked at."""
+    """Check the metadata without the name's format, which is a declared rule here, and without ``generateName``."""
     meta = {key: value for key, value in (obj.get("metadata") or {}).items() if key != "generateName"}
     yield from metadata.on_create(meta, namespaced=False, name_format=_any_name)
 
@@ -69,7 +69,7 @@ def _spec(spec: dict[str, Any], old: dict[str, Any] | None, gates: FeatureGates)
 
 
 def _extended_resource(name: str, path: str) -> Errors:
-    """The resource that pods may ask for instead of writing a claim: with a domain, and usable in quotas."""
+    """Check the extended resource name: it has a domain, and works in quotas."""
     if "/" not in name:
         yield invalid(path, name, "a name must be a domain-prefixed path, such as 'example.com/my-prop'")
     elif "kubernetes.io/" in name:

@@ -50,47 +50,47 @@ class FieldError:
 
 
 def required(path: str, detail: str = "") -> FieldError:
-    """A value that must be there is not."""
+    """Report that a required value is missing."""
     return _error(REQUIRED, path, "", detail)
 
 
 def invalid(path: str, value: Any, detail: str) -> FieldError:
-    """A malformed value, which the message shows: strings quoted, other things as JSON."""
+    """Report a malformed value, which the message shows: strings quoted, other things as JSON."""
     return _error(INVALID, path, _shown(value), detail)
 
 
 def invalid_constant(path: str, value: str | None, detail: str) -> FieldError:
-    """The same of a value that in Go is a pointer, or a string of a type of its own: it is shown as JSON, too."""
+    """Report a malformed value that in Go is a pointer, or a string of a type of its own: it is shown as JSON."""
     return _error(INVALID, path, to_json(value), detail)
 
 
 def duplicate(path: str, value: Any) -> FieldError:
-    """A value that must be unique occurred before."""
+    """Report a value that must be unique and occurred before."""
     return _error(DUPLICATE, path, _shown(value), "")
 
 
 def not_supported(path: str, value: Any, supported: Sequence[str]) -> FieldError:
-    """A value outside of an enumeration."""
+    """Report a value outside of an enumeration."""
     return _error(NOT_SUPPORTED, path, to_json(value), "supported values: " + ", ".join(map(quote, supported)))
 
 
 def not_found(path: str, value: Any, detail: str = "") -> FieldError:
-    """A reference to something that does not exist."""
+    """Report a reference to something that does not exist."""
     return _error(NOT_FOUND, path, _shown(value), detail)
 
 
 def forbidden(path: str, detail: str) -> FieldError:
-    """A well-formed value that is not permitted here."""
+    """Report a well-formed value that is not permitted here."""
     return _error(FORBIDDEN, path, "", detail)
 
 
 def too_long(path: str, maximum: int, unit: str = "bytes") -> FieldError:
-    """A string of more than ``maximum`` bytes (or characters); the message does not repeat it."""
+    """Report a string of more than ``maximum`` bytes (or characters); the message does not repeat it."""
     return _error(TOO_LONG, path, "", f"may not be more than {maximum} {unit}")
 
 
 def too_many(path: str, count: int, maximum: int) -> FieldError:
-    """A list or map with too many items."""
+    """Report a list or map with too many items."""
     return _error(TOO_MANY, path, str(count), f"must have at most {maximum} item{'s' * (maximum != 1)}")
 
 
@@ -105,7 +105,7 @@ def in_order(handwritten: Iterable[FieldError], declared: Iterable[FieldError]) 
 
 
 def invalid_status(kind: str, group: str, name: str, errors: Sequence[FieldError]) -> dict[str, Any]:
-    """The ``Status`` that answers an invalid object, with one cause an error."""
+    """Make the ``Status`` that answers an invalid object, with one cause for each error."""
     texts = list(dict.fromkeys(map(str, errors)))
     listed = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     qualified = f"{kind}.{group}" if group else kind

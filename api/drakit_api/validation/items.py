@@ -61,7 +61,7 @@ def declared_objects(
 
 
 def name_of(value: dict[str, Any]) -> str:
-    """The key of objects that are told apart by their name."""
+    """Return the name of an object, the key in lists whose items are told apart by name."""
     return value.get("name") or ""
 
 
@@ -81,7 +81,7 @@ def unique(
 
 
 def map_key(name: str, maximum: int) -> str:
-    """A key as paths show it: too long ones are cut in the middle."""
+    """Shorten a key as error paths show it: too long ones are cut in the middle."""
     maximum = max(maximum, 16)
     if byte_length(name) <= maximum:
         return name

@@ -79,7 +79,7 @@ def annotation_rules(meta: Mapping[str, Any], path: str) -> Errors:
 
 
 def label_rules(meta: Mapping[str, Any], path: str) -> Errors:
-    """The labels of an object or template."""
+    """Check the labels of an object or template."""
     return label_map(meta.get("labels") or {}, f"{path}.labels")
 
 

@@ -18,37 +18,37 @@ def _complaints(problems: Sequence[str], text: str, path: str) -> Errors:
 
 
 def dns_label(text: str, path: str) -> Errors:
-    """A device, request or counter name."""
+    """Check the name of a device, request or counter."""
     return _complaints(formats.dns_label(text, "characters"), text, path)
 
 
 def declared_dns_label(text: str, path: str) -> Errors:
-    """The same where it is checked declaratively."""
+    """Check the name of a device, request or counter where a declared rule does so."""
     return _complaints(formats.dns_label(text), text, path)
 
 
 def dns_subdomain(text: str, path: str) -> Errors:
-    """A class or node name."""
+    """Check the name of a class or node."""
     return _complaints(formats.dns_subdomain(text, "characters"), text, path)
 
 
 def declared_dns_subdomain(text: str, path: str) -> Errors:
-    """The same where it is checked declaratively."""
+    """Check the name of a class or node where a declared rule does so."""
     return _complaints(formats.dns_subdomain(text), text, path)
 
 
 def label_key(text: str, path: str) -> Errors:
-    """The key of a label or taint."""
+    """Check the key of a label or taint."""
     return _complaints(formats.label_key(text), text, path)
 
 
 def label_value(text: str, path: str) -> Errors:
-    """The value of a label or taint."""
+    """Check the value of a label or taint."""
     return _complaints(formats.label_value(text), text, path)
 
 
 def driver(text: str, path: str) -> Errors:
-    """A driver name: a DNS subdomain of at most 63 bytes in either case."""
+    """Check a driver name: a DNS subdomain of at most 63 bytes in either case."""
     if not text:
         yield required(path)
         return
@@ -59,7 +59,7 @@ def driver(text: str, path: str) -> Errors:
 
 
 def declared_driver(text: str, path: str) -> Errors:
-    """A driver name where it is checked declaratively: in opaque parameters and allocation results."""
+    """Check a driver name where a declared rule does so: in opaque parameters and allocation results."""
     if not text:
         yield required(path)
         return
@@ -70,7 +70,7 @@ def declared_driver(text: str, path: str) -> Errors:
 
 
 def pool(text: str, path: str) -> Errors:
-    """A pool name: DNS subdomains separated by slashes."""
+    """Check a pool name: DNS subdomains separated by slashes."""
     if not text:
         yield required(path)
         return
@@ -81,7 +81,7 @@ def pool(text: str, path: str) -> Errors:
 
 
 def declared_pool(text: str, path: str) -> Errors:
-    """A pool name where it is checked declaratively: in allocation results."""
+    """Check a pool name where a declared rule does so: in allocation results."""
     if not text:
         yield required(path)
         return
@@ -94,7 +94,7 @@ def declared_pool(text: str, path: str) -> Errors:
 
 
 def qualified(text: str, path: str) -> Errors:
-    """The key of an attribute or capacity: an identifier, optionally behind a domain. ``a/b/c`` is let through."""
+    """Check the key of an attribute or capacity: an identifier, optionally after a domain. ``a/b/c`` is let through."""
     return () if is_qualified(text) else _qualified(text, path)
 
 
@@ -115,7 +115,7 @@ def _qualified(text: str, path: str) -> Errors:
 
 
 def fully_qualified(text: str, path: str) -> list[FieldError]:
-    """An attribute that a constraint names: domain and identifier (``ResourceFullyQualifiedName``)."""
+    """Check an attribute that a constraint names: domain and identifier (``ResourceFullyQualifiedName``)."""
     return [*_declared_qualified(text, path), *_needs_domain(text, path)]
 
 

@@ -21,7 +21,7 @@ def node_selector(value: dict[str, Any], path: str) -> Errors:
 
 
 def preference(value: dict[str, Any], path: str) -> Errors:
-    """A term that nodes should match: its values need not be such that a label can have."""
+    """Check a term that nodes should match; its values need not be valid label values."""
     yield from each(value.get("matchExpressions"), f"{path}.matchExpressions", _requirement_of_any_values)
     yield from each(value.get("matchFields"), f"{path}.matchFields", _field_requirement)
 

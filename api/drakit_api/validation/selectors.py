@@ -32,7 +32,7 @@ _known: ContextVar[Outcomes | None] = ContextVar("_known", default=None)
 
 
 def expressions(body: Any) -> Iterator[tuple[bool, str]]:
-    """The expressions in an object or a patch of one, wherever they are: those of selectors (True), and others."""
+    """Yield the CEL expressions anywhere in an object or a patch, each with whether it is a selector's."""
     pending = [body]
     while pending:
         value = pending.pop()
@@ -50,7 +50,7 @@ def expressions(body: Any) -> Iterator[tuple[bool, str]]:
 
 
 def checked(questions: Iterable[tuple[bool, str]], gates: FeatureGates) -> Outcomes:
-    """What becomes of expressions, for ``with_known``; may be called in another thread than validation."""
+    """Compile expressions, and return the outcomes for ``with_known``; may run in another thread than validation."""
     found: dict[_Question, int | cel.CelCompileError] = {}
     for is_selector, expression in questions:
         if formats.byte_length(expression) > limits.CEL_EXPRESSION_LENGTH:
@@ -96,7 +96,7 @@ def selectors(values: list[dict[str, Any]] | None, path: str, gates: FeatureGate
 
 
 def _expression(expression: str, path: str, gates: FeatureGates, costs: list[int] | None = None) -> Errors:
-    """A new expression of a selector or, with ``costs``, of a derived attribute: its greatest cost is added there."""
+    """Check a new expression of a selector or, with ``costs``, of a derived attribute, whose cost is added there."""
     if formats.byte_length(expression) > limits.CEL_EXPRESSION_LENGTH:
         yield too_long(path, limits.CEL_EXPRESSION_LENGTH)
         return
@@ -167,5 +167,5 @@ def _constraint_attributes(constraints: list[dict[str, Any]] | None) -> _Constra
 
 
 def _is_used(name: str, request: str, used: _ConstraintAttributes) -> bool:
-    """A constraint on a request also holds for its subrequests."""
+    """Tell whether a constraint uses an attribute of a request; one on a request also holds for its subrequests."""
     return any(name in used.get(target, ()) for target in ("", request, request.partition("/")[0]))

@@ -28,7 +28,7 @@ def on_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
 
 
 def declared(obj: dict[str, Any], old: dict[str, Any] | None = None) -> Errors:
-    """The effect, unless an update leaves it as it was."""
+    """Check the taint's effect, unless an update leaves it as it was."""
     previous = None if old is None else (old.get("spec") or {}).get("taint") or {}
     yield from declared_taint((obj.get("spec") or {}).get("taint") or {}, "spec.taint", previous)
 

@@ -23,7 +23,7 @@ def taint(value: dict[str, Any], path: str) -> Errors:
 
 
 def declared_taint(value: dict[str, Any], path: str, old: dict[str, Any] | None = None) -> Errors:
-    """The effect of a taint, unless it is as before."""
+    """Check the effect of a taint, unless it is unchanged."""
     effect = value.get("effect") or ""
     if old is not None and effect == (old.get("effect") or ""):
         return
@@ -34,7 +34,7 @@ def declared_taint(value: dict[str, Any], path: str, old: dict[str, Any] | None 
 
 
 def toleration(value: dict[str, Any], path: str) -> Errors:
-    """The value of a toleration, which depends on the operator."""
+    """Check the value of a toleration, which depends on the operator."""
     operator, text = value.get("operator"), value.get("value") or ""
     if operator == "Exists" and text:
         yield invalid(f"{path}.value", text, "must be empty for operator `Exists`")

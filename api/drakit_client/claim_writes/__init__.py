@@ -66,7 +66,7 @@ async def annotate(connection: Connection, claim: Object, annotations: dict[str,
 
 
 async def _stored(connection: Connection, claim: Object, refusal: Invalid) -> tuple[Envelope, Claim]:
-    """The claim in protobuf. Raises the refusal again where a server does not write protobuf."""
+    """Read the claim in protobuf. Raises the refusal again where a server does not write protobuf."""
     # Imported here: few processes ever meet such a claim.
     from google.protobuf.message import DecodeError
 

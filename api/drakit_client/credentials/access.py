@@ -37,7 +37,7 @@ class TokenFile:
         self._due = clock() + _TOKEN_SECONDS
 
     def current(self) -> str:
-        """The token to use now."""
+        """Return the token to use now."""
         if self._clock() >= self._due:
             self._due = self._clock() + _TOKEN_SECONDS
             try:
@@ -64,7 +64,7 @@ class Access:
 
 
 def trusting(authority: bytes | None, *, verify: bool = True) -> ssl.SSLContext:
-    """A client's TLS that trusts one authority (PEM), or without one what the system trusts.
+    """Make a client's TLS context that trusts one authority (PEM), or without one what the system trusts.
 
     Raises ``ssl.SSLError`` or ``ValueError`` where there is no certificate in it.
     """
@@ -87,7 +87,7 @@ def show(context: ssl.SSLContext, certificate: bytes, key: bytes | None) -> None
 
 
 def content(path: Path, name: str) -> bytes:
-    """What is in a file, which errors call ``name``; raises ``ConfigurationError``."""
+    """Read a file, which errors call ``name``. Raises ``ConfigurationError``."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -51,7 +51,7 @@ _DEFAULT = "~/.kube/config"
 
 
 def files(path: str | Path | None) -> list[Path]:
-    """The files that a kubeconfig is in: ``path``, or else those of ``$KUBECONFIG``, or else ``~/.kube/config``."""
+    """List the files of a kubeconfig: ``path``, or else those of ``$KUBECONFIG``, or else ``~/.kube/config``."""
     named = str(path) if path else os.environ.get("KUBECONFIG") or _DEFAULT
     return [_expanded(Path(part)) for part in named.split(os.pathsep) if part]
 
@@ -64,7 +64,7 @@ def _expanded(file: Path) -> Path:
 
 
 def read(path: str | Path | None = None, context: str | None = None) -> Access | None:
-    """What a context (the current one by default) of a kubeconfig says, or None: it is for the official client.
+    """Read a context (the current one by default) of a kubeconfig; None if only the official client can.
 
     Raises ``ConfigurationError``, which names the file and the field, for one that nobody can read.
     """
@@ -124,7 +124,7 @@ class _Fields:
         return Path(os.path.normpath(self.file.absolute().parent / value))
 
     def pem(self, field: str) -> bytes | None:
-        """What is in FIELD-data, or else in the file that FIELD names."""
+        """Return what is in FIELD-data, or else in the file that FIELD names; None if neither is set."""
         if (data := self.text(f"{field}-data")) is None:
             path = self.path(field)
             return content(path, f"{self.file}: {self.place}.{field}") if path else None
@@ -135,11 +135,11 @@ class _Fields:
             raise self.wrong(f"{field}-data", problem) from error
 
     def used(self, field: str) -> str:
-        """What ``pem`` read: FIELD-data or FIELD."""
+        """Name the field that ``pem`` read: FIELD-data or FIELD."""
         return f"{field}-data" if f"{field}-data" in self.values else field
 
     def entry(self, listed: str, kind: str, name: str) -> _Fields:
-        """The first entry of a list that has this name, which is the one that counts."""
+        """Return the first entry of a list that has this name, which is the one that counts."""
         entries = self.values.get(listed, [])
         if not isinstance(entries, list):
             raise self.wrong(listed, "must be a list")

@@ -18,7 +18,7 @@ _HOST, _PORT = "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"
 
 
 def read() -> Access:
-    """Raises ``ConfigurationError`` outside of a pod, and in one without a service account's token."""
+    """Read a pod's access. Raises ``ConfigurationError`` outside of a pod, or without a service account's token."""
     host, port = os.environ.get(_HOST), os.environ.get(_PORT)
     if not host or not port:
         missing = _HOST if not host else _PORT

@@ -19,7 +19,7 @@ def write(path: Path, content: bytes | str) -> Path:
 
 
 def keep(path: Path, content: bytes | str) -> Path:
-    """The same, unless ``path`` is there already: of several processes that come at once, the first one's stays."""
+    """Write a private file unless ``path`` exists; of several processes that do so at once, the first one's stays."""
     with _scratch(path, f"{os.getpid()}.drakit-new", content) as scratch, suppress(FileExistsError):
         path.hardlink_to(scratch)
     return path

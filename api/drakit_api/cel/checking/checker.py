@@ -68,7 +68,7 @@ class _Checker:
             node.type = found
 
     def check(self, node: Node) -> Type:
-        """The type of a node, which is also kept in it."""
+        """Determine the type of a node, and store it in the node."""
         match node:
             case Literal():
                 result = _LITERAL_TYPES[type(node.value)]
@@ -223,7 +223,7 @@ class _Checker:
         return types.map_of(key, value)
 
     def _unwrapped(self, node: Node, found: Type) -> Type:
-        """The type of an entry written with ``?``, which must be optional."""
+        """Return the type inside an entry written with ``?``; report the entry if it is not optional."""
         if types.is_optional(found):
             return found.parameters[0]
         if not found.is_dynamic:
@@ -253,7 +253,7 @@ class _Checker:
         return self._resolve(result)
 
     def _variables(self, node: Comprehension, found: Type) -> dict[str, Type]:
-        """What the variables stand for: elements or keys; with two variables, index and element or key and value."""
+        """Give the loop variables their types: element or key; if there are two, index and element or key and value."""
         two = len(node.variables) == 2
         if found.kind == "list":
             kinds = [INT, found.parameters[0]] if two else [found.parameters[0]]
@@ -299,7 +299,7 @@ class _Checker:
         return self._scopes[-1][node.variables[0].name]
 
     def _condition(self, node: Comprehension, condition: Type, branch: Type) -> None:
-        """The macro expands to ``condition ? step : result``, so that is what cel-go complains about."""
+        """Check the condition of a macro, which cel-go expands to ``condition ? step : result`` and reports as such."""
         if not self._substitution.assignable([condition], [BOOL]):
             shown = ", ".join(str(self._resolve(t)) for t in (condition, branch, branch))
             self._report(node.position, f"found no matching overload for '_?_:_' applied to '({shown})'")

@@ -21,7 +21,7 @@ _LITERAL_CHECKS: dict[str, Callable[[str], object]] = {
 
 
 def validate(tree: Node) -> list[Problem]:
-    """What is wrong with the literals of a checked expression."""
+    """List what is wrong with the literals of a checked expression."""
     problems: list[Problem] = []
     _visit(tree, problems, in_format=False)
     return problems
@@ -85,7 +85,7 @@ def _map_problems(entries: list[Entry]) -> Iterator[Problem]:
 
 
 def _format_problems(node: Call) -> Iterator[Problem]:
-    """A literal pattern with a literal list of arguments is checked against their types."""
+    """Check a literal list of arguments against the verbs of a literal format pattern."""
     if not isinstance(node.target, Literal) or not isinstance(node.arguments[0], ListLiteral):
         return
     pattern, arguments = node.target.value, node.arguments[0].elements
@@ -108,7 +108,7 @@ def _format_problems(node: Call) -> Iterator[Problem]:
 
 
 def _refused(verb: str, argument: Node) -> Node | None:
-    """The part of an argument that a verb does not take."""
+    """Find the part of an argument that a format verb does not accept; None if it accepts all of it."""
     if argument.type.kind != "dyn" and argument.type.kind not in texts.KINDS[verb.lower()]:
         return argument
     if verb == "s" and isinstance(argument, ListLiteral | MapLiteral):

@@ -41,7 +41,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(sizes: Sizes) -> Estimate:
-    """The cost of a call of one variant of a function."""
+    """Estimate the cost of a call of one overload, and the size of its result."""
     rule = _RULES.get(sizes.overload.function)
     found = rule(sizes) if rule is not None else None
     return found or Estimate(ONE)
@@ -69,7 +69,7 @@ def _replace(sizes: Sizes) -> Estimate:
 
 
 def _replaced(target: Range, old: Range, new: Range) -> Range:
-    """The shortest and the longest text that replacing can leave."""
+    """Compute the shortest and the longest text that ``replace`` can return."""
     if old.least == 0:
         most, kept_most = min(target.greatest + 1, MAX), target.greatest
     elif new.greatest <= old.least:

@@ -56,7 +56,7 @@ PRICED_BY_RESULT = frozenset({"slice", "lists.range", "reverse", "join"})
 
 
 def price(function: str, arguments: list[Any], result: Any) -> int:
-    """The cost of a call; the result only counts for those of ``PRICED_BY_RESULT``."""
+    """Compute the cost of a call; the result only counts for functions in ``PRICED_BY_RESULT``."""
     rule = _RULES.get(function)
     found = rule(arguments, result) if rule is not None and arguments else None
     return 1 if found is None else found
@@ -70,7 +70,7 @@ def _traversal(factor: float, index: int = 0) -> Rule:
 
 
 def _walk(value: Any) -> int:
-    """A traversal of nested data."""
+    """Compute the cost of traversing nested data."""
     kind = type(value)
     if kind is str:
         return int(len(value.encode()) * TRAVERSAL)

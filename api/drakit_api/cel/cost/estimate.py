@@ -19,7 +19,7 @@ LIMIT = limits.CEL_EXPRESSION_COST
 
 
 def greatest_cost(tree: Node) -> int:
-    """The greatest cost of a checked expression."""
+    """Compute the greatest cost of a checked expression, in CEL's cost units."""
     return _Coster().cost(tree).greatest
 
 
@@ -92,7 +92,7 @@ class _Coster:
         return self._paths.get(id(node), ())
 
     def size(self, node: Node) -> Range | None:
-        """The size of a node's value if anything is known about it."""
+        """Return the size range of a node's value; None if nothing is known about it."""
         known = self._sizes.get(id(node))
         if known is None:
             known = _literal_size(node)
@@ -224,7 +224,7 @@ class _Coster:
         self._variables = variables
 
     def _iteration(self, node: Comprehension) -> dict[str, _Variable]:
-        """The loop variables of a macro."""
+        """Describe the loop variables of a macro, by name."""
         entries, path = self._entries_of(node.range), self._path(node.range)
         kind = entries.kind if entries else node.range.type.kind
         key = _Variable((*path, "@indices" if kind == "list" else "@keys"), entries.key if entries else None)

@@ -42,12 +42,12 @@ class _MeteredCompiler(Compiler):
         return None
 
     def _path(self, node: Node) -> Closure:
-        """The operand of a step; the first step from something other than a variable costs one more."""
+        """Compile the operand of a selection; the first selection from anything but a variable costs one more."""
         compiled = self.compile(node)
         return compiled if _is_path(node) else metering.priced(compiled, 1)
 
     def _unpriced(self, node: Node) -> Closure:
-        """A path inside of another one: its first step is free."""
+        """Compile a path that is inside another path: its first selection is free."""
         compiled = self.compile(node)
         return metering.priced(compiled, -1) if _is_path(node) else compiled
 

@@ -27,7 +27,7 @@ def charge(frame: list[Any], amount: int) -> None:
 
 
 def priced(closure: Closure, amount: int) -> Closure:
-    """The same function at a price, due also if it fails."""
+    """Charge ``amount`` for each run of a function, also when it fails."""
 
     def run(frame: list[Any]) -> Any:
         try:
@@ -39,7 +39,7 @@ def priced(closure: Closure, amount: int) -> Closure:
 
 
 def priced_if_found(closure: Closure) -> Closure:
-    """An optional selection: a step that leads nowhere is free."""
+    """Charge one for an optional selection, unless it finds nothing."""
 
     def run(frame: list[Any]) -> Any:
         result = closure(frame)
@@ -61,7 +61,7 @@ def _priced_if_true(closure: Closure, amount: int) -> Closure:
 
 
 def call(function: str, implementation: Implementation, operands: list[Closure]) -> Closure:
-    """A call that is charged by its arguments and its result."""
+    """Compile a call that is charged according to its arguments and its result."""
     by_result = function in PRICED_BY_RESULT
 
     def run(frame: list[Any]) -> Any:
@@ -90,7 +90,7 @@ def call(function: str, implementation: Implementation, operands: list[Closure])
 
 
 def counted(source: Closure, remaining: int) -> Closure:
-    """The range of a macro, with the number of its elements left in the frame for ``quantified``."""
+    """Compile the range of a macro, and leave the number of its elements in the frame for ``quantified``."""
 
     def run(frame: list[Any]) -> Any:
         container = source(frame)
@@ -116,7 +116,7 @@ def quantified(macro: str, predicate: Closure, remaining: int) -> Closure:
 
 
 def body(macro: str, parts: list[Closure]) -> list[Closure]:
-    """The arguments of a macro other than ``all`` and ``exists``, with the price of one step of its expansion."""
+    """Add the cost of one step of the expansion to the arguments of a macro other than ``all`` and ``exists``."""
     match macro:
         case "exists_one":
             return [_priced_if_true(parts[0], 2)]
@@ -132,5 +132,5 @@ def body(macro: str, parts: list[Closure]) -> list[Closure]:
 
 
 def result_price(macro: str) -> int:
-    """What the result of a macro's expansion costs after the last step."""
+    """Return what the result of a macro's expansion costs after the last step."""
     return 2 if macro == "exists_one" else 1

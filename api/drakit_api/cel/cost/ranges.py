@@ -25,15 +25,15 @@ class Range(NamedTuple):
     greatest: int
 
     def plus(self, other: Range) -> Range:
-        """The sum."""
+        """Add two ranges; both ends saturate at ``MAX``."""
         return Range(min(self.least + other.least, MAX), min(self.greatest + other.greatest, MAX))
 
     def times(self, other: Range) -> Range:
-        """The product."""
+        """Multiply two ranges; both ends saturate at ``MAX``."""
         return Range(min(self.least * other.least, MAX), min(self.greatest * other.greatest, MAX))
 
     def scaled(self, factor: float) -> Range:
-        """The product with a cost per unit, rounded up."""
+        """Multiply by a cost per unit, rounded up."""
         return Range(scale(self.least, factor), scale(self.greatest, factor))
 
     def or_else(self, other: Range) -> Range:
@@ -62,7 +62,7 @@ _MAPS = ("attributes", "capacity")
 
 
 def of_path(path: Path) -> Range | None:
-    """The size of what a path through ``device`` leads to; None if nothing is known.
+    """Return the size range of what a path through ``device`` leads to; None if nothing is known.
 
     A path is the variable's name and then fields, ``@keys``, ``@values`` or ``@items``.
     """

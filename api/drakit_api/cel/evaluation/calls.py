@@ -26,12 +26,12 @@ def call(implementation: Implementation, operands: list[Closure]) -> Closure:
 
 
 def call_with_constant(implementation: Implementation, operand: Closure, constant: Any) -> Closure:
-    """A call of two operands of which the second never changes."""
+    """Compile a call of two operands of which the second is a constant."""
     return lambda frame: implementation(operand(frame), constant)
 
 
 def dispatcher(node: Call) -> Implementation:
-    """A function of the operands' values that runs the right variant, or fails as cel-go does."""
+    """Make a function of the operands' values that runs the matching overload, or fails as cel-go does."""
     overloads = node.overloads
     direct = _PLAIN_ORDER.get(node.function)
     if direct is not None and _is_ordered(*node.arguments):

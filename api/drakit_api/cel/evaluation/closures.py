@@ -31,7 +31,7 @@ CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "s
 
 
 def compile_tree(tree: Node) -> tuple[Closure, int]:
-    """The function for a checked tree and how many places its frame needs behind those of the device."""
+    """Compile a checked tree into a function and the number of frame slots it needs after those of the device."""
     compiler = Compiler()
     compiled = compiler.compile(tree)
     return compiled, 1 + compiler.locals if compiler.locals else 0
@@ -47,7 +47,7 @@ class Compiler:
         self._known: dict[Closure, Any] = {}
 
     def compile(self, node: Node) -> Closure:
-        """The function for a node."""
+        """Compile a node into a function of the frame."""
         match node:
             case Literal():
                 return self._constant(node.value)
@@ -82,7 +82,7 @@ class Compiler:
         return evaluation.bound_variable(slot) if slot in self._bound else lambda frame: frame[slot]
 
     def _field_slot(self, node: Node) -> int | None:
-        """The place of ``device.<field>`` in a frame, if that is what the node is."""
+        """Return the frame slot of ``device.<field>``; None if the node is anything else."""
         if not isinstance(node, Select) or node.optional or node.presence or not isinstance(node.operand, Ident):
             return None
         if node.operand.name != "device" or "device" in self._slots or node.operand.type != DEVICE:
@@ -172,9 +172,10 @@ class Compiler:
                 raise CelProgramError(error) from None
 
     def _folded(self, node: Call, implementation: Implementation, operands: list[Closure], known: list[Any]) -> Closure:
-        """The result of a call with constants, unless it is large: then the call is left for the evaluation.
+        """Evaluate a call with constants now, unless its result is large: then it is left for the evaluation.
 
-        Only where upstream's optimizer tries it too is failing fatal; what that folds is as long as it is written.
+        An error is fatal only where upstream's optimizer evaluates the call, too; what that folds is as long as it is
+        written.
         """
         is_upstreams = is_constant(node)
         try:

@@ -16,12 +16,12 @@ Closure = Callable[[list[Any]], Any]
 
 
 def conjunction(operands: list[Closure]) -> Closure:
-    """``a && b && ...``: false wins over errors, the first error over true."""
+    """Compile ``a && b && ...``: false wins over errors, the first error over true."""
     return _absorbing(operands, decisive=False)
 
 
 def disjunction(operands: list[Closure]) -> Closure:
-    """``a || b || ...``: true wins over errors, the first error over false."""
+    """Compile ``a || b || ...``: true wins over errors, the first error over false."""
     return _absorbing(operands, decisive=True)
 
 
@@ -46,7 +46,7 @@ def _absorbing(operands: list[Closure], *, decisive: bool) -> Closure:
 
 
 def build(macro: str, source: Closure, slots: list[int], body: list[Closure]) -> Closure:
-    """The function for a macro; ``slots`` are the places of its one or two variables in the frame."""
+    """Compile a macro; ``slots`` are the frame slots of its one or two variables."""
     walk = _walk_one if len(slots) == 1 else _walk_two
     match macro:
         case "all":

@@ -15,7 +15,7 @@ from drakit_api.cel.values.values import MAPS, NONE, Optional, no_such_overload
 
 
 def constant(value: Any) -> Closure:
-    """A function that ignores its frame."""
+    """Compile a constant: a function that ignores its frame."""
     return lambda _: value
 
 
@@ -74,7 +74,7 @@ def attribute_or(slot: int, domain: str, name: str, other: Closure) -> Closure:
 
 
 def failing(error: Exception) -> Closure:
-    """An expression that always fails."""
+    """Compile an expression that always fails with ``error``."""
     kind, message = type(error), str(error)
 
     def fail(frame: list[Any]) -> NoReturn:
@@ -196,7 +196,7 @@ class _Failed(NamedTuple):
 
 
 def bound_variable(slot: int) -> Closure:
-    """A variable that ``bound`` has set."""
+    """Compile the use of a variable that ``bound`` has set."""
 
     def variable(frame: list[Any]) -> Any:
         value = frame[slot]
@@ -208,7 +208,7 @@ def bound_variable(slot: int) -> Closure:
 
 
 def build_list(elements: list[Closure]) -> Closure:
-    """``[a, b]``."""
+    """Compile ``[a, b]``."""
     if len(elements) < budget.FEW_ENTRIES:
         return lambda frame: [element(frame) for element in elements]
     amount = budget.PLACE * len(elements)
@@ -221,7 +221,7 @@ def build_list(elements: list[Closure]) -> Closure:
 
 
 def list_with_optionals(elements: list[Closure], optional: frozenset[int]) -> Closure:
-    """``[a, ?b]``: absent entries are left out."""
+    """Compile ``[a, ?b]``, which leaves out absent entries."""
 
     def build(frame: list[Any]) -> list[Any]:
         budget.spend(budget.PLACE * len(elements))

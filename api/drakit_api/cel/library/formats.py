@@ -49,7 +49,7 @@ def _dns1035(text: str) -> list[str]:
 
 
 def _prefix(problems: Callable[[str], Sequence[str]]) -> Callable[[str], Sequence[str]]:
-    """The format of a name's beginning: a dash at its end is fine."""
+    """Make the format of a name's beginning, which may end with a dash."""
     return lambda text: problems(formats.as_prefix(text))
 
 

@@ -51,7 +51,7 @@ def _sort(elements: list[Any]) -> list[Any]:
 
 
 def sort_by(elements: list[Any], keys: list[Any]) -> list[Any]:
-    """The elements in the order of their keys."""
+    """Sort the elements by their keys. Raises ``CelRuntimeError`` for keys of several types or without an order."""
     if not keys:
         return elements
     budget.spend(budget.OBJECT * len(keys))

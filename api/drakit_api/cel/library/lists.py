@@ -36,7 +36,7 @@ def order_of(left: Any, right: Any) -> int:
 
 
 def _ordered(elements: Iterable[Any]) -> Iterator[Any]:
-    """The elements, of which each must be of some type with an order."""
+    """Yield the elements; fail at one whose type has no order."""
     for element in elements:
         if not operators.is_ordered(element):
             raise no_such_overload()
@@ -76,7 +76,7 @@ def _last_index_of(elements: list[Any], wanted: Any) -> int:
 
 
 def _includes(target: Any, wanted: Any) -> bool:
-    """The list has the element, or the scalar is it: attributes may be either."""
+    """Tell whether a list has the element or a scalar equals it: attributes may be either."""
     if type(target) in LISTS:
         return any(is_equal(element, wanted) for element in target)
     return is_equal(target, wanted)

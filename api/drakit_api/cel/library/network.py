@@ -45,7 +45,7 @@ register(Cidr, "net.CIDR", strict=True)
 
 
 def _address(text: str) -> _Address:
-    """The address, if Go's ``netip.ParseAddr`` takes it too. Raises ``ValueError`` with its reason."""
+    """Parse an address that Go's ``netip.ParseAddr`` accepts, too. Raises ``ValueError`` with Go's reason."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -86,7 +86,7 @@ def _v4_complaint(text: str) -> str:
 
 
 def parse_ip(text: str) -> Ip:
-    """The address. Raises ``CelRuntimeError``."""
+    """Parse an IP address. Raises ``CelRuntimeError`` for what Kubernetes does not accept."""
     try:
         address = _address(text)
     except ValueError as error:
@@ -100,7 +100,7 @@ def parse_ip(text: str) -> Ip:
 
 
 def parse_cidr(text: str) -> Cidr:
-    """The range. Raises ``CelRuntimeError``."""
+    """Parse an IP range. Raises ``CelRuntimeError`` for what Kubernetes does not accept."""
     try:
         address, bits = _prefix(text)
     except ValueError as error:

@@ -40,28 +40,28 @@ _TIME_MIN, _TIME_MAX = -62135596800, 253402300799
 
 
 def integer(value: int) -> int:
-    """The value, or the error for one that does not fit into 64 bits."""
+    """Return the value. Raises ``CelRuntimeError`` if it does not fit into 64 bits."""
     if INT_MIN <= value <= INT_MAX:
         return value
     raise CelRuntimeError("integer overflow")
 
 
 def unsigned(value: int) -> Uint:
-    """The value as uint, or the error for one that does not fit."""
+    """Return the value as uint. Raises ``CelRuntimeError`` if it does not fit into 64 bits."""
     if 0 <= value <= UINT_MAX:
         return Uint(value)
     raise CelRuntimeError("unsigned integer overflow")
 
 
 def duration(nanoseconds: int) -> Duration:
-    """A duration, or the error for one that does not fit."""
+    """Make a duration. Raises ``CelRuntimeError`` if the nanoseconds do not fit into 64 bits."""
     if INT_MIN <= nanoseconds <= INT_MAX:
         return Duration(nanoseconds)
     raise CelRuntimeError("duration overflow")
 
 
 def timestamp(nanoseconds: int) -> Timestamp:
-    """A moment, or the error for one outside of the years 1 to 9999."""
+    """Make a timestamp. Raises ``CelRuntimeError`` outside of the years 1 to 9999."""
     if _TIME_MIN <= nanoseconds // 10**9 <= _TIME_MAX:
         return Timestamp(nanoseconds)
     raise CelRuntimeError("timestamp overflow")
@@ -192,12 +192,12 @@ def _position(key: Any) -> int:
 
 
 def no_such_key(key: Any) -> CelRuntimeError:
-    """The error for a missing key."""
+    """Make the error for a missing key."""
     return CelRuntimeError(f"no such key: {show(key)}")
 
 
 def show(value: Any) -> str:
-    """A value in an error message."""
+    """Print a value as in an error message."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

@@ -11,7 +11,7 @@ from drakit_api.cel.values.values import LISTS, MAPS, NONE, NUMBERS, Duration, O
 
 
 def value(optional: Optional) -> Any:
-    """The value inside, or the error for none."""
+    """Return the value inside an optional. Raises ``CelRuntimeError`` if there is none."""
     if optional is NONE:
         raise CelRuntimeError("optional.none() dereference")
     return optional.value

@@ -48,7 +48,7 @@ class Program(NamedTuple):
 
 
 def compile_pattern(pattern: str) -> Program:
-    """The compiled pattern, taken from the budget. Raises ``CelRuntimeError`` in Go's words."""
+    """Compile a pattern, and charge its size to the budget. Raises ``CelRuntimeError`` in Go's words."""
     program = _remembered(pattern) if len(pattern) <= _REMEMBERED else _compile(pattern)
     budget.spend(_INSTRUCTION * program.size)
     return program

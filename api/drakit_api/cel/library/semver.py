@@ -17,7 +17,7 @@ _IDENTIFIER = re.compile(r"[0-9A-Za-z-]+")
 
 
 def parse(text: str) -> Semver:
-    """A strict semantic version. Raises ``ValueError``."""
+    """Parse a strict semantic version. Raises ``ValueError``."""
     return _remembered(text) if len(text) <= _REMEMBERED else Semver(semver.parse(text))
 
 
@@ -61,7 +61,7 @@ def _without_zeros(part: str) -> str:
 
 
 def _complaint(text: str) -> str:
-    """What ``github.com/blang/semver/v4`` says about a text that it does not parse."""
+    """Return what ``github.com/blang/semver/v4`` says about a text that it does not parse."""
     if not text:
         return "Version string empty"
     parts = text.split(".", 2)

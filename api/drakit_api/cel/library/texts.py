@@ -36,7 +36,7 @@ def interpolate(pattern: str, arguments: list[Any]) -> str:
 
 
 def verbs(pattern: str, available: int) -> Iterator[str]:
-    """The letters of the clauses one after the other. Raises ``CelRuntimeError`` at one that is malformed."""
+    """List the verbs (letters) of a format pattern in order. Raises ``CelRuntimeError`` at one that is malformed."""
     return (verb for verb, _ in _clauses(pattern, available))
 
 
@@ -128,7 +128,7 @@ def _string(argument: Any, _: int = 0) -> str:
 
 
 def _nested(value: Any) -> str:
-    """A value inside of a list or map, quoted so that it reads as CEL."""
+    """Print a value inside of a list or map, quoted so that it reads as CEL."""
     kind = type(value)
     if kind is float:
         text = _go_float(value, "f", _DEFAULT_PRECISION)
@@ -167,7 +167,7 @@ def _go_float(value: float, verb: str, precision: int) -> str:
 
 
 def _localized(value: float) -> str | None:
-    """What golang.org/x/text prints in en_US for numbers that are none."""
+    """Return what golang.org/x/text prints in en_US for NaN and infinity; None for other numbers."""
     if math.isnan(value):
         return "NaN"
     return ("∞" if value > 0 else "-∞") if math.isinf(value) else None

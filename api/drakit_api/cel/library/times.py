@@ -53,7 +53,7 @@ def _part(name: str, read: Callable[[datetime], int]) -> list[Overload]:
 
 
 def _whole(name: str, unit: int) -> Overload:
-    """A duration in whole units, rounded to zero."""
+    """Declare a function that returns a duration in whole units, rounded to zero."""
 
     def of_duration(value: Duration) -> int:
         amount = abs(value.nanoseconds) // unit

@@ -33,7 +33,7 @@ register(Url, "kubernetes.URL", strict=True, hashing="address")
 
 
 def request_uri_problem(text: str) -> str:
-    """What Go's ``url.ParseRequestURI`` says against a text; empty if nothing."""
+    """Return what Go's ``url.ParseRequestURI`` says against a text; empty if nothing."""
     subject = f"parse {quote(text)}: "
     if _CONTROL.search(text):
         return subject + "net/url: invalid control character in URL"

@@ -22,7 +22,7 @@ TABLES = Path(__file__).with_name("grammar.json")
 
 
 def parser(transformer: Transformer[Any, Any]) -> Lark:
-    """A parser that calls the transformer on each reduction."""
+    """Make a parser that calls the transformer on each reduction."""
     kept = json.loads(TABLES.read_text(encoding="utf-8"), object_hook=_with_numbers)
     if kept["made of"] != _origin():
         return _built(transformer)
@@ -32,7 +32,7 @@ def parser(transformer: Transformer[Any, Any]) -> Lark:
 
 
 def tables() -> str:
-    """What ``grammar.json`` must hold for this grammar and this lark."""
+    """Return the text that ``grammar.json`` must have for this grammar and this version of lark."""
     data, memo = _built(None).memo_serialize([TerminalDef, Rule])
     del data["options"]["transformer"]
     return json.dumps({"made of": _origin(), "data": data, "memo": memo}, separators=(",", ":")) + "\n"

@@ -16,7 +16,7 @@ _NEWLINES = re.compile(r"\r\n|\r")
 
 
 def integer(text: str) -> int:
-    """A 64-bit literal, decimal or hexadecimal, with a sign that may stand apart. Raises ``ValueError``."""
+    """Parse a 64-bit literal, decimal or hexadecimal; blanks may follow its sign. Raises ``ValueError``."""
     unsigned = "".join(text.split()).removeprefix("-")
     value = int(unsigned, 16) if "0x" in unsigned else long_numbers.bounded(unsigned, UINT_MAX)
     value = -value if text[0] == "-" else value
@@ -26,7 +26,7 @@ def integer(text: str) -> int:
 
 
 def unsigned(text: str) -> Uint:
-    """An unsigned literal such as ``7u``. Raises ``ValueError``."""
+    """Parse an unsigned literal such as ``7u``. Raises ``ValueError``."""
     value = int(text[:-1], 16) if "0x" in text else long_numbers.bounded(text[:-1], UINT_MAX)
     if value > UINT_MAX:
         raise ValueError("invalid uint literal")
@@ -34,7 +34,7 @@ def unsigned(text: str) -> Uint:
 
 
 def double(text: str) -> float:
-    """A floating-point literal. Raises ``ValueError`` when it is out of range."""
+    """Parse a floating-point literal. Raises ``ValueError`` when it is out of range."""
     value = float("".join(text.split()))
     if value in (float("inf"), float("-inf")):
         raise ValueError("invalid double literal")
@@ -42,13 +42,13 @@ def double(text: str) -> float:
 
 
 def string(text: str) -> str:
-    """The value of a quoted string with its quotes and an optional ``r``. Raises ``ValueError``."""
+    """Return the value of a quoted string with its quotes and an optional ``r``. Raises ``ValueError``."""
     body, raw = _unquote(text)
     return body if raw or "\\" not in body else _ESCAPE.sub(_unescape, body)
 
 
 def bytestring(text: str) -> bytes:
-    """The value of ``b"..."``, where ``\\x`` and octal escapes are bytes. Raises ``ValueError``."""
+    """Return the value of ``b"..."``, where ``\\x`` and octal escapes are bytes. Raises ``ValueError``."""
     body, raw = _unquote(text[1:])
     if raw:
         return body.encode()

@@ -42,7 +42,7 @@ class MacroError(ValueError):
 
 
 def expand(call: Call) -> Node:
-    """The node that a call stands for: itself unless it is a macro. Raises ``MacroError``."""
+    """Replace a call of a macro by the node it stands for; return any other call as it is. Raises ``MacroError``."""
     if call.target is None:
         return _expand_has(call)
     key = call.function, len(call.arguments)

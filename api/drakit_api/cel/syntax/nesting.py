@@ -18,7 +18,7 @@ _BRACKET = re.compile(
 
 
 def brackets_problem(source: str) -> str:
-    """The complaint about brackets that nest too deep; empty if they do not."""
+    """Complain about brackets that nest too deep; return an empty text if they do not."""
     depth = 0
     for match in _BRACKET.finditer(source) if len(source) >= LIMIT else ():
         depth += 1 if match["open"] else -1 if match["close"] else 0
@@ -28,7 +28,7 @@ def brackets_problem(source: str) -> str:
 
 
 def depth_problem(tree: Node) -> str:
-    """The complaint about a tree that is too deep; empty if it is not. Does not recurse itself."""
+    """Complain about a tree that is too deep; return an empty text if it is not. Does not recurse itself."""
     pending = [(tree, 0)]
     while pending:
         node, depth = pending.pop()
@@ -40,7 +40,7 @@ def depth_problem(tree: Node) -> str:
 
 
 def _counts(node: Node) -> bool:
-    """Selections, methods and binary operators count; logic, signs and global functions do not."""
+    """Tell whether a node is a level: selections, methods and binary operators, but not logic, signs and functions."""
     if not isinstance(node, Call):
         return isinstance(node, Select)
     is_operator = not node.function[0].isalpha() and node.function not in ("_&&_", "_||_", "!_", "-_")

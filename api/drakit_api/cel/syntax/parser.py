@@ -34,7 +34,7 @@ class _Refused(Exception):
 
 
 def parse(source: str) -> Node:
-    """The syntax tree with macros recognized. Raises ``CelCompileError`` in cel-go's words."""
+    """Parse a selector into its syntax tree, with macros recognized. Raises ``CelCompileError`` in cel-go's words."""
     too_deep = nesting.brackets_problem(source)
     if too_deep:
         raise CelCompileError("compilation failed: " + describe(source, [Problem(-1, too_deep)]))
@@ -61,7 +61,7 @@ def parse(source: str) -> Node:
 
 
 def tokens(source: str) -> Iterator[tuple[str, int]]:
-    """The tokens of a source that parses, each with its offset; no blanks and comments."""
+    """Yield the tokens of a valid source, each with its offset, without blanks and comments."""
     return ((str(token), _start(token)) for token in _lark().lex(source))
 
 

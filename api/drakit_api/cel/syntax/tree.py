@@ -137,7 +137,7 @@ def size(tree: Node) -> int:
 
 
 def copied(node: Node) -> Node:
-    """A copy of a tree that has not been checked yet."""
+    """Copy a tree that has not been checked yet."""
     match node:
         case Select():
             return dataclasses.replace(node, operand=copied(node.operand))
@@ -159,7 +159,7 @@ def copied(node: Node) -> Node:
 
 
 def children(node: Node) -> Iterator[Node]:
-    """The operands of a node, in the order they are written."""
+    """Yield the operands of a node, in the order they are written."""
     match node:
         case Select():
             yield node.operand

@@ -108,7 +108,7 @@ def register(cls: type, name: str, *, strict: bool = False, hashing: values.Hash
 
 
 def classes(t: Type) -> tuple[type, ...] | None:
-    """The Python classes of a type's values; None when any value will do."""
+    """Return the Python classes of a type's values; None when any value will do."""
     if t.is_dynamic or t.kind == "parameter":
         return None
     if t.kind in ("struct", "opaque"):

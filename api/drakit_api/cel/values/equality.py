@@ -52,7 +52,7 @@ def is_equal(left: Any, right: Any) -> bool:
 
 
 def _may_be_equal(left: Any, right: Any) -> bool:
-    """What two lists or maps ask about their elements."""
+    """Compare elements of two lists or maps; those that cannot be compared count as equal."""
     try:
         return _elements_equal(left, right)
     except CelRuntimeError:
@@ -97,7 +97,7 @@ def _equal_lists(left: Sequence[Any], right: Sequence[Any]) -> bool:
 
 
 def _equal_concatenated(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    """A sum of lists is the exception: that an element cannot be compared is an error."""
+    """Compare sums of lists: unlike in other lists, an element that cannot be compared is an error."""
     failure: CelRuntimeError | None = None
     for one, other in zip(left, right, strict=True):
         try:

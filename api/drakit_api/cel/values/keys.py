@@ -27,7 +27,7 @@ class Key:
 
 
 def map_key(key: Any) -> Any:
-    """A CEL key as a dict key. Raises ``Panic`` for one that Go does not hash."""
+    """Convert a CEL key to a dict key. Raises ``Panic`` for one that Go does not hash."""
     kind = type(key)
     if kind is str or kind is int:
         return key
@@ -38,12 +38,12 @@ def map_key(key: Any) -> Any:
 
 
 def map_keys(value: Iterable[Any]) -> Iterator[Any]:
-    """The CEL keys of a map."""
+    """Yield the CEL keys of a map."""
     return (key.value if type(key) is Key else key for key in value)
 
 
 def lookup(container: Mapping[Any, Any], key: Any) -> Any:
-    """What a map has for a key, or ``MISSING``."""
+    """Look up a key in a map; return ``MISSING`` if it has none."""
     if type(key) is str:
         try:
             return container[key]
@@ -62,7 +62,7 @@ def has_key(container: Mapping[Any, Any], key: Any) -> bool:
 
 
 def members(elements: list[Any]) -> frozenset[Any] | None:
-    """What upstream looks up instead of comparing with the elements of a constant list, if they allow that.
+    """Return what upstream looks up instead of comparing with the elements of a constant list; None if it must compare.
 
     Source: ``maybeOptimizeSetMembership`` of ``interpreter/decorators.go``. An int stands for its nearest double.
     """
@@ -87,7 +87,7 @@ def _lookup(container: dict[Any, Any], key: Any) -> Any:
 
 
 def _other_integers(number: float) -> Iterator[int]:
-    """The same number as int and as uint, where it is one."""
+    """Yield the same number as int and as uint, if it is whole and fits."""
     if type(number) is float and not number.is_integer():
         return
     value = int(number)

@@ -101,12 +101,12 @@ def optional_of(value: Type) -> Type:
 
 
 def type_of(value: Type) -> Type:
-    """The type of a type."""
+    """Make the type of a type, as ``type(x)`` has it."""
     return Type("type", "type", (value,))
 
 
 def parameter(name: str) -> Type:
-    """A type variable."""
+    """Make a type variable."""
     return Type("parameter", name)
 
 
@@ -151,12 +151,12 @@ class Substitution:
         self._fresh = 0
 
     def fresh(self) -> Type:
-        """A type variable that nothing else uses."""
+        """Make a type variable that nothing else uses."""
         self._fresh += 1
         return parameter(f"_var{self._fresh - 1}")
 
     def instantiate(self, types: Iterable[Type]) -> list[Type]:
-        """The types of one declaration with its variables replaced by fresh ones."""
+        """Replace the type variables of one declaration by fresh ones."""
         renamed: dict[Type, Type] = {}
         return [self._rename(t, renamed) for t in types]
 
@@ -170,7 +170,7 @@ class Substitution:
         return Type(t.kind, t.name, tuple(self._rename(p, renamed) for p in t.parameters))
 
     def apply(self, t: Type, *, unknown_is_dyn: bool = False) -> Type:
-        """The type with all that is known filled in."""
+        """Replace the type variables in a type by what is known about them."""
         while t.kind == "parameter" and (known := self._known.get(t)) is not None:
             t = known
         if t.kind == "parameter":
@@ -244,7 +244,7 @@ class Substitution:
         return False, False
 
     def _absent(self, variable: Type, within: Type) -> bool:
-        """The occurs check: a variable must not be defined by itself."""
+        """Tell whether a variable does not occur within a type (the occurs check): no type may contain itself."""
         if within == variable:
             return False
         if within.kind == "parameter":
@@ -254,7 +254,7 @@ class Substitution:
 
 
 def most_general(first: Type, second: Type) -> Type:
-    """The less specific of two types that unify."""
+    """Return the less specific of two types that unify."""
     return first if _less_specific(first, second) else second
 
 

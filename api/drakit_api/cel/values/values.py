@@ -208,12 +208,12 @@ def register(cls: type, name: str, *, strict: bool = False, hashing: Hashing = "
 
 
 def type_name(value: Any) -> str:
-    """The name of the value's type, as ``type(x)`` and error messages have it."""
+    """Return the name of the value's type, as ``type(x)`` and error messages have it."""
     return _NAMES[type(value)]
 
 
 def go_type(value: Any) -> str:
-    """The Go type that holds such a value upstream; some of its messages show it."""
+    """Return the Go type that holds such a value upstream; some of its messages show it."""
     return _GO_TYPES.get(type(value), type_name(value))
 
 
@@ -223,7 +223,7 @@ def same_kind(left: float, right: float) -> tuple[float, float]:
 
 
 def no_such_overload(function: str = "", *arguments: Any) -> CelRuntimeError:
-    """The error for arguments that no variant of a function takes."""
+    """Make the error for arguments that no overload of a function takes."""
     if not function or not arguments:
         return CelRuntimeError(f"no such overload: {function}" if function else "no such overload")
     return CelRuntimeError(f"no such overload: {function}({', '.join(map(type_name, arguments))})")

@@ -40,7 +40,7 @@ def claim_status(
 
 
 def declared_claim_status(status: dict[str, Any], old: dict[str, Any], path: str) -> Errors:
-    """The declared rules. What is as before is not looked at again."""
+    """Check the declared rules of a claim's status, except for fields that are unchanged."""
     allocation, previous = status.get("allocation"), old.get("allocation")
     if not same_field(_STRUCT, "allocation", status, old):
         if allocation is not None and previous is not None:

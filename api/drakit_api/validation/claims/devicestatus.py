@@ -54,13 +54,13 @@ def declared_device_status(value: dict[str, Any], path: str) -> Errors:
 
 
 def declared_share_id(value: dict[str, Any], path: str) -> Errors:
-    """The share that an allocation result or a device status is about."""
+    """Check the share id of an allocation result or a device status."""
     if (share := value.get("shareID")) is not None:
         yield from (invalid(f"{path}.shareID", share, problem) for problem in formats.uuid(share))
 
 
 def _interface_address(value: str, path: str) -> Errors:
-    """An address with the length of its network, in the shortest form."""
+    """Check an address with the length of its network (CIDR), which must be in the shortest form."""
     canonical = _canonical_address(value)
     if canonical is None:
         yield invalid(path, value, "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)")

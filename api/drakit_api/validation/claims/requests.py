@@ -50,7 +50,7 @@ def device_claim(devices: dict[str, Any], path: str, gates: FeatureGates) -> Err
 
 
 def declared_device_claim(devices: dict[str, Any], path: str, version: str) -> Errors:
-    """The declared rules of ``spec.devices``, in the words of ``version``."""
+    """Check the declared rules of ``spec.devices``, in the words of ``version``."""
     requests, rule = devices.get("requests"), _declared_request
     if version == "v1beta1":
         requests, rule = [conversion.request_from_v1(request) for request in requests or ()], _declared_flat_request
@@ -68,7 +68,7 @@ def declared_device_claim(devices: dict[str, Any], path: str, version: str) -> E
 
 
 def request_names(devices: dict[str, Any]) -> RequestNames:
-    """What ``requests`` of constraints, configuration and results may refer to."""
+    """Map each request to its subrequests: what ``requests`` of constraints, configuration and results may refer to."""
     return {
         name_of(request): {name_of(subrequest) for subrequest in request.get("firstAvailable") or ()}
         for request in devices.get("requests") or ()
@@ -93,7 +93,7 @@ def references(values: list[str] | None, path: str, known: RequestNames) -> Erro
 
 
 def claim_configuration(value: dict[str, Any], path: str, known: RequestNames) -> Errors:
-    """Configuration for some requests of a claim."""
+    """Check one ``config`` entry of a claim."""
     yield from references(value.get("requests"), f"{path}.requests", known)
     yield from configuration(value, path)
 
@@ -126,7 +126,7 @@ def _request(value: dict[str, Any], path: str, derived: DerivedAttributes, gates
 
 
 def _devices(value: dict[str, Any], path: str, name: str, derived: DerivedAttributes, gates: FeatureGates) -> Errors:
-    """What a request and a subrequest have in common."""
+    """Check what requests and subrequests have in common."""
     yield from selectors(value.get("selectors"), f"{path}.selectors", gates)
     yield from derived.of_request(value.get("derivedAttributes"), f"{path}.derivedAttributes", name)
     mode, count = value.get("allocationMode") or "", value.get("count") or 0
@@ -152,7 +152,7 @@ def _declared_request(value: dict[str, Any], path: str) -> Errors:
 
 
 def _declared_flat_request(value: dict[str, Any], path: str) -> Errors:
-    """A request of v1beta1, which has the fields of ``exactly`` itself."""
+    """Check a request of v1beta1, which has the fields of ``exactly`` itself."""
     yield from _declared_devices(value, path)
     yield from _declared_subrequests(value, path)
 

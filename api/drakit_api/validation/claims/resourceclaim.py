@@ -29,7 +29,7 @@ def on_create(obj: dict[str, Any], gates: FeatureGates, *, admin_namespace: bool
 
 
 def declared_on_create(obj: dict[str, Any], version: str) -> Errors:
-    """The declared rules of a new claim."""
+    """Check the declared rules of a new claim."""
     yield from declared_device_claim((obj.get("spec") or {}).get("devices") or {}, "spec.devices", version)
 
 
@@ -40,7 +40,7 @@ def on_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
 
 
 def declared_on_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
-    """The spec is immutable."""
+    """Check that the spec is unchanged."""
     if not same_field("resource/v1.ResourceClaim", "spec", obj, old):
         yield invalid("spec", None, "field is immutable")
 
@@ -56,7 +56,7 @@ def on_status_update(obj: dict[str, Any], old: dict[str, Any], *, admin_namespac
 
 
 def declared_on_status_update(obj: dict[str, Any], old: dict[str, Any]) -> Errors:
-    """The declared rules of a claim's status."""
+    """Check the declared rules of a claim's status."""
     yield from declared_claim_status(obj.get("status") or {}, old.get("status") or {}, "status")
 
 

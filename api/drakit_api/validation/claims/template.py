@@ -35,7 +35,7 @@ def on_update(obj: dict[str, Any], old: dict[str, Any], gates: FeatureGates) -> 
 
 
 def declared(obj: dict[str, Any], version: str) -> Errors:
-    """The declared rules, on creation and update."""
+    """Check the declared rules, on creation and update."""
     devices = ((obj.get("spec") or {}).get("spec") or {}).get("devices") or {}
     yield from declared_device_claim(devices, "spec.spec.devices", version)
 

@@ -36,7 +36,7 @@ def is_plain(value: dict[str, Any]) -> bool:
 
 
 def attribute(value: dict[str, Any], path: str) -> Errors:
-    """The handwritten rules of an attribute."""
+    """Check the handwritten rules of an attribute."""
     if "string" in value:
         yield from _string(value["string"], f"{path}.string")
     if "version" in value:

@@ -16,7 +16,7 @@ from drakit_api.validation.items import declared_list, declared_set, each
 
 
 def counter_set(value: dict[str, Any], path: str) -> Errors:
-    """An entry of ``sharedCounters``."""
+    """Check an entry of ``sharedCounters``."""
     yield from _limited(value, limits.COUNTERS_PER_SET, path)
 
 
@@ -26,7 +26,7 @@ def declared_counter_set(value: dict[str, Any], path: str) -> Errors:
 
 
 def consumption(value: dict[str, Any], path: str) -> Errors:
-    """An entry of a device's ``consumesCounters``."""
+    """Check an entry of a device's ``consumesCounters``."""
     yield from _limited(value, limits.COUNTERS_PER_CONSUMPTION, path)
 
 

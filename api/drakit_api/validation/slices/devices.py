@@ -30,7 +30,7 @@ _KEY_LENGTH = limits.ATTRIBUTE_DOMAIN_LENGTH + 1 + limits.ATTRIBUTE_ID_LENGTH
 def device(
     value: dict[str, Any], old: dict[str, Any] | None, path: str, *, per_device_nodes: bool, gates: FeatureGates
 ) -> Errors:
-    """A device; what is as in the ``old`` device of that name is partly not looked at again."""
+    """Check a device, except for some fields that are the same in the ``old`` device of that name."""
     yield from names.dns_label(value.get("name") or "", f"{path}.name")
     yield from _sizes(value, path)
     for name, item in (value.get("attributes") or {}).items():
@@ -51,7 +51,7 @@ def device(
 
 
 def declared_device(value: dict[str, Any], path: str) -> Errors:
-    """The declared rules of a device."""
+    """Check the declared rules of a device."""
     for name, item in (value.get("attributes") or {}).items():
         if not is_plain(item):
             yield from declared_attribute(item, f"{path}.attributes[{name}]")

@@ -28,7 +28,7 @@ def node_allocatable(resources: dict[str, Any], capacities: dict[str, Any], path
 
 
 def declared_node_allocatable(resources: dict[str, Any], path: str) -> Errors:
-    """A mapping goes by a capacity or by whole devices."""
+    """Check that each mapping has exactly one of ``capacityKey`` and ``deviceMultiplier``."""
     members = ("capacityKey", "deviceMultiplier")
     listed = ", ".join(f"`{name}`" for name in members)
     for name, value in resources.items():

@@ -30,7 +30,7 @@ Devices = Sequence[tuple[int, dict[str, Any]]]
 
 
 def questionable(obj: dict[str, Any]) -> Devices:
-    """The devices that a rule may object to; of the others it is known that none does."""
+    """Return the devices, with their indices, that a rule may object to; the others are known to be valid."""
     spec = obj.get("spec") or {}
     devices = enumerate(spec.get("devices") or ())
     if spec.get("perDeviceNodeSelection"):
@@ -53,9 +53,9 @@ def on_update(obj: dict[str, Any], old: dict[str, Any], devices: Devices, gates:
 def declared(
     obj: dict[str, Any], old: dict[str, Any] | None, devices: Devices, gates: FeatureGates, version: str
 ) -> Errors:
-    """The declared rules, on creation and on the update of an ``old`` slice, with the paths of ``version``.
+    """Check the declared rules on creation, and on the update of an ``old`` slice, with the paths of ``version``.
 
-    What is as before is not looked at again where a rule depends on a gate; by the others it would be found valid.
+    Unchanged fields are not looked at again where a rule depends on a gate; by the others they would be found valid.
     """
     spec, path = obj.get("spec") or {}, "spec"
     inner = ".basic" if version == "v1beta1" else ""
@@ -158,7 +158,7 @@ def _devices(
 
 
 def _partition_type(spec: dict[str, Any], path: str) -> Errors:
-    """The attribute that names a partition's type is a string of each device that consumes counters."""
+    """Check that each device that consumes counters has the attribute that names a partition's type, as a string."""
     name, devices = spec["partitionTypeAttribute"], spec.get("devices") or []
     if not any(value.get("consumesCounters") for value in devices):
         detail = "may only be set on a slice which declares devices that consume counters"
