@@ -38,7 +38,7 @@ $(if $(filter e2e,$(MAKECMDGOALS)),$(call refuse,e2e,$(CLUSTER)))
 $(if $(filter e2e-upstream,$(MAKECMDGOALS)),$(call refuse,e2e-upstream,$(CLUSTER)))
 $(if $(filter e2e-leftovers,$(MAKECMDGOALS)),$(call refuse,e2e-leftovers,$(LEFTOVERS_ON)))
 
-.PHONY: help setup setup-kind demo check test vectors e2e e2e-matrix e2e-attacks e2e-upstream e2e-leftovers lint bench clean ready-embedded ready-binaries ready-kind lacks-embedded lacks-binaries lacks-kind
+.PHONY: help setup setup-kind demo check test vectors e2e e2e-matrix e2e-attacks e2e-upstream e2e-leftovers lint lint-sources vet bench clean ready-embedded ready-binaries ready-kind lacks-embedded lacks-binaries lacks-kind
 
 help:
 	@echo "make setup   create .venv with drakit (editable) and all that the tests need"
@@ -154,12 +154,18 @@ ready-kind: setup-kind
 	$(if $(KIND_IMAGE),,$(BIN)/drakit kind node-image $(VERSION))
 	$(BIN)/drakit kind driver-image
 
-lint: setup
+lint: lint-sources vet
+
+# All that needs nothing compiled.
+lint-sources: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	VENV=$(VENV) .ci/lint
+
+vet:
+	.ci/vet
 
 bench: setup
 	$(BIN)/python -m bench $(ARGS)
