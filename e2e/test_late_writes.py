@@ -15,6 +15,7 @@ from drakit_allocator.scheduler.claims import Claims
 from drakit_allocator.scheduler.leadership.fence import Fence
 from drakit_allocator.scheduler.leadership.lease import LeaseLost, NoLease
 from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_api.typed_objects import AllocationResult, ResourceClaim, as_claim
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict
 from drakit_client.resources import PODS, RESOURCE_CLAIMS
@@ -32,7 +33,7 @@ Object = dict[str, Any]
 # As Python's json.dumps writes it, and as no answer in JSON has it.
 _PARAMETERS = '{"k": 1, "a":"<"}'
 _FINALIZER = "resource.kubernetes.io/delete-protection"
-_ALLOCATION: Object = {
+_ALLOCATION: AllocationResult = {
     "devices": {"results": [{"request": "r", "driver": "late.example.com", "pool": "p", "device": "d"}]}
 }
 
@@ -49,18 +50,18 @@ class _Stage:
         spec = {"schedulerName": "nobody.example.com", "containers": [{"name": "c", "image": "i"}]}
         return await self.api.create(PODS, {"metadata": {"name": name}, "spec": spec}, self.namespace)
 
-    async def claim(self, *users: Object) -> Object:
+    async def claim(self, *users: Object) -> ResourceClaim:
         config = f'[{{"opaque":{{"driver":"late.example.com","parameters":{_PARAMETERS}}}}}]'
         requests = '[{"name":"r","exactly":{"deviceClassName":"late.example.com"}}]'
         metadata = f'{{"name":"late","finalizers":["{_FINALIZER}"]}}'
         body = f'{{"metadata":{metadata},"spec":{{"devices":{{"requests":{requests},"config":{config}}}}}}}'
         created = await self.api.request("POST", RESOURCE_CLAIMS.path(self.namespace), body.encode())
-        claim: Object = json.loads(created)
+        claim: ResourceClaim = json.loads(created)
         if not users:
             return claim
         reserved = [{"resource": "pods", "name": u["metadata"]["name"], "uid": u["metadata"]["uid"]} for u in users]
         status = {"allocation": _ALLOCATION, "reservedFor": reserved}
-        return await self.api.replace_status(RESOURCE_CLAIMS, {**claim, "status": status}, self.namespace)
+        return as_claim(await self.api.replace_status(RESOURCE_CLAIMS, {**claim, "status": status}, self.namespace))
 
     async def known(self) -> Claims:
         known = Claims(lambda _: None, lambda _: None)

@@ -19,10 +19,11 @@ from drakit_allocator.pools.views import PoolView
 from drakit_allocator.requests import MAX_RESULTS, ClaimRequests, Request, expand
 from drakit_allocator.results.alike_nodes import alike_key, criteria_of
 from drakit_allocator.results.answers import UNKNOWN, Unknown, signature_of
-from drakit_allocator.results.claim_status import Json, allocation_result
+from drakit_allocator.results.claim_status import allocation_result
 from drakit_allocator.results.placements import placements
 from drakit_allocator.search import NO_LIMITS, Choice, Limits, Search
 from drakit_allocator.snapshot import Snapshot
+from drakit_api.typed_objects import AllocationResult
 
 
 @dataclass(slots=True)  # frozen, making one would take as long as finding it among known answers
@@ -36,7 +37,7 @@ class Solution:
     choice: Choice
     steps: int = 0
 
-    def results(self) -> list[Json]:
+    def results(self) -> list[AllocationResult]:
         """One v1 AllocationResult per claim, with fresh share ids. Raises ``AllocationError``."""
         chosen, results = iter(self.choice), []
         for claim, placed in zip(self.claims, placements(self.claims, self.choice, self.pools), strict=True):
@@ -231,7 +232,7 @@ def allocate(
     *,
     timeout: float | None = None,
     max_steps: int | None = None,
-) -> list[Json] | None:
+) -> list[AllocationResult] | None:
     """Allocate devices for all claims of a pod on one node.
 
     ``node`` and ``claims`` are v1 objects, the claims already defaulted. Returns one AllocationResult per claim, or

@@ -9,9 +9,9 @@ An object whose kind is known only when the program runs is an ``Object`` (``kub
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import NotRequired, TypedDict, cast
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 
 
 class OwnerReference(TypedDict):
@@ -409,3 +409,8 @@ class ResourceSlice(TypedDict):
     apiVersion: NotRequired[str]
     metadata: ObjectMeta
     spec: ResourceSliceSpec
+
+
+def as_claim(obj: ReadOnlyObject) -> ResourceClaim:
+    """Take an object for a claim, where it was read as one."""
+    return cast("ResourceClaim", obj)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import aiohttp
 import msgspec
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_client import answers
 from drakit_client.answers import Unreadable
 from drakit_client.credentials import kubeconfig, service_account
@@ -281,7 +281,7 @@ class Connection:
     async def create(
         self,
         resource: Resource,
-        obj: Object,
+        obj: ReadOnlyObject,
         namespace: str | None = None,
         *,
         subresource: str | None = None,
@@ -291,13 +291,13 @@ class Connection:
         return await self.json("POST", resource.path(namespace, name, subresource), _typed(resource, obj, subresource))
 
     async def replace(
-        self, resource: Resource, obj: Object, namespace: str | None = None, *, subresource: str | None = None
+        self, resource: Resource, obj: ReadOnlyObject, namespace: str | None = None, *, subresource: str | None = None
     ) -> Object:
         """PUT an object; its ``resourceVersion``, if any, must be current or ``Conflict`` is raised."""
         name = obj["metadata"]["name"]
         return await self.json("PUT", resource.path(namespace, name, subresource), _typed(resource, obj, None))
 
-    async def replace_status(self, resource: Resource, obj: Object, namespace: str | None = None) -> Object:
+    async def replace_status(self, resource: Resource, obj: ReadOnlyObject, namespace: str | None = None) -> Object:
         """PUT to the status subresource."""
         return await self.replace(resource, obj, namespace, subresource="status")
 
@@ -400,7 +400,7 @@ def _warning(header: str) -> str:
     return quoted.removesuffix('"').replace('\\"', '"').replace("\\\\", "\\") if quoted else header
 
 
-def _typed(resource: Resource, obj: Object, subresource: str | None) -> Object:
+def _typed(resource: Resource, obj: ReadOnlyObject, subresource: str | None) -> ReadOnlyObject:
     """Objects that came out of a list have no type of their own; a subresource body always brings its own."""
     if subresource or "kind" in obj:
         return obj

@@ -12,8 +12,9 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable
+from typing import Any
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, Expired
@@ -24,7 +25,8 @@ log = logging.getLogger(__name__)
 Key = tuple[str, str]
 # Called with (old, new): (None, new) for an addition, (old, None) for a deletion. Must not block. One that raises is
 # told in the log, with the object, and called again at the object's next change: no object may end a component.
-Handler = Callable[[Object | None, Object | None], None]
+# Objects are of the kind that is followed: handlers name it.
+Handler = Callable[[Any, Any], None]
 
 _BACKOFF = Backoff(0.05, 5.0)
 # As in client-go (tools/cache/reflector.go, handleAnyWatch): one that ends so soon, without any event, has failed.
@@ -33,7 +35,7 @@ _REMEMBERED = 1000
 _pause = asyncio.sleep
 
 
-def key_of(obj: Object) -> Key:
+def key_of(obj: ReadOnlyObject) -> Key:
     """``(namespace, name)``; the namespace is empty for cluster-scoped objects."""
     metadata = obj["metadata"]
     return metadata.get("namespace", ""), metadata["name"]
@@ -53,7 +55,7 @@ class Reflector:
         on_change: Iterable[Handler] = (),
     ) -> None:
         self.resource = resource
-        self.store: dict[Key, Object] = {}
+        self.store: dict[Key, Any] = {}
         self.resource_version = ""
         self._connection = connection
         self._namespace = namespace
@@ -64,7 +66,7 @@ class Reflector:
         self._synced = asyncio.Event()
         self._forgotten = 0  # how often in a row no version has been known since the last list
 
-    def get(self, name: str, namespace: str = "") -> Object | None:
+    def get(self, name: str, namespace: str = "") -> Any | None:
         """Return the object as last seen; None if there is none."""
         return self.store.get((namespace, name))
 

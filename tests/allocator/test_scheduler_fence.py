@@ -14,6 +14,7 @@ from drakit_allocator.scheduler.claims import Claims
 from drakit_allocator.scheduler.leadership.fence import FENCE, Fence, Gap
 from drakit_allocator.scheduler.leadership.lease import LeaseLost, NoLease
 from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_api.typed_objects import AllocationResult, DeviceRequestAllocationResult, ResourceClaim, as_claim
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS
@@ -23,7 +24,9 @@ from e2e.once_allowed import OnceAllowed
 Json = dict[str, Any]
 NAMESPACE = "default"
 FINALIZER = "resource.kubernetes.io/delete-protection"
-RESULTS = [{"request": "r", "driver": "d.example.com", "pool": "p", "device": "d0"}]
+RESULTS: list[DeviceRequestAllocationResult] = [
+    {"request": "r", "driver": "d.example.com", "pool": "p", "device": "d0"}
+]
 
 
 @pytest.fixture
@@ -32,7 +35,7 @@ async def api() -> AsyncIterator[Connection]:
         yield connection
 
 
-def claims(*seen: Json) -> Claims:
+def claims(*seen: ResourceClaim) -> Claims:
     known = Claims(lambda _: None, lambda _: None)
     for claim in seen:
         known.seen(None, claim)
@@ -50,18 +53,18 @@ async def add_pod(api: Connection, name: str = "pod") -> Json:
     return await api.create(PODS, {"metadata": {"name": name}, "spec": spec}, NAMESPACE)
 
 
-async def add_claim(api: Connection, name: str = "claim", parameters: str = '{"k":1}', *users: Json) -> Json:
+async def add_claim(api: Connection, name: str = "claim", parameters: str = '{"k":1}', *users: Json) -> ResourceClaim:
     """A claim with opaque parameters, allocated and reserved if it has users."""
     request = '{"name":"r","exactly":{"deviceClassName":"gpu"}}'
     config = f'{{"opaque":{{"driver":"d.example.com","parameters":{parameters}}}}}'
     metadata = f'{{"name":"{name}","finalizers":["{FINALIZER}"]}}'
     body = f'{{"metadata":{metadata},"spec":{{"devices":{{"requests":[{request}],"config":[{config}]}}}}}}'
-    claim: Json = json.loads(await api.request("POST", RESOURCE_CLAIMS.path(NAMESPACE), body.encode()))
+    claim: ResourceClaim = json.loads(await api.request("POST", RESOURCE_CLAIMS.path(NAMESPACE), body.encode()))
     if not users:
         return claim
     reserved = [{"resource": "pods", "name": u["metadata"]["name"], "uid": u["metadata"]["uid"]} for u in users]
     status = {"allocation": {"devices": {"results": RESULTS}}, "reservedFor": reserved}
-    return await api.replace_status(RESOURCE_CLAIMS, {**claim, "status": status}, NAMESPACE)
+    return as_claim(await api.replace_status(RESOURCE_CLAIMS, {**claim, "status": status}, NAMESPACE))
 
 
 # Prepares a write that a scheduler has decided on, and returns what sends it.
@@ -70,7 +73,7 @@ Late = Callable[[Connection], Awaitable[Callable[[Binder], Awaitable[None]]]]
 
 async def allocation(api: Connection) -> Callable[[Binder], Awaitable[None]]:
     pod, claim = await add_pod(api), await add_claim(api)
-    allocations = {claim["metadata"]["uid"]: {"devices": {"results": RESULTS}}}
+    allocations: dict[str, AllocationResult] = {claim["metadata"]["uid"]: {"devices": {"results": RESULTS}}}
     return lambda binder: binder.prepare(Decision(PodInfo(pod), "n1", [claim], allocations))
 
 

@@ -11,6 +11,7 @@ import pytest
 from drakit_allocator.scheduler import readiness
 from drakit_allocator.scheduler.claims import Claims
 from drakit_allocator.scheduler.readiness import DevicesNotReady, Readiness
+from drakit_api.typed_objects import ResourceClaim, as_claim
 
 Json = dict[str, Any]
 
@@ -19,11 +20,11 @@ NEEDS = {"request": "r", **DEVICE, "bindingConditions": ["A", "B"], "bindingFail
 PLAIN = {"request": "r", **DEVICE, "device": "plain"}
 
 
-def claim(*results: Json, age: float = 0.0, devices: list[Json] | None = None) -> Json:
+def claim(*results: Json, age: float = 0.0, devices: list[Json] | None = None) -> ResourceClaim:
     since = datetime.now(UTC) - timedelta(seconds=age)
     allocation = {"devices": {"results": list(results)}, "allocationTimestamp": since.strftime("%Y-%m-%dT%H:%M:%SZ")}
     metadata = {"name": "c", "namespace": "default", "uid": "u", "resourceVersion": "1"}
-    return {"metadata": metadata, "status": {"allocation": allocation, "devices": devices or []}}
+    return as_claim({"metadata": metadata, "status": {"allocation": allocation, "devices": devices or []}})
 
 
 def told(**conditions: str) -> list[Json]:
@@ -70,7 +71,7 @@ def test_what_will_never_be_ready_is_unusable(age: float, devices: list[Json], u
     assert readiness.is_unusable(claim(NEEDS, age=age, devices=devices)) is unusable
 
 
-def following(*objects: Json) -> tuple[Claims, Readiness]:
+def following(*objects: ResourceClaim) -> tuple[Claims, Readiness]:
     known = Claims(lambda claim: None, lambda claim: None)
     for obj in objects:
         known.seen(None, obj)

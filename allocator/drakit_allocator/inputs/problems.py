@@ -21,6 +21,7 @@ from drakit_allocator.nodes import Node
 from drakit_allocator.search import NO_LIMITS, Limits
 from drakit_allocator.snapshot import Snapshot
 from drakit_api.features import FeatureGates
+from drakit_api.typed_objects import AllocationResult
 
 Json = dict[str, Any]
 
@@ -87,7 +88,7 @@ def _prepare(problem: Mapping[str, Any], features: Features) -> PodAllocation:
     return PodAllocation(problem["claims"] or (), snapshot, allocated)
 
 
-def _with_plain_shares(results: list[Json]) -> list[Json]:
+def _with_plain_shares(results: list[AllocationResult]) -> list[AllocationResult]:
     """Share ids are random; here they are numbered in the order of the results."""
     shares = 0
     for result in results:

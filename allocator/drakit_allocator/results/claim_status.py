@@ -14,30 +14,42 @@ from drakit_allocator.features import Features
 from drakit_allocator.nodes import Node
 from drakit_allocator.requests import ClaimRequests, Request
 from drakit_allocator.results.placements import Placement
-
-Json = dict[str, Any]
+from drakit_api.typed_objects import (
+    AllocationResult,
+    DeviceAllocationConfiguration,
+    DeviceAllocationResult,
+    DeviceRequestAllocationResult,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+)
 
 
 def allocation_result(
     claim: ClaimRequests, chosen: Sequence[Request], placements: Sequence[Placement], node: Node, features: Features
-) -> Json:
+) -> AllocationResult:
     """The v1 AllocationResult of a claim. ``chosen`` is the request or subrequest taken, for each of its requests."""
-    devices: Json = {}
+    devices: DeviceAllocationResult = {}
     if placements:
         devices["results"] = [_device_result(placement, features) for placement in placements]
     if configs := _configs(claim, chosen):
         devices["config"] = configs
-    result: Json = {"devices": devices}
+    result: AllocationResult = {"devices": devices}
     selector = _node_selector(placements, node, features, claim)
     if selector is not None:
         result["nodeSelector"] = selector
     return result
 
 
-def _device_result(placement: Placement, features: Features) -> Json:
+def _device_result(placement: Placement, features: Features) -> DeviceRequestAllocationResult:
     request, device = placement.request, placement.device
     driver, pool, name = device.id
-    result: Json = {"request": request.result_name, "driver": driver, "pool": pool, "device": name}
+    result: DeviceRequestAllocationResult = {
+        "request": request.result_name,
+        "driver": driver,
+        "pool": pool,
+        "device": name,
+    }
     if request.has_admin_access:
         result["adminAccess"] = True
     if request.spec.get("tolerations"):
@@ -55,7 +67,7 @@ def _device_result(placement: Placement, features: Features) -> Json:
     return result
 
 
-def _configs(claim: ClaimRequests, chosen: Sequence[Request]) -> list[Json]:
+def _configs(claim: ClaimRequests, chosen: Sequence[Request]) -> list[DeviceAllocationConfiguration]:
     """The configuration of the classes, each class once, then the claim's own for the requests that were taken."""
     configs = _class_configs(chosen)
     for config in (claim.claim["spec"].get("devices") or {}).get("config") or ():
@@ -71,9 +83,9 @@ def _configs(claim: ClaimRequests, chosen: Sequence[Request]) -> list[Json]:
     return configs
 
 
-def _class_configs(chosen: Sequence[Request]) -> list[Json]:
-    configs: list[Json] = []
-    of_class: dict[str, list[Json]] = {}
+def _class_configs(chosen: Sequence[Request]) -> list[DeviceAllocationConfiguration]:
+    configs: list[DeviceAllocationConfiguration] = []
+    of_class: dict[str, list[DeviceAllocationConfiguration]] = {}
     for request in chosen:
         name = request.device_class["metadata"]["name"]
         if name in of_class:
@@ -88,9 +100,11 @@ def _class_configs(chosen: Sequence[Request]) -> list[Json]:
     return configs
 
 
-def _config(source: str, requests: list[str], config: Mapping[str, Any]) -> Json:
-    rest = {key: value for key, value in config.items() if key != "requests"}
-    return {"source": source, "requests": list(requests), **rest}
+def _config(source: str, requests: list[str], config: Mapping[str, Any]) -> DeviceAllocationConfiguration:
+    found: DeviceAllocationConfiguration = {"source": source, "requests": list(requests)}
+    if "opaque" in config:
+        found["opaque"] = config["opaque"]
+    return found
 
 
 def _is_named(request: Request, names: Sequence[str]) -> bool:
@@ -100,9 +114,9 @@ def _is_named(request: Request, names: Sequence[str]) -> bool:
 
 def _node_selector(
     placements: Sequence[Placement], node: Node, features: Features, claim: ClaimRequests
-) -> Json | None:
+) -> NodeSelector | None:
     """Where the devices can be used: on one node, on those that satisfy all their selectors, or anywhere (None)."""
-    term: dict[str, list[Json]] = {"matchFields": [], "matchExpressions": []}
+    found: dict[str, list[NodeSelectorRequirement]] = {"matchFields": [], "matchExpressions": []}
     for placement in placements:
         device = placement.device
         node_name, _, selector = device.node_selection()
@@ -114,16 +128,20 @@ def _node_selector(
         if len(terms) > 1:
             why = f"unsupported ResourceSlice.NodeSelector with {len(terms)} terms"
             raise AllocationError(f"create NodeSelector for claim {claim.claim['metadata'].get('name')}: {why}")
-        for kind, requirements in term.items():
+        for kind, requirements in found.items():
             for requirement in (terms[0].get(kind) or ()) if terms else ():
                 if not any(_is_same(requirement, known) for known in requirements):
                     requirements.append(requirement)
-    term = {kind: requirements for kind, requirements in term.items() if requirements}
+    term: NodeSelectorTerm = {}
+    if found["matchFields"]:
+        term["matchFields"] = found["matchFields"]
+    if found["matchExpressions"]:
+        term["matchExpressions"] = found["matchExpressions"]
     return {"nodeSelectorTerms": [term]} if term else None
 
 
-def _only(node_name: str) -> Json:
-    field = {"key": "metadata.name", "operator": "In", "values": [node_name]}
+def _only(node_name: str) -> NodeSelector:
+    field: NodeSelectorRequirement = {"key": "metadata.name", "operator": "In", "values": [node_name]}
     return {"nodeSelectorTerms": [{"matchFields": [field]}]}
 
 

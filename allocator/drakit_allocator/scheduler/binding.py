@@ -26,7 +26,14 @@ from drakit_allocator.explanation.report import DefectEffect
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.leadership.lease import Permission
 from drakit_allocator.scheduler.nodes.pods import PodInfo
+from drakit_api.core.pod_claims import pod_consumer
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import (
+    AllocationResult,
+    ResourceClaim,
+    ResourceClaimStatus,
+    as_claim,
+)
 from drakit_client import claim_writes
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
@@ -57,8 +64,8 @@ class Decision:
 
     pod: PodInfo
     node: str
-    claims: list[Object]
-    allocations: dict[str, Object]
+    claims: list[ResourceClaim]
+    allocations: dict[str, AllocationResult]
     defects: tuple[DefectEffect, ...] = ()
 
 
@@ -110,15 +117,18 @@ class Binder:
                 # The claim controller removes reservations of pods that are gone.
                 log.warning("reservation of claim %s by pod %s stays: %s", claims.key_of(claim), decision.pod, error)
 
-    async def deallocate(self, claim: Object) -> None:
+    async def deallocate(self, claim: ResourceClaim) -> None:
         """Give back an allocation that nobody uses; refused with ``Conflict`` when the claim has changed."""
-        status = {k: v for k, v in claim["status"].items() if k not in ("allocation", "reservedFor", "devices")}
+        status = claim["status"].copy()
+        status.pop("allocation", None)
+        status.pop("reservedFor", None)
+        status.pop("devices", None)
         self._written(await self._answered(lambda: self._replace({**claim, "status": status}, "status")))
 
-    def _lock(self, claim: Object) -> asyncio.Lock:
+    def _lock(self, claim: ResourceClaim) -> asyncio.Lock:
         return self._locks.setdefault(claims.uid_of(claim), asyncio.Lock())
 
-    async def _reserve(self, pod: PodInfo, decided: Object, allocation: Object | None) -> None:
+    async def _reserve(self, pod: PodInfo, decided: ResourceClaim, allocation: AllocationResult | None) -> None:
         claim = self._known.get(claims.key_of(decided)) or decided
         for _ in range(_CONFLICTS):
             self._check_claim(claim, decided, allocation)
@@ -134,7 +144,7 @@ class Binder:
                 raise BindingFailed(f"add {_what(allocation)} to claim {_name(claim)}: {error}") from error
         raise BindingFailed(f"claim {_name(claim)} keeps changing")
 
-    def _check_claim(self, claim: Object, decided: Object, allocation: Object | None) -> None:
+    def _check_claim(self, claim: ResourceClaim, decided: ResourceClaim, allocation: AllocationResult | None) -> None:
         if "deletionTimestamp" in claim["metadata"] or claims.uid_of(claim) != claims.uid_of(decided):
             raise BindingFailed(f"claim {_name(claim)} got deleted in the meantime")
         recorded = claims.allocation_of(claim)
@@ -144,14 +154,17 @@ class Binder:
         if allocation is not None and recorded is not None and claims.results(recorded) != claims.results(allocation):
             raise BindingFailed(f"claim {_name(claim)} got allocated elsewhere in the meantime")
 
-    async def _protect(self, claim: Object, allocation: Object | None) -> Object:
+    async def _protect(self, claim: ResourceClaim, allocation: AllocationResult | None) -> ResourceClaim:
         finalizers = claim["metadata"].get("finalizers") or []
         if allocation is None or FINALIZER in finalizers:
             return claim
-        protected = {**claim, "metadata": {**claim["metadata"], "finalizers": [*finalizers, FINALIZER]}}
+        protected: ResourceClaim = {
+            **claim,
+            "metadata": {**claim["metadata"], "finalizers": [*finalizers, FINALIZER]},
+        }
         return await self._answered(lambda: self._replace(protected, None))
 
-    async def _unreserve(self, decision: Decision, claim: Object) -> None:
+    async def _unreserve(self, decision: Decision, claim: ResourceClaim) -> None:
         allocated_here = claims.uid_of(claim) in decision.allocations
         if allocated_here and len(claims.consumers(claim)) == 1:
             try:
@@ -187,19 +200,19 @@ class Binder:
         except NotFound as error:
             raise BindingFailed(f"binding rejected: {error}") from error
 
-    async def _read(self, claim: Object) -> Object:
+    async def _read(self, claim: ResourceClaim) -> ResourceClaim:
         namespace, name = claims.key_of(claim)
         try:
-            current = await self._answered(lambda: self._connection.get(RESOURCE_CLAIMS, name, namespace))
+            current = as_claim(await self._answered(lambda: self._connection.get(RESOURCE_CLAIMS, name, namespace)))
         except NotFound:
             raise BindingFailed(f"claim {_name(claim)} got deleted in the meantime") from None
         self._written(current)
         return current
 
-    async def _replace(self, claim: Object, subresource: str | None) -> Object:
+    async def _replace(self, claim: ResourceClaim, subresource: str | None) -> ResourceClaim:
         return await claim_writes.replace(self._connection, claim, subresource)
 
-    def _written(self, claim: Object) -> None:
+    def _written(self, claim: ResourceClaim) -> None:
         self._known.written(claim)
 
     async def _answered(self, send: Callable[[], Awaitable[_T]]) -> _T:
@@ -221,17 +234,16 @@ class Binder:
         raise AssertionError("a back-off has no end")
 
 
-def _reserved(claim: Object, pod: PodInfo, allocation: Object | None) -> Object:
-    consumer = {"resource": "pods", "name": pod.name, "uid": pod.uid}
-    status = dict(claim.get("status") or {})
+def _reserved(claim: ResourceClaim, pod: PodInfo, allocation: AllocationResult | None) -> ResourceClaim:
+    status: ResourceClaimStatus = {**(claim.get("status") or {})}
     if allocation is not None:
         status["allocation"] = allocation
     if not claims.reserved_for(claim, pod.uid):
-        status["reservedFor"] = [*claims.consumers(claim), consumer]
+        status["reservedFor"] = [*claims.consumers(claim), pod_consumer(pod.obj)]
     return {**claim, "status": status}
 
 
-def _released(claim: Object, pod: PodInfo) -> Object:
+def _released(claim: ResourceClaim, pod: PodInfo) -> ResourceClaim:
     others = [consumer for consumer in claims.consumers(claim) if consumer.get("uid") != pod.uid]
     return {**claim, "status": {**claim["status"], "reservedFor": others}}
 
@@ -242,9 +254,9 @@ def _may_still_bind(current: Object, pod: PodInfo) -> bool:
     return now.uid == pod.uid and not now.node and not now.deleted and not now.differs(pod)
 
 
-def _what(allocation: Object | None) -> str:
+def _what(allocation: AllocationResult | None) -> str:
     return "reservation" if allocation is None else "allocation and reservation"
 
 
-def _name(claim: Object) -> str:
+def _name(claim: ResourceClaim) -> str:
     return "/".join(claims.key_of(claim))

@@ -12,41 +12,45 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import (
+    AllocationResult,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
 
 Key = tuple[str, str]
-Observer = Callable[[Object], None]
+Observer = Callable[[ResourceClaim], None]
 # resource.k8s.io/v1 ResourceClaimStatus: reservedFor has at most this many entries.
 MAX_CONSUMERS = 256
 
 
-def key_of(claim: Object) -> Key:
+def key_of(claim: ResourceClaim) -> Key:
     """(namespace, name)."""
     return claim["metadata"]["namespace"], claim["metadata"]["name"]
 
 
-def uid_of(claim: Object) -> str:
+def uid_of(claim: ResourceClaim) -> str:
     """metadata.uid."""
-    uid: str = claim["metadata"]["uid"]
-    return uid
+    return claim["metadata"]["uid"]
 
 
-def allocation_of(claim: Object) -> Object | None:
+def allocation_of(claim: ResourceClaim) -> AllocationResult | None:
     """status.allocation as recorded in the API."""
     return (claim.get("status") or {}).get("allocation")
 
 
-def consumers(claim: Object) -> list[Object]:
+def consumers(claim: ResourceClaim) -> list[ResourceClaimConsumerReference]:
     """status.reservedFor."""
     return (claim.get("status") or {}).get("reservedFor") or []
 
 
-def reserved_for(claim: Object, uid: str) -> bool:
+def reserved_for(claim: ResourceClaim, uid: str) -> bool:
     """Whether the claim is reserved for the pod of this uid."""
     return any(consumer.get("uid") == uid for consumer in consumers(claim))
 
 
-def version(obj: Object) -> int:
+def version(obj: ResourceClaim) -> int:
     """resourceVersion as a number: versions of one resource are comparable (KEP-5504)."""
     text = obj["metadata"].get("resourceVersion", "")
     return int(text) if text.isdigit() else 0
@@ -59,14 +63,14 @@ class Claims:
     """
 
     def __init__(self, on_allocated: Observer, on_released: Observer) -> None:
-        self._claims: dict[Key, Object] = {}
-        self._own: dict[Key, Object] = {}
+        self._claims: dict[Key, ResourceClaim] = {}
+        self._own: dict[Key, ResourceClaim] = {}
         self._pending: dict[str, Key] = {}
-        self._allocated: dict[str, Object] = {}
+        self._allocated: dict[str, ResourceClaim] = {}
         self._on_allocated = on_allocated
         self._on_released = on_released
 
-    def get(self, key: Key) -> Object | None:
+    def get(self, key: Key) -> ResourceClaim | None:
         """The newest known state of a claim."""
         return self._claims.get(key)
 
@@ -74,7 +78,7 @@ class Claims:
         """Whether an allocation of the claim is decided but not yet in the API."""
         return uid in self._pending
 
-    def seen(self, old: Object | None, new: Object | None) -> None:
+    def seen(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         """The watch shows a change: (None, new) for an addition, (old, None) for a deletion."""
         if new is None:
             assert old is not None
@@ -88,7 +92,7 @@ class Claims:
             del self._own[key]
         self._store(key, new)
 
-    def written(self, claim: Object) -> None:
+    def written(self, claim: ResourceClaim) -> None:
         """The API server returned this after an own write."""
         key = key_of(claim)
         known = self._claims.get(key)
@@ -97,7 +101,7 @@ class Claims:
         self._own[key] = claim
         self._store(key, claim)
 
-    def expect(self, claim: Object, allocation: Object) -> None:
+    def expect(self, claim: ResourceClaim, allocation: AllocationResult) -> None:
         """An allocation is decided; from now on its devices are taken."""
         uid = uid_of(claim)
         self._pending[uid] = key_of(claim)
@@ -117,7 +121,7 @@ class Claims:
         for uid in list(self._pending):
             self.settle(uid)
 
-    def _store(self, key: Key, claim: Object) -> None:
+    def _store(self, key: Key, claim: ResourceClaim) -> None:
         before = self._claims.get(key)
         if before is not None and uid_of(before) != uid_of(claim):
             self._forget(before)
@@ -126,7 +130,7 @@ class Claims:
         if uid not in self._pending:
             self._set(uid, claim)
 
-    def _forget(self, claim: Object) -> None:
+    def _forget(self, claim: ResourceClaim) -> None:
         key, uid = key_of(claim), uid_of(claim)
         known = self._claims.get(key)
         if known is not None and uid_of(known) == uid:
@@ -135,7 +139,7 @@ class Claims:
         if uid not in self._pending:
             self._set(uid, None)
 
-    def _set(self, uid: str, claim: Object | None) -> None:
+    def _set(self, uid: str, claim: ResourceClaim | None) -> None:
         before = self._allocated.get(uid)
         allocation = None if claim is None else allocation_of(claim)
         if before is not None:
@@ -148,8 +152,6 @@ class Claims:
             self._on_allocated(claim)
 
 
-def results(allocation: Object | None) -> list[Object]:
+def results(allocation: AllocationResult | None) -> list[DeviceRequestAllocationResult]:
     """The devices of an allocation."""
-    devices = (allocation or {}).get("devices") or {}
-    results: list[Object] = devices.get("results") or []
-    return results
+    return [] if allocation is None else (allocation.get("devices") or {}).get("results") or []

@@ -44,6 +44,7 @@ from drakit_api.cel import CelCompileError, compile_selector
 from drakit_api.features import FeatureGates
 from drakit_api.golang import gotime
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import AllocationResult, ResourceClaim
 
 _NO_DEVICES = Rejection(DYNAMIC_RESOURCES, ("cannot allocate all claims",))
 _ELSEWHERE = Rejection(DYNAMIC_RESOURCES, ("resourceclaim not available on the node",))
@@ -86,7 +87,7 @@ class Allocated:
     """Devices for all unallocated claims of a pod, the score of the alternatives taken, and what this is based on."""
 
     score: int
-    allocations: list[Object]
+    allocations: list[AllocationResult]
     basis: _Basis
 
 
@@ -167,11 +168,11 @@ class DeviceSearches:
                 self.snapshot.warm_up([self.node(node)], self.taken)
         return True
 
-    def allocated(self, claim: Object) -> None:
+    def allocated(self, claim: ResourceClaim) -> None:
         """The devices of a claim are taken."""
         self.taken.add_claim(claim)
 
-    def released(self, claim: Object) -> None:
+    def released(self, claim: ResourceClaim) -> None:
         """The devices of a claim are free again; the same object as was given to ``allocated``."""
         self.taken.remove_claim(claim)
 
@@ -188,7 +189,7 @@ class DeviceSearches:
         """A search for one pod. Raises ``SchedulingFailed`` for claims that no node can satisfy."""
         return DeviceSearch(self, pod_claims, pace)
 
-    def known_of(self, to_allocate: list[Object]) -> _Known:
+    def known_of(self, to_allocate: list[ResourceClaim]) -> _Known:
         """What is known about claims that ask for the same."""
         signature = msgspec.json.encode([claim["spec"] for claim in to_allocate])
         found = self._known.setdefault(signature, _Known())
@@ -209,7 +210,7 @@ class DeviceSearch:
             (claim, selector, with_conditions and readiness.is_unusable(claim))
             for claim, selector in pod_claims.allocated
         ]
-        self._unusable: dict[str, Object] = {}
+        self._unusable: dict[str, ResourceClaim] = {}
         self._pod: PodAllocation | None = None
         self._known = _Known()
         if pod_claims.to_allocate:
@@ -276,7 +277,7 @@ class DeviceSearch:
             return ()
         return defect_effects(self._pod, self._shared.node(node), Clock(_SECONDS_FOR_DEFECTS))
 
-    def unusable_claims(self) -> list[Object]:
+    def unusable_claims(self) -> list[ResourceClaim]:
         """Allocated claims that kept the pod off some node."""
         return list(self._unusable.values())
 
@@ -330,7 +331,7 @@ class DeviceSearch:
                 return Rejection(DYNAMIC_RESOURCES, (error.message,))
             raise _failed(error.message) from error
 
-    def _stamped(self, allocation: Object) -> Object:
+    def _stamped(self, allocation: AllocationResult) -> AllocationResult:
         """With the time from which binding conditions may take their time."""
         if not self._shared.features.device_binding_and_status:
             return allocation

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from drakit_allocator.scheduler.nodes.filters import Rejection
-from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ResourceClaim
 
 # core/v1 Event: message; the condition gets the same text.
 MESSAGE_BYTES = 1024
@@ -32,7 +32,7 @@ class Unschedulable(Exception):
         self.message = message
         self.rejectors = frozenset(rejectors)
         self.silently = silently
-        self.unusable_claims: list[Object] = []
+        self.unusable_claims: list[ResourceClaim] = []
 
 
 class SchedulingFailed(Exception):

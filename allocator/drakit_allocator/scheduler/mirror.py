@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import Any
 
-from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, NotFound
 from drakit_client.reflector import Handler, Reflector
@@ -51,7 +51,7 @@ class Mirror:
         self._reflector = self._new()
         self._task: asyncio.Task[None] | None = None
 
-    def get(self, name: str, namespace: str = "") -> Object | None:
+    def get(self, name: str, namespace: str = "") -> Any | None:
         """The object as last seen, or None."""
         return self._reflector.get(name, namespace)
 

@@ -20,7 +20,7 @@ from drakit_allocator.scheduler.nodes.pods import PodInfo
 from drakit_api.core.node_selectors import NodeSelector, node_selector
 from drakit_api.core.pod_claims import PodClaimError, check_owner, claim_name
 from drakit_api.features import FeatureGates
-from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ResourceClaim
 
 
 class ClaimsNotReady(Exception):
@@ -31,10 +31,10 @@ class ClaimsNotReady(Exception):
 class PodClaims:
     """The claims of one pod in the order of ``spec.resourceClaims``."""
 
-    all: list[Object]
-    to_allocate: list[Object] = field(default_factory=list)
+    all: list[ResourceClaim]
+    to_allocate: list[ResourceClaim] = field(default_factory=list)
     # Allocated claims with the nodes on which they can be used; None is everywhere.
-    allocated: list[tuple[Object, NodeSelector | None]] = field(default_factory=list)
+    allocated: list[tuple[ResourceClaim, NodeSelector | None]] = field(default_factory=list)
 
 
 def names(pod: PodInfo) -> list[tuple[str, bool]]:
@@ -47,7 +47,7 @@ def names(pod: PodInfo) -> list[tuple[str, bool]]:
     return [(name, generated) for name, generated in found if name is not None]
 
 
-def find(pod: PodInfo, get: Callable[[claims.Key], Object | None]) -> list[Object]:
+def find(pod: PodInfo, get: Callable[[claims.Key], ResourceClaim | None]) -> list[ResourceClaim]:
     """The claim objects of a pod; raises ``ClaimsNotReady``."""
     found = []
     for name, generated in names(pod):
@@ -62,7 +62,7 @@ def find(pod: PodInfo, get: Callable[[claims.Key], Object | None]) -> list[Objec
     return found
 
 
-def _check_owner(pod: PodInfo, claim: Object) -> None:
+def _check_owner(pod: PodInfo, claim: ResourceClaim) -> None:
     try:
         check_owner(pod.obj, claim)
     except PodClaimError as error:
@@ -72,10 +72,10 @@ def _check_owner(pod: PodInfo, claim: Object) -> None:
 class Objection(Protocol):
     """Says why a pod with these claims has to wait whatever the nodes have, or nothing; see ``leadership.fence``."""
 
-    def __call__(self, pod_uid: str, pod_claims: list[Object], *, allocates: bool) -> str: ...
+    def __call__(self, pod_uid: str, pod_claims: list[ResourceClaim], *, allocates: bool) -> str: ...
 
 
-def no_objection(pod_uid: str, pod_claims: list[Object], *, allocates: bool) -> str:
+def no_objection(pod_uid: str, pod_claims: list[ResourceClaim], *, allocates: bool) -> str:
     """Nothing has to wait."""
     return ""
 
@@ -110,7 +110,7 @@ class Requirements:
         if why := self._objection(pod.uid, pod_claims.all, allocates=bool(pod_claims.to_allocate)):
             raise _unschedulable(why)
 
-    def _check_claim(self, pod: PodInfo, claim: Object, pod_claims: PodClaims) -> None:
+    def _check_claim(self, pod: PodInfo, claim: ResourceClaim, pod_claims: PodClaims) -> None:
         name = f"{pod.namespace}/{claim['metadata']['name']}"
         if self._known.pending(claims.uid_of(claim)):
             # Another pod's binding is about to record it, which wakes this one up.
@@ -128,7 +128,7 @@ class Requirements:
             )
         pod_claims.allocated.append((claim, node_selector(allocation.get("nodeSelector"))))
 
-    def _check_requests(self, claim: Object, name: str) -> None:
+    def _check_requests(self, claim: ResourceClaim, name: str) -> None:
         for request in claim["spec"].get("devices", {}).get("requests") or []:
             if (exactly := request.get("exactly")) is not None:
                 self._check_class(exactly, request["name"])

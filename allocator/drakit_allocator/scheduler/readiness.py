@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from drakit_allocator.scheduler import claims
-from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import Condition, DeviceRequestAllocationResult, ResourceClaim
 
 # Seconds from the allocation on (kube-scheduler's default bindingTimeout).
 TIMEOUT = 600.0
@@ -26,12 +26,12 @@ class DevicesNotReady(Exception):
     """A binding failure condition is true, or the time is up."""
 
 
-def has_conditions(claim: Object) -> bool:
+def has_conditions(claim: ResourceClaim) -> bool:
     """Whether any allocated device has binding conditions."""
     return any(result.get("bindingConditions") for result in claims.results(claims.allocation_of(claim)))
 
 
-def is_ready(claim: Object) -> bool:
+def is_ready(claim: ResourceClaim) -> bool:
     """Whether all binding conditions hold; raises ``DevicesNotReady`` when a failure condition does."""
     for result in claims.results(claims.allocation_of(claim)):
         wanted = result.get("bindingConditions")
@@ -44,21 +44,21 @@ def is_ready(claim: Object) -> bool:
                     f"device binding failed: claim={claim['metadata']['name']}, "
                     f'reason={failed.get("reason", "")}, message="{failed.get("message", "")}"'
                 )
-        if any(conditions.get(name, {}).get("status") != "True" for name in wanted):
+        if any(name not in conditions or conditions[name].get("status") != "True" for name in wanted):
             return False
     return True
 
 
-def seconds_left(claim: Object) -> float:
+def seconds_left(claim: ResourceClaim) -> float:
     """How much longer the devices of the claim may take; any number of other pods may have waited for them before."""
-    stamp = (claims.allocation_of(claim) or {}).get("allocationTimestamp")
-    if stamp is None:
+    allocation = claims.allocation_of(claim)
+    if allocation is None or (stamp := allocation.get("allocationTimestamp")) is None:
         return TIMEOUT
     since = datetime.fromisoformat(stamp.replace("Z", "+00:00"))
     return TIMEOUT - (datetime.now(UTC) - since).total_seconds()
 
 
-def is_unusable(claim: Object) -> bool:
+def is_unusable(claim: ResourceClaim) -> bool:
     """Whether an allocation will never become ready, so that it should be given back."""
     try:
         return not is_ready(claim) and seconds_left(claim) < 0
@@ -89,14 +89,14 @@ class Readiness:
                 async with asyncio.timeout(left):
                     await self._changed.wait()
 
-    def _allocated(self, key: claims.Key) -> Object:
+    def _allocated(self, key: claims.Key) -> ResourceClaim:
         claim = self._known.get(key)
         if claim is None or claims.allocation_of(claim) is None:
             raise DevicesNotReady(f"device binding failed: claim={key[1]} is no longer allocated")
         return claim
 
 
-def _conditions(claim: Object, result: Object) -> dict[str, Object]:
+def _conditions(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> dict[str, Condition]:
     for device in (claim.get("status") or {}).get("devices") or []:
         if all(device.get(part) == result.get(part) for part in ("driver", "pool", "device")):
             return {condition["type"]: condition for condition in device.get("conditions") or []}

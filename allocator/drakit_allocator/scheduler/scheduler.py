@@ -32,7 +32,7 @@ from drakit_allocator.scheduler.readiness import DevicesNotReady
 from drakit_allocator.scheduler.reports import SCHEDULER_ERROR, UNSCHEDULABLE, Reports
 from drakit_allocator.scheduler.state import State
 from drakit_api.features import FeatureGates
-from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ResourceClaim
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
 from drakit_client.errors import REQUEST_FAILURES, ApiError
@@ -183,7 +183,7 @@ class Scheduler:
         await self._fence.close(lambda: self.state.queue.move(devices_changed()))
         self.lease.fenced()
 
-    def _objection(self, pod_uid: str, pod_claims: list[Object], *, allocates: bool) -> str:
+    def _objection(self, pod_uid: str, pod_claims: list[ResourceClaim], *, allocates: bool) -> str:
         return self._fence.objection(pod_uid, pod_claims, allocates=allocates)
 
     def _has_work(self) -> bool:
@@ -328,7 +328,7 @@ class Scheduler:
                 self._start(self._deallocate(claim))
                 break
 
-    async def _deallocate(self, claim: dict[str, Any]) -> None:
+    async def _deallocate(self, claim: ResourceClaim) -> None:
         try:
             await self._binder.deallocate(claim)
         except ApiError as error:

@@ -24,6 +24,7 @@ from drakit_allocator.scheduler.readiness import Readiness
 from drakit_api.features import MIXINS_GATE, FeatureGates
 from drakit_api.kubernetes_objects import Object
 from drakit_api.layouts import mixins
+from drakit_api.typed_objects import ResourceClaim
 from drakit_client.backoff import Backoff
 
 log = logging.getLogger(__name__)
@@ -111,7 +112,7 @@ class State:
         if new is not None:
             self.queue.move(hints.devices_changed())
 
-    def on_claim(self, old: Object | None, new: Object | None) -> None:
+    def on_claim(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         """A ResourceClaim was added, changed or deleted."""
         self.claims.seen(old, new)
         self.readiness.claim_changed()
@@ -204,7 +205,7 @@ class State:
             return DYNAMIC_RESOURCES
         return None
 
-    def _claims_of(self, pod: PodInfo) -> list[Object]:
+    def _claims_of(self, pod: PodInfo) -> list[ResourceClaim]:
         try:
             return pod_claims.find(pod, self.claims.get)
         except pod_claims.ClaimsNotReady:
@@ -221,7 +222,7 @@ class State:
             if not users:
                 self._users.pop(key, None)
 
-    def _released(self, claim: Object) -> None:
+    def _released(self, claim: ResourceClaim) -> None:
         self.searches.released(claim)
         self.queue.move(hints.devices_changed())
 

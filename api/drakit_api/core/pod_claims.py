@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
+from drakit_api.typed_objects import OwnerReference, ResourceClaim, ResourceClaimConsumerReference
 
 # Ties a generated claim to the entry of the pod that it was made for (k8s.io/api/resource/v1, types.go).
 POD_CLAIM_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
@@ -63,13 +64,13 @@ def extended_claim_name(pod: Object) -> str | None:
     return extended.get("resourceClaimName")
 
 
-def controller_reference(obj: Object) -> Object | None:
+def controller_reference(obj: ReadOnlyObject) -> OwnerReference | None:
     """Return the owner reference of an object's controller; None if it has none."""
-    references: list[Object] = obj["metadata"].get("ownerReferences") or []
+    references: list[OwnerReference] = obj["metadata"].get("ownerReferences") or []
     return next((reference for reference in references if reference.get("controller")), None)
 
 
-def check_owner(pod: Object, claim: Object) -> None:
+def check_owner(pod: Object, claim: ResourceClaim) -> None:
     """Raise ``PodClaimError`` unless the claim was generated for this very pod."""
     owner = controller_reference(claim)
     if owner is None or owner["uid"] != pod["metadata"]["uid"]:
@@ -78,7 +79,12 @@ def check_owner(pod: Object, claim: Object) -> None:
         raise PodClaimError(f"ResourceClaim {claim_key} was not created for Pod {pod_key} (Pod is not owner)")
 
 
-def is_reserved_for(pod: Object, claim: Object) -> bool:
+def pod_consumer(pod: Object) -> ResourceClaimConsumerReference:
+    """Return what ``status.reservedFor`` of a claim says of a pod that may use it."""
+    return {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
+
+
+def is_reserved_for(pod: Object, claim: ResourceClaim) -> bool:
     """Whether ``status.reservedFor`` lists the pod."""
     uid = pod["metadata"]["uid"]
     return any(consumer["uid"] == uid for consumer in claim.get("status", {}).get("reservedFor") or ())

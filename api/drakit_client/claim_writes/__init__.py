@@ -19,11 +19,17 @@ the folder ``api``::
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import (
+    ObjectMeta,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+    ResourceClaimStatus,
+    as_claim,
+)
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Invalid
 from drakit_client.resources import RESOURCE_CLAIMS
@@ -35,13 +41,14 @@ _MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 _MAGIC = b"k8s\0"
 
 
-async def replace(connection: Connection, claim: Object, subresource: str | None = None) -> Object:
+async def replace(connection: Connection, claim: ResourceClaim, subresource: str | None = None) -> ResourceClaim:
     """PUT a claim as it was read, with other finalizers and annotations, or (``status``) another status.
 
     Raises what the server answers, e.g. ``Conflict`` when the claim has changed since it was read.
     """
     try:
-        return await connection.replace(RESOURCE_CLAIMS, claim, claim["metadata"]["namespace"], subresource=subresource)
+        namespace = claim["metadata"]["namespace"]
+        return as_claim(await connection.replace(RESOURCE_CLAIMS, claim, namespace, subresource=subresource))
     except Invalid as refusal:
         envelope, stored = await _stored(connection, claim, refusal)
         if stored.metadata.resource_version != claim["metadata"]["resourceVersion"]:
@@ -53,19 +60,19 @@ async def replace(connection: Connection, claim: Object, subresource: str | None
         return await _send(connection, claim, envelope, stored, subresource)
 
 
-async def annotate(connection: Connection, claim: Object, annotations: dict[str, str]) -> Object:
+async def annotate(connection: Connection, claim: ResourceClaim, annotations: dict[str, str]) -> ResourceClaim:
     """Add annotations to a claim, whatever else has changed. Raises ``Conflict`` for another claim of that name."""
     metadata = claim["metadata"]
     patch = {"metadata": {"uid": metadata["uid"], "annotations": annotations}}
     try:
-        return await connection.patch(RESOURCE_CLAIMS, metadata["name"], patch, metadata["namespace"])
+        return as_claim(await connection.patch(RESOURCE_CLAIMS, metadata["name"], patch, metadata["namespace"]))
     except Invalid as refusal:
         envelope, stored = await _stored(connection, claim, refusal)
         stored.metadata.annotations.update(annotations)
         return await _send(connection, claim, envelope, stored, None)
 
 
-async def _stored(connection: Connection, claim: Object, refusal: Invalid) -> tuple[Envelope, Claim]:
+async def _stored(connection: Connection, claim: ResourceClaim, refusal: Invalid) -> tuple[Envelope, Claim]:
     """Read the claim in protobuf. Raises the refusal again where a server does not write protobuf."""
     # Imported here: few processes ever meet such a claim.
     from google.protobuf.message import DecodeError
@@ -90,22 +97,22 @@ def _conflict(message: str) -> Conflict:
 
 
 async def _send(
-    connection: Connection, claim: Object, envelope: Envelope, stored: Claim, subresource: str | None
-) -> Object:
+    connection: Connection, claim: ResourceClaim, envelope: Envelope, stored: Claim, subresource: str | None
+) -> ResourceClaim:
     envelope.raw = stored.SerializeToString()
     path = RESOURCE_CLAIMS.path(claim["metadata"]["namespace"], claim["metadata"]["name"], subresource)
     body = _MAGIC + envelope.SerializeToString()
-    answer: Object = msgspec.json.decode(await connection.request("PUT", path, body, content_type=_MEDIA_TYPE))
+    answer: ResourceClaim = msgspec.json.decode(await connection.request("PUT", path, body, content_type=_MEDIA_TYPE))
     return answer
 
 
-def _set_metadata(stored: Claim, metadata: Object) -> None:
+def _set_metadata(stored: Claim, metadata: ObjectMeta) -> None:
     stored.metadata.annotations.clear()
     stored.metadata.annotations.update(metadata.get("annotations") or {})
     stored.metadata.finalizers[:] = metadata.get("finalizers") or []
 
 
-def _set_status(stored: Claim, status: Object) -> bool:
+def _set_status(stored: Claim, status: ResourceClaimStatus) -> bool:
     """Reservations as wanted, and the allocation kept or dropped; False if it is one that is not stored."""
     allocated = bool(status.get("allocation"))
     if allocated and not stored.status.HasField("allocation"):
@@ -120,7 +127,7 @@ def _set_status(stored: Claim, status: Object) -> bool:
     return True
 
 
-def _add_consumer(stored: Claim, consumer: dict[str, Any]) -> None:
+def _add_consumer(stored: Claim, consumer: ResourceClaimConsumerReference) -> None:
     stored.status.reserved_for.add(
         api_group=consumer.get("apiGroup") or "",
         resource=consumer.get("resource") or "",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from drakit_api.core.pod_claims import POD_CLAIM_ANNOTATION, ClaimNotCreated, PodClaimError, check_owner, claim_name
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import OwnerReference, ResourceClaim, as_claim
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, NotFound
 from drakit_client.resources import PODS, RESOURCE_CLAIM_TEMPLATES, RESOURCE_CLAIMS
@@ -90,10 +91,9 @@ class ClaimTemplates:
                 )
             self._check_features(template)
             claim = await self._create(claim_from_template(pod, pod_claim["name"], template), pod)
-        generated: str = claim["metadata"]["name"]
-        return generated
+        return claim["metadata"]["name"]
 
-    async def _create(self, body: Object, pod: Object) -> Object:
+    async def _create(self, body: ResourceClaim, pod: Object) -> ResourceClaim:
         """Create a claim for a pod; ``PodClaimError`` if the API server refuses it (a quota, say, or a gate)."""
         try:
             claim = await self._connection.create(RESOURCE_CLAIMS, body, pod["metadata"]["namespace"])
@@ -101,12 +101,12 @@ class ClaimTemplates:
             # Upstream names the claim here, which has no name before it is created.
             raise PodClaimError(f"create ResourceClaim : {error}") from error
         self._created.add(claim)
-        return claim
+        return as_claim(claim)
 
     async def _exists(self, pod: Object, name: str, must_own: bool) -> bool:
         """A claim that was deleted by accident, or that is no longer the pod's, is made anew."""
         namespace = pod["metadata"]["namespace"]
-        claim = self._claims.get(name, namespace) or self._created.get((namespace, name))
+        claim: Object | None = self._claims.get(name, namespace) or self._created.get((namespace, name))
         if claim is None:
             try:
                 claim = await self._connection.get(RESOURCE_CLAIMS, name, namespace)
@@ -114,16 +114,17 @@ class ClaimTemplates:
                 return False
         if must_own:
             try:
-                check_owner(pod, claim)
+                check_owner(pod, as_claim(claim))
             except PodClaimError:
                 return False
         return True
 
-    def _orphan(self, pod: Object, pod_claim: Object) -> Object | None:
+    def _orphan(self, pod: Object, pod_claim: Object) -> ResourceClaim | None:
         """A claim that was created for this entry before its name could be written into the pod's status."""
         uid = pod["metadata"]["uid"]
-        ours = [claim for claim in self._created.pending() if uid in controller_uid(claim)]
-        for claim in [*self._by_owner.get(uid), *ours]:
+        ours = [as_claim(claim) for claim in self._created.pending() if uid in controller_uid(claim)]
+        claims: list[ResourceClaim] = [*self._by_owner.get(uid), *ours]
+        for claim in claims:
             annotations = claim["metadata"].get("annotations") or {}
             if annotations.get(POD_CLAIM_ANNOTATION) == pod_claim["name"]:
                 return claim
@@ -137,18 +138,18 @@ class ClaimTemplates:
             raise PodClaimError("template includes a prioritized list of subrequests, but the feature is disabled")
 
 
-def claim_from_template(pod: Object, pod_claim_name: str, template: Object) -> Object:
+def claim_from_template(pod: Object, pod_claim_name: str, template: Object) -> ResourceClaim:
     """The claim to create for one entry of a pod; the server completes its name."""
     metadata = template["spec"].get("metadata") or {}
     annotations = {**(metadata.get("annotations") or {}), POD_CLAIM_ANNOTATION: pod_claim_name}
-    owner = {
+    owner: OwnerReference = {
         "apiVersion": "v1",
         "kind": "Pod",
         "name": pod["metadata"]["name"],
         "uid": pod["metadata"]["uid"],
         "controller": True,
     }
-    claim: Object = {
+    claim: ResourceClaim = {
         "metadata": {
             "generateName": _base_name(pod["metadata"]["name"], pod_claim_name),
             "annotations": annotations,

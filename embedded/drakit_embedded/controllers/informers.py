@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable
+from typing import Any
 
 from drakit_api.kubernetes_objects import Object
 from drakit_client.connection import Connection
@@ -17,7 +18,7 @@ from drakit_client.resources import Resource
 class Index:
     """Finds objects of a reflector by something in them, e.g. pods by the uid of their owner."""
 
-    def __init__(self, reflector: Reflector, values: Callable[[Object], Iterable[Hashable]]) -> None:
+    def __init__(self, reflector: Reflector, values: Callable[[Any], Iterable[Hashable]]) -> None:
         self._reflector = reflector
         self._values = values
         self._keys: dict[Hashable, dict[Key, None]] = {}
@@ -25,7 +26,7 @@ class Index:
             self._change(None, obj)
         reflector.on_change(self._change)
 
-    def get(self, value: Hashable) -> list[Object]:
+    def get(self, value: Hashable) -> list[Any]:
         """The objects as last seen; read-only, as everything in a reflector."""
         store = self._reflector.store
         return [store[key] for key in self._keys.get(value, ()) if key in store]
@@ -61,7 +62,7 @@ class Informers:
                 self._tasks.create_task(reflector.run())
         return reflector
 
-    def index(self, resource: Resource, values: Callable[[Object], Iterable[Hashable]]) -> Index:
+    def index(self, resource: Resource, values: Callable[[Any], Iterable[Hashable]]) -> Index:
         """A new index; ask for it before registering handlers that read it, so that it is up to date in them."""
         return Index(self.reflector(resource), values)
 

@@ -23,6 +23,7 @@ from drakit_api.core.pod_claims import (
     is_terminal,
 )
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ObjectMeta, ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
 from drakit_client import claim_writes
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder
@@ -79,7 +80,7 @@ class ResourceClaimController:
         if new is not None and self._needs_work(new):
             self._queue.add(("pod", namespace, name))
 
-    def _claim_changed(self, old: Object | None, new: Object | None) -> None:
+    def _claim_changed(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         claim = new if new is not None else old
         assert claim is not None
         if new is not None:
@@ -105,7 +106,7 @@ class ResourceClaimController:
                 return True
             if name is None:
                 continue
-            claim = self._claims.get(name, pod["metadata"]["namespace"])
+            claim: ResourceClaim | None = self._claims.get(name, pod["metadata"]["namespace"])
             if claim is None:
                 if pod_claim.get("resourceClaimTemplateName"):
                     return True
@@ -135,17 +136,24 @@ class ResourceClaimController:
             return  # The scheduler reserves what it allocates.
         for pod_claim in pod["spec"].get("resourceClaims") or ():
             claim_name_, must_own = claim_name(pod, pod_claim)
-            claim = self._claims.get(claim_name_, namespace) if claim_name_ else None
+            claim: ResourceClaim | None = self._claims.get(claim_name_, namespace) if claim_name_ else None
             if claim is not None and not _is_foreign(pod, claim, must_own) and _needs_reservation(pod, claim):
                 await self._reserve(pod, claim)
 
-    async def _reserve(self, pod: Object, claim: Object) -> None:
-        consumer = {"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}
-        status = {**claim["status"], "reservedFor": [*(claim["status"].get("reservedFor") or ()), consumer]}
+    async def _reserve(self, pod: Object, claim: ResourceClaim) -> None:
+        consumer: ResourceClaimConsumerReference = {
+            "resource": "pods",
+            "name": pod["metadata"]["name"],
+            "uid": pod["metadata"]["uid"],
+        }
+        status: ResourceClaimStatus = {
+            **claim["status"],
+            "reservedFor": [*(claim["status"].get("reservedFor") or ()), consumer],
+        }
         await claim_writes.replace(self._connection, {**claim, "status": status}, "status")
 
     async def _sync_claim(self, namespace: str, name: str) -> None:
-        claim = self._claims.get(name, namespace)
+        claim: ResourceClaim | None = self._claims.get(name, namespace)
         if claim is None:
             return
         reserved = claim.get("status", {}).get("reservedFor") or []
@@ -160,7 +168,7 @@ class ResourceClaimController:
         if not remaining:
             await self._delete_if_unused(claim)
 
-    async def _is_valid(self, namespace: str, consumer: Object) -> bool:
+    async def _is_valid(self, namespace: str, consumer: ResourceClaimConsumerReference) -> bool:
         """Only reservations of pods that surely are gone or done are removed; unknown kinds of consumers stay."""
         if consumer.get("apiGroup") or consumer["resource"] != "pods":
             return True
@@ -176,29 +184,31 @@ class ResourceClaimController:
             return False
         return bool(pod["metadata"]["uid"] == consumer["uid"])
 
-    async def _release(self, claim: Object, remaining: list[Object]) -> None:
+    async def _release(self, claim: ResourceClaim, remaining: list[ResourceClaimConsumerReference]) -> None:
         """Remove reservations; the last one takes the allocation with it, so that others can have the devices."""
         updated = await self._update_status(claim, remaining)
         if not updated.get("status", {}).get("allocation"):
             await self._drop_finalizer(updated)
 
-    async def _update_status(self, claim: Object, remaining: list[Object]) -> Object:
+    async def _update_status(
+        self, claim: ResourceClaim, remaining: list[ResourceClaimConsumerReference]
+    ) -> ResourceClaim:
         """A PUT rather than a patch: it fails if anything changed in the meantime."""
-        status = {**claim.get("status", {}), "reservedFor": remaining}
+        status: ResourceClaimStatus = {**claim.get("status", {}), "reservedFor": remaining}
         if not remaining:
             del status["reservedFor"]
             if CLAIM_FINALIZER in (claim["metadata"].get("finalizers") or ()):
                 status.pop("allocation", None)
         return await claim_writes.replace(self._connection, {**claim, "status": status}, "status")
 
-    async def _drop_finalizer(self, claim: Object) -> None:
+    async def _drop_finalizer(self, claim: ResourceClaim) -> None:
         finalizers = claim["metadata"].get("finalizers") or []
         if CLAIM_FINALIZER in finalizers:
             kept = [finalizer for finalizer in finalizers if finalizer != CLAIM_FINALIZER]
-            metadata = {**claim["metadata"], "finalizers": kept}
+            metadata: ObjectMeta = {**claim["metadata"], "finalizers": kept}
             await claim_writes.replace(self._connection, {**claim, "metadata": metadata})
 
-    async def _delete_if_unused(self, claim: Object) -> None:
+    async def _delete_if_unused(self, claim: ResourceClaim) -> None:
         """A generated claim goes when its pod will not run (again); the garbage collector does the rest."""
         owner = controller_reference(claim)
         if owner is None or owner.get("apiVersion") != "v1" or owner.get("kind") != "Pod":
@@ -232,7 +242,7 @@ def _is_done(pod: Object) -> bool:
     return is_terminal(pod) or bool(deleted_early)
 
 
-def _is_foreign(pod: Object, claim: Object, must_own: bool) -> bool:
+def _is_foreign(pod: Object, claim: ResourceClaim, must_own: bool) -> bool:
     if not must_own:
         return False
     try:
@@ -242,6 +252,6 @@ def _is_foreign(pod: Object, claim: Object, must_own: bool) -> bool:
     return False
 
 
-def _needs_reservation(pod: Object, claim: Object) -> bool:
+def _needs_reservation(pod: Object, claim: ResourceClaim) -> bool:
     allocated = bool(claim.get("status", {}).get("allocation"))
     return allocated and bool(pod["spec"].get("nodeName")) and not is_reserved_for(pod, claim)

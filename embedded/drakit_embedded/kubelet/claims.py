@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ResourceClaim
 from drakit_client.files import private_files, regular_files
 from drakit_client.reflector import Key
 
@@ -70,7 +71,7 @@ class ClaimInfo:
         return self.namespace, self.name
 
     @classmethod
-    def from_claim(cls, claim: Object, *, may_skip: bool = True) -> ClaimInfo:
+    def from_claim(cls, claim: ResourceClaim, *, may_skip: bool = True) -> ClaimInfo:
         """Raises ``ValueError`` for a claim that is not allocated, or that skips operations where that may not be."""
         allocation = claim.get("status", {}).get("allocation")
         if not allocation:

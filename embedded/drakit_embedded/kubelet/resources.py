@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 
 from drakit_api.core.pod_claims import PodClaimError, check_owner, claim_name, extended_claim_name, is_reserved_for
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import as_claim
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError
 from drakit_client.resources import RESOURCE_CLAIMS
@@ -126,7 +127,7 @@ class Resources:
     async def _validate(self, pod: Object, name: str, must_own: bool) -> ClaimInfo:
         """Check everything that can be checked before anything changes, so that a bad pod can be deleted freely."""
         try:
-            claim = await self._connection.get(RESOURCE_CLAIMS, name, pod["metadata"]["namespace"])
+            claim = as_claim(await self._connection.get(RESOURCE_CLAIMS, name, pod["metadata"]["namespace"]))
         except ApiError as error:
             raise PodClaimError(f"fetch ResourceClaim {name}: {error}") from error
         if must_own:

@@ -13,6 +13,7 @@ from typing import Protocol
 from drakit_api.core.pod_claims import controller_reference
 from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import ZERO, Quantity
+from drakit_api.typed_objects import OwnerReference
 from drakit_embedded.quota import pods
 from drakit_embedded.quota.amounts import ONE, Amounts, added, highest
 from drakit_embedded.quota.classes import DeviceClasses
@@ -117,13 +118,13 @@ def _charged(claim: Object, around: Surroundings) -> Amounts:
     return pods.usage(pod)
 
 
-def _pod_of(claim: Object) -> Object | None:
+def _pod_of(claim: Object) -> OwnerReference | None:
     owner = controller_reference(claim)
     if owner is None or not is_for_extended(claim):
         return None
     return owner if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Pod") else None
 
 
-def _is_of(claim: Object, owner: Object) -> bool:
+def _is_of(claim: Object, owner: OwnerReference) -> bool:
     found = _pod_of(claim)
     return found is not None and found.get("uid") == owner.get("uid")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from drakit_api.typed_objects import as_claim
 from drakit_embedded.kubelet.claims import CheckpointError, ClaimCache, ClaimInfo, Device, DriverState
 from drakit_embedded.kubelet.device_health import HealthCache, Report
 
@@ -88,7 +89,7 @@ def test_no_checkpoint_keeps_the_kubelet_waiting(tmp_path: Path, put: Callable[[
 
 def test_a_claim_without_allocation_is_refused() -> None:
     with pytest.raises(ValueError, match="not allocated"):
-        ClaimInfo.from_claim({"metadata": {"name": "c", "namespace": "ns", "uid": "u"}, "status": {}})
+        ClaimInfo.from_claim(as_claim({"metadata": {"name": "c", "namespace": "ns", "uid": "u"}, "status": {}}))
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_an_operation_is_skipped_only_if_all_devices_of_the_driver_allow_it(
     skips: list[list[str] | None], prepare: bool, unprepare: bool
 ) -> None:
     results = [{"driver": "d", **({"skipNodeOperations": skip} if skip else {})} for skip in skips]
-    state = ClaimInfo.from_claim(claim(*results)).drivers["d"]
+    state = ClaimInfo.from_claim(as_claim(claim(*results))).drivers["d"]
     assert (state.does_skip("NodePrepareResources"), state.does_skip("NodeUnprepareResources")) == (prepare, unprepare)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from drakit_api.features import FeatureGates
 from drakit_api.kubelet import wire
+from drakit_api.typed_objects import as_claim
 from drakit_client.connection import Connection
 from drakit_client.resources import NODES, PODS, RESOURCE_CLAIMS
 from drakit_embedded.kubelet import KubeletSimulator, NodeSpec, Release
@@ -62,10 +63,12 @@ def test_what_a_kubelet_declares(minor: str, gates: dict[str, bool], declared: l
 
 def test_a_kubelet_that_may_skip_nothing_refuses_claims_that_want_it() -> None:
     result = {"driver": "d", "pool": "p", "device": "x", "skipNodeOperations": ["*"]}
-    claim = {
-        "metadata": {"name": "c", "namespace": "ns", "uid": "u"},
-        "status": {"allocation": {"devices": {"results": [result]}}},
-    }
+    claim = as_claim(
+        {
+            "metadata": {"name": "c", "namespace": "ns", "uid": "u"},
+            "status": {"allocation": {"devices": {"results": [result]}}},
+        }
+    )
     assert ClaimInfo.from_claim(claim).drivers["d"].does_skip("NodePrepareResources")
     with pytest.raises(ValueError, match="DRAOptionalNodeOperations feature gate is disabled on kubelet"):
         ClaimInfo.from_claim(claim, may_skip=False)

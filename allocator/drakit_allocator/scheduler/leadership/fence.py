@@ -36,6 +36,7 @@ from typing import Any
 from drakit_allocator.scheduler import claims
 from drakit_allocator.scheduler.leadership.lease import Permission
 from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ResourceClaim, as_claim
 from drakit_client import claim_writes
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
@@ -111,7 +112,7 @@ class Fence:
             if len(self._gaps) < len(before):
                 closed()
 
-    def objection(self, pod_uid: str, pod_claims: list[Object], *, allocates: bool) -> str:
+    def objection(self, pod_uid: str, pod_claims: list[ResourceClaim], *, allocates: bool) -> str:
         """Why a pod with these claims has to wait for a gap to be closed; empty if it need not.
 
         ``allocates``: whether any of the claims is to be given devices.
@@ -123,7 +124,7 @@ class Fence:
                 return objection_to(gap)
         if allocates:
             for gap in self._gaps.values():
-                if gap.kind == "ResourceClaim" and claims.allocation_of(gap.obj) is None:
+                if gap.kind == "ResourceClaim" and claims.allocation_of(as_claim(gap.obj)) is None:
                     return objection_to(gap)
         return ""
 
@@ -139,7 +140,7 @@ class Fence:
                 return
             if kind == "ResourceClaim":
                 # A late write that came before this one is known by this at the latest.
-                self._known.written(updated)
+                self._known.written(as_claim(updated))
         self._gaps.pop(obj["metadata"]["uid"], None)
 
     async def _touched(self, obj: Object, kind: str, token: str) -> Object | None:
@@ -165,7 +166,7 @@ class Fence:
             return await touch()
 
     async def _touch_claim(self, claim: Object, token: str) -> Object:
-        return await claim_writes.annotate(self._connection, claim, {FENCE: token})
+        return dict(await claim_writes.annotate(self._connection, as_claim(claim), {FENCE: token}))
 
     async def _touch_pod(self, pod: Object, token: str) -> Object:
         """Through the status, which takes annotations too, and which a scheduler has the right to write."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from drakit_api.objects.raw_extensions import Embedded
+from drakit_api.typed_objects import ResourceClaim, as_claim
 from drakit_client import claim_writes
 from drakit_client.connection import Connection
 from drakit_client.errors import ApiError, Conflict, Invalid
@@ -48,12 +49,12 @@ async def api() -> AsyncIterator[Connection]:
         yield connection
 
 
-async def add_claim(api: Connection, name: str = "c", parameters: str = ODD) -> Json:
+async def add_claim(api: Connection, name: str = "c", parameters: str = ODD) -> ResourceClaim:
     config = f'[{{"opaque":{{"driver":"d.example.com","parameters":{parameters}}}}}]'
     requests = '[{"name":"r","exactly":{"deviceClassName":"x"}}]'
     spec = f'{{"devices":{{"requests":{requests},"config":{config}}}}}'
     body = f'{{"metadata":{{"name":"{name}"}},"spec":{spec}}}'
-    claim: Json = json.loads(await api.request("POST", RESOURCE_CLAIMS.path("default"), body.encode()))
+    claim: ResourceClaim = json.loads(await api.request("POST", RESOURCE_CLAIMS.path("default"), body.encode()))
     return claim
 
 
@@ -116,7 +117,7 @@ async def test_a_client_in_go_that_had_to_read_json_may_write_what_it_read(
     opaque = claim["spec"]["devices"]["config"][0]["opaque"]
     opaque["parameters"] = Embedded(json.loads(written), written)
     claim["metadata"]["finalizers"] = [FINALIZER]
-    body = protobuf_answers.encode("ResourceClaim", "resource.k8s.io/v1", claim)
+    body = protobuf_answers.encode("ResourceClaim", "resource.k8s.io/v1", dict(claim))
     answer = 200
     try:
         await api.request("PUT", RESOURCE_CLAIMS.path("default", "c"), body, content_type=PROTOBUF)
@@ -144,7 +145,7 @@ async def test_a_claim_with_odd_parameters_gets_finalizers_annotations_and_anoth
     body = f'{head},"status":{{"allocation":{allocation},"reservedFor":[{json.dumps(user)}]}}}}'
     claim = json.loads(await api.request("PUT", RESOURCE_CLAIMS.path("default", "c", "status"), body.encode()))
     changed = {**claim, "status": {**claim["status"], "reservedFor": [user, other]}}
-    claim = await claim_writes.replace(api, changed, "status")
+    claim = await claim_writes.replace(api, as_claim(changed), "status")
     assert [consumer["name"] for consumer in claim["status"]["reservedFor"]] == ["user", "other"]
     assert (await claim_writes.replace(api, {**claim, "status": {}}, "status")).get("status", {}) == {}
     assert ODD.encode() in await in_protobuf(api, RESOURCE_CLAIMS, "c", "default")
