@@ -7,8 +7,6 @@ and is written back with them: at run time, all of these are plain dicts.
 An object whose kind is known only when the program runs is an ``Object`` (``kubernetes_objects``).
 """
 
-from __future__ import annotations
-
 from typing import NotRequired, TypedDict, cast
 
 from drakit_api.kubernetes_objects import Object, ReadOnlyObject
@@ -414,3 +412,8 @@ class ResourceSlice(TypedDict):
 def as_claim(obj: ReadOnlyObject) -> ResourceClaim:
     """Take an object for a claim, where it was read as one."""
     return cast("ResourceClaim", obj)
+
+
+def as_slice(obj: ReadOnlyObject) -> ResourceSlice:
+    """Take an object for a slice, where it was read as one."""
+    return cast("ResourceSlice", obj)

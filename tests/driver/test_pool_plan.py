@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from drakit_api.layouts.slice_names import generate_name
+from drakit_api.typed_objects import ResourceSlice, as_slice
 from drakit_driver.publishing.pool_plan import Desired, plan
-
-Object = dict[str, Any]
 
 
 def desired(contents: list[str]) -> list[Desired]:
     return [Desired.of({"driver": "d", "nodeName": "n", "devices": [{"name": name}]}) for name in contents]
 
 
-def stored(name: str, content: str, generation: int, count: int) -> Object:
+def stored(name: str, content: str, generation: int, count: int) -> ResourceSlice:
     pool = {"name": "p", "generation": generation, "resourceSliceCount": count}
     spec = {"driver": "d", "nodeName": "n", "devices": [{"name": content}], "pool": pool}
-    return {"metadata": {"name": name}, "spec": spec}
+    return as_slice({"metadata": {"name": name}, "spec": spec})
 
 
-def visible(slices: list[Object]) -> list[str] | None:
+def visible(slices: list[ResourceSlice]) -> list[str] | None:
     """What a consumer uses of the pool: the newest generation, if it is whole (allocator's pools.go)."""
     newest = max((item["spec"]["pool"]["generation"] for item in slices), default=0)
     current = [item for item in slices if item["spec"]["pool"]["generation"] == newest]
@@ -34,7 +32,7 @@ def visible(slices: list[Object]) -> list[str] | None:
     return sorted(item["spec"]["devices"][0]["name"] for item in current)
 
 
-def states(slices: list[Object], wanted: list[Desired]) -> list[list[Object]]:
+def states(slices: list[ResourceSlice], wanted: list[Desired]) -> list[list[ResourceSlice]]:
     """The stored slices after each write of the plan."""
     planned = plan(wanted, slices)
     now = list(slices)
@@ -44,12 +42,12 @@ def states(slices: list[Object], wanted: list[Desired]) -> list[list[Object]]:
         now = [item for item in now if item is not gone]
         seen.append(now)
     for index, old in planned.update:
-        new = {**old, "spec": {**wanted[index].spec, "pool": pool}}
+        new = as_slice({**old, "spec": {**wanted[index].spec, "pool": pool}})
         now = [new if item is old else item for item in now]
         seen.append(now)
     for index in planned.create:
         name = generate_name(index, len(wanted), "d", "n") + "abcde"
-        now = [*now, {"metadata": {"name": name}, "spec": {**wanted[index].spec, "pool": pool}}]
+        now = [*now, as_slice({"metadata": {"name": name}, "spec": {**wanted[index].spec, "pool": pool}})]
         seen.append(now)
     return seen
 
@@ -86,7 +84,7 @@ JUNK = st.builds(
 
 @pytest.mark.slow
 @given(junk=st.lists(JUNK, max_size=6, unique_by=lambda item: item["metadata"]["name"]), after=CONTENTS)
-def test_any_mess_is_cleaned_up_in_one_go(junk: list[Object], after: list[str]) -> None:
+def test_any_mess_is_cleaned_up_in_one_go(junk: list[ResourceSlice], after: list[str]) -> None:
     last = states(copy.deepcopy(junk), desired(after))[-1]
     assert sorted(item["spec"]["devices"][0]["name"] for item in last) == sorted(after)
     assert plan(desired(after), last).empty

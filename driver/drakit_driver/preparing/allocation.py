@@ -15,6 +15,12 @@ import msgspec
 from drakit_api.core.node_selectors import HOSTNAME_LABEL, selects
 from drakit_api.kubernetes_objects import Object
 from drakit_api.quantity import Quantity, QuantityError
+from drakit_api.typed_objects import (
+    AllocationResult,
+    DeviceAllocationConfiguration,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+)
 from drakit_driver.preparing import environment, opaque
 from drakit_driver.preparing.cdi import CdiError, CdiSpecs
 from drakit_driver.preparing.checkpoint import PreparedClaim, PreparedDevice
@@ -25,31 +31,31 @@ class PrepareError(Exception):
     """A claim that cannot be prepared; the message is for the user."""
 
 
-def check_claim(claim: Object, uid: str) -> Object:
+def check_claim(claim: ResourceClaim, uid: str) -> AllocationResult:
     """``status.allocation`` of the claim that the kubelet means; raises ``PrepareError``."""
     where = f"claim {claim['metadata'].get('namespace', '')}/{claim['metadata']['name']}"
     if claim["metadata"].get("uid") != uid:
         raise PrepareError(f"{where} got replaced: its UID is {claim['metadata'].get('uid')}, not {uid}")
-    allocation: Object | None = (claim.get("status") or {}).get("allocation")
+    allocation = (claim.get("status") or {}).get("allocation")
     if not allocation:
         raise PrepareError(f"{where} not allocated")
     return allocation
 
 
-def check_node(allocation: Object, node: str, labels: Mapping[str, str]) -> None:
+def check_node(allocation: AllocationResult, node: str, labels: Mapping[str, str]) -> None:
     """Raise ``PrepareError`` if the allocation is for other nodes; ``labels`` are those of this one."""
     if not selects(allocation.get("nodeSelector"), node, labels):
         raise PrepareError(f"the allocation is for other nodes than {node}: its nodeSelector does not match")
 
 
-def results_for(allocation: Object, driver: str) -> list[Object]:
+def results_for(allocation: AllocationResult, driver: str) -> list[DeviceRequestAllocationResult]:
     """The results that are this driver's business."""
     results = (allocation.get("devices") or {}).get("results") or []
     return [result for result in results if result.get("driver") == driver]
 
 
 def prepared_claim(
-    claim: Object, inventory: Inventory, specs: CdiSpecs, *, driver: str, node: str, labels: Mapping[str, str]
+    claim: ResourceClaim, inventory: Inventory, specs: CdiSpecs, *, driver: str, node: str, labels: Mapping[str, str]
 ) -> PreparedClaim:
     """Everything to record and write for a claim (in state ``preparing``); raises ``PrepareError``.
 
@@ -78,18 +84,18 @@ def prepared_claim(
     )
 
 
-def digest(allocation: Object, driver: str) -> str:
+def digest(allocation: AllocationResult, driver: str) -> str:
     """Everything in an allocation that decides what this driver prepares, in a few bytes."""
     config = [
         entry
         for entry in (allocation.get("devices") or {}).get("config") or []
-        if (entry.get("opaque") or {}).get("driver") == driver
+        if (parameters := entry.get("opaque")) and parameters.get("driver") == driver
     ]
     facts = [[_facts(result) for result in results_for(allocation, driver)], config, allocation.get("nodeSelector")]
     return hashlib.sha256(msgspec.json.encode(facts, order="sorted")).hexdigest()
 
 
-def is_unchanged(claim: PreparedClaim, allocation: Object, driver: str) -> bool:
+def is_unchanged(claim: PreparedClaim, allocation: AllocationResult, driver: str) -> bool:
     """Whether a claim was prepared for this very allocation; it may have been given back and made again since.
 
     Compared with what was allocated then, not with what would be prepared now: that may have changed with the driver's
@@ -105,7 +111,7 @@ def is_unchanged(claim: PreparedClaim, allocation: Object, driver: str) -> bool:
     return prepared == [_facts(result) for result in results_for(allocation, driver)]
 
 
-def _facts(result: Object) -> list[Any]:
+def _facts(result: DeviceRequestAllocationResult) -> list[Any]:
     return [
         result["request"],
         result["pool"],
@@ -117,7 +123,12 @@ def _facts(result: Object) -> list[Any]:
 
 
 def _prepared(
-    result: Object, entries: list[Object], inventory: Inventory, driver: str, node: str, labels: Mapping[str, str]
+    result: DeviceRequestAllocationResult,
+    entries: list[DeviceAllocationConfiguration],
+    inventory: Inventory,
+    driver: str,
+    node: str,
+    labels: Mapping[str, str],
 ) -> PreparedDevice:
     where = f"request {result['request']}: device {result['device']} of pool {result['pool']}"
     device = inventory.devices.get((result["pool"], result["device"]))
@@ -147,7 +158,7 @@ def _prepared(
     )
 
 
-def _consumed(result: Object, where: str) -> dict[str, str]:
+def _consumed(result: DeviceRequestAllocationResult, where: str) -> dict[str, str]:
     """``consumedCapacity``; a negative amount would give others more than there is."""
     consumed = {name: str(amount) for name, amount in (result.get("consumedCapacity") or {}).items()}
     for name, amount in consumed.items():

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import msgspec
 
 from drakit_api.core.node_selectors import HOSTNAME_LABEL
-from drakit_api.kubernetes_objects import Object
+from drakit_api.typed_objects import ResourceClaim, as_claim
 from drakit_client.connection import Connection
 from drakit_client.errors import NotFound, UnreadableError
 from drakit_client.resources import NODES, RESOURCE_CLAIMS
@@ -123,19 +123,19 @@ class Preparer:
         async with self._lock:
             return await self._remove(references, "unprepared")
 
-    async def _read(self, reference: ClaimReference) -> Object:
+    async def _read(self, reference: ClaimReference) -> ResourceClaim:
         async with asyncio.timeout(_READ_SECONDS):
             try:
-                return await self._connection.get(self._claims_resource, reference.name, reference.namespace)
+                return as_claim(await self._connection.get(self._claims_resource, reference.name, reference.namespace))
             except NotFound:
                 # The claim, or the whole version: the API server may be older than v1.
                 version = await served_version(self._connection)
                 if version == self._claims_resource.version:
                     raise
                 self._claims_resource = RESOURCE_CLAIMS.in_version(version)
-            return await self._connection.get(self._claims_resource, reference.name, reference.namespace)
+            return as_claim(await self._connection.get(self._claims_resource, reference.name, reference.namespace))
 
-    async def _read_for(self, reference: ClaimReference, ambiguous: set[str]) -> Object | PrepareError:
+    async def _read_for(self, reference: ClaimReference, ambiguous: set[str]) -> ResourceClaim | PrepareError:
         if (problem := reference.problem()) is not None:
             return PrepareError(problem)
         if reference.uid in ambiguous:
@@ -156,7 +156,7 @@ class Preparer:
         return labels | (node["metadata"].get("labels") or {})
 
     def _accept(
-        self, reference: ClaimReference, claim: Object | PrepareError, labels: Mapping[str, str]
+        self, reference: ClaimReference, claim: ResourceClaim | PrepareError, labels: Mapping[str, str]
     ) -> PreparedClaim | PrepareError:
         """The claim as prepared before, or as to be prepared now (state ``preparing``), or why not."""
         if isinstance(claim, PrepareError):

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.layouts.slice_names import slice_index
+from drakit_api.typed_objects import ResourceSlice
 from drakit_driver.publishing.slice_comparison import Spec, canonical
 
 # Set by the plan for the whole pool, or by its first slice for ever.
@@ -40,8 +41,8 @@ class Plan:
     """Writes in the order in which they must be made: ``delete``, then ``update``, then ``create``."""
 
     generation: int
-    delete: list[Object]
-    update: list[tuple[int, Object]]
+    delete: list[ResourceSlice]
+    update: list[tuple[int, ResourceSlice]]
     create: list[int]
 
     @property
@@ -50,12 +51,12 @@ class Plan:
         return not (self.delete or self.update or self.create)
 
 
-def comparable(spec: Spec) -> Spec:
+def comparable(spec: ReadOnlyObject) -> Spec:
     """The canonical spec without the pool's name, generation and count, which the plan compares by itself."""
     return {key: value for key, value in canonical(spec).items() if key not in _OF_THE_POOL}
 
 
-def plan(desired: Sequence[Desired], existing: Sequence[Object]) -> Plan:
+def plan(desired: Sequence[Desired], existing: Sequence[ResourceSlice]) -> Plan:
     """Compare desired slices with all stored slices of the same pool (any generation, v1 form)."""
     generation = max((_generation(slice_) for slice_ in existing), default=0)
     if generation >= _NO_HIGHER_GENERATION:
@@ -76,9 +77,9 @@ def plan(desired: Sequence[Desired], existing: Sequence[Object]) -> Plan:
 
 
 def _match(
-    desired: Sequence[Desired], existing: Sequence[Object], generation: int
-) -> tuple[dict[int, Object], list[Object]]:
-    matched: dict[int, Object] = {}
+    desired: Sequence[Desired], existing: Sequence[ResourceSlice], generation: int
+) -> tuple[dict[int, ResourceSlice], list[ResourceSlice]]:
+    matched: dict[int, ResourceSlice] = {}
     obsolete = []
     for slice_ in existing:
         index = slice_index(slice_["metadata"]["name"], len(desired))
@@ -96,5 +97,5 @@ def _match(
     return matched, obsolete
 
 
-def _generation(slice_: Object) -> int:
+def _generation(slice_: ResourceSlice) -> int:
     return int(slice_["spec"]["pool"].get("generation", 0))

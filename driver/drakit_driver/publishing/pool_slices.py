@@ -6,9 +6,10 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Literal
 
 from drakit_api.features import MIXINS_GATE
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_api.layouts.mixins import flatten
 from drakit_api.layouts.slices import resource_slices
+from drakit_api.typed_objects import ResourceSliceSpec
 from drakit_driver.publishing.pool_plan import Desired
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ def wanted(pool: Pool, gates: FeatureGates, form: Form = "native") -> list[Desir
     return [Desired.of(slice_["spec"]) for slice_ in slices]
 
 
-def pool_name(slice_: Object) -> str:
+def pool_name(slice_: ReadOnlyObject) -> str:
     """The name of the pool that a slice belongs to."""
     name: str = slice_["spec"]["pool"]["name"]
     return name
 
 
-def with_taint_times(spec: Object, stored: Object) -> Object:
+def with_taint_times(spec: Object, stored: ResourceSliceSpec) -> Object:
     """``spec`` with ``timeAdded`` of taints that are stored already: an update must not restart their clocks."""
     times = {
         (device["name"], taint.get("key"), taint.get("value"), taint.get("effect")): taint["timeAdded"]

@@ -17,7 +17,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
+from drakit_api.typed_objects import ResourceSlice
 from drakit_client.backoff import Backoff
 from drakit_client.connection import Connection
 from drakit_client.errors import Conflict, Invalid, NotFound
@@ -186,12 +187,12 @@ class Publisher:
         if not self._written.seen(old, new) and self._owns(slice_):
             self._touch(pool_name(slice_), self._repair_seconds)
 
-    def _owns(self, slice_: Object) -> bool:
+    def _owns(self, slice_: ReadOnlyObject) -> bool:
         if slice_["spec"].get("driver") != self.driver or (slice_["spec"].get("nodeName") or None) != self.node_name:
             return False
         return self.node_name is not None or pool_name(slice_) in self._desired
 
-    def _owned(self) -> list[Object]:
+    def _owned(self) -> list[ResourceSlice]:
         assert self._reflector is not None
         stored = self._written.over(self._reflector.store)
         return [self._api.v1(item) for item in stored if self._owns(item)]

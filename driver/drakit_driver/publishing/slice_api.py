@@ -8,9 +8,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_api.layouts.slice_names import generate_name
 from drakit_api.objects import conversion
+from drakit_api.typed_objects import ObjectMeta, OwnerReference, ResourceSlice, as_slice
 from drakit_client.connection import Connection
 from drakit_client.errors import Invalid, NotFound
 from drakit_client.reflector import Handler, Reflector
@@ -48,11 +49,11 @@ class SliceApi:
         listed = await self._connection.list(self.resource, field_selector=self._selector)
         return list(listed["items"] or [])
 
-    def v1(self, slice_: Object) -> Object:
+    def v1(self, slice_: Object) -> ResourceSlice:
         """A slice as read, in v1."""
-        return conversion.to_v1("ResourceSlice", slice_, self.resource.version)
+        return as_slice(conversion.to_v1("ResourceSlice", slice_, self.resource.version))
 
-    async def owner_references(self) -> list[Object]:
+    async def owner_references(self) -> list[OwnerReference]:
         """The Node, so that its slices vanish with it; read each time, as a re-created node has another UID.
 
         Raises ``NotFound`` if there is no such node.
@@ -64,18 +65,18 @@ class SliceApi:
         except NotFound as error:
             message = f"there is no node {self.node_name}, or not yet; create it, or name another one (--node)"
             raise NotFound(error.code, {**error.status, "message": message}) from None
-        owner = {"apiVersion": "v1", "kind": "Node", "name": self.node_name, "uid": node["metadata"]["uid"]}
-        return [{**owner, "controller": True}]
+        uid = node["metadata"]["uid"]
+        return [{"apiVersion": "v1", "kind": "Node", "name": self.node_name, "uid": uid, "controller": True}]
 
-    async def create(self, index: int, spec: Spec, owners: Sequence[Object]) -> Object:
+    async def create(self, index: int, spec: Spec, owners: Sequence[OwnerReference]) -> Object:
         """Create the slice of an index; the answer as it is on the wire."""
         return await self._connection.create(self.resource, self._new(index, spec, owners))
 
-    async def replace(self, slice_: Object, spec: Spec) -> Object:
+    async def replace(self, slice_: ResourceSlice, spec: Spec) -> Object:
         """Give a stored slice (v1) another spec; the answer as it is on the wire."""
         return await self._connection.replace(self.resource, self._wire({**slice_, "spec": spec}))
 
-    async def delete(self, slice_: Object) -> None:
+    async def delete(self, slice_: ReadOnlyObject) -> None:
         """Delete this very slice, unless somebody else did; ``Conflict`` if it was changed meanwhile."""
         metadata = slice_["metadata"]
         conditions = {"uid": metadata.get("uid"), "resource_version": metadata.get("resourceVersion")}
@@ -106,9 +107,9 @@ class SliceApi:
         # An empty nodeName selects the slices of no node, as upstream's controller does for network-attached devices.
         return f"spec.driver={self.driver},spec.nodeName={self.node_name or ''}"
 
-    def _new(self, index: int, spec: Spec, owners: Sequence[Object]) -> Object:
+    def _new(self, index: int, spec: Spec, owners: Sequence[OwnerReference]) -> Object:
         count = int(spec["pool"]["resourceSliceCount"])
-        metadata: Object = {"generateName": generate_name(index, count, self.driver, self.node_name)}
+        metadata: ObjectMeta = {"generateName": generate_name(index, count, self.driver, self.node_name)}
         if owners:
             metadata["ownerReferences"] = list(owners)
         return self._wire({"metadata": metadata, "spec": spec})

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_api.quantity import Quantity, QuantityError
 
 Spec = dict[str, Any]
@@ -46,7 +47,7 @@ _GATES = {
 }
 
 
-def canonical(spec: Spec) -> Spec:
+def canonical(spec: ReadOnlyObject) -> Spec:
     """A slice spec in a form in which equal meaning is ``==``; shares nothing mutable that it changes."""
     value = _canonical(spec, quantities=False)
     return value if isinstance(value, dict) else {}

@@ -10,14 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import ReadOnlyObject
 from drakit_client.reflector import Key, key_of
 
 
 @dataclass(frozen=True, slots=True)
 class _Write:
-    slice_: Object
+    slice_: Any  # in the version that the server has
     deleted: bool
     until: float
 
@@ -32,15 +33,15 @@ class WrittenSlices:
         self._seconds = seconds
         self._writes: dict[Key, _Write] = {}
 
-    def stored(self, slice_: Object) -> None:
+    def stored(self, slice_: ReadOnlyObject) -> None:
         """The server answered a create or update with ``slice_``."""
         self._writes[key_of(slice_)] = _Write(slice_, deleted=False, until=time.monotonic() + self._seconds)
 
-    def deleted(self, slice_: Object) -> None:
+    def deleted(self, slice_: ReadOnlyObject) -> None:
         """The server deleted ``slice_``."""
         self._writes[key_of(slice_)] = _Write(slice_, deleted=True, until=time.monotonic() + self._seconds)
 
-    def seen(self, old: Object | None, new: Object | None) -> bool:
+    def seen(self, old: ReadOnlyObject | None, new: ReadOnlyObject | None) -> bool:
         """Take note of a watch event; whether it only confirms (or precedes) a write of ours."""
         current = new or old
         if current is None:
@@ -58,7 +59,7 @@ class WrittenSlices:
         del self._writes[key_of(current)]
         return version(new) == version(write.slice_)
 
-    def over(self, store: Mapping[Key, Object]) -> Iterator[Object]:
+    def over(self, store: Mapping[Key, Any]) -> Iterator[Any]:
         """The watched slices as they are after our writes."""
         now = time.monotonic()
         for key in [key for key, write in self._writes.items() if write.until <= now]:
@@ -69,17 +70,17 @@ class WrittenSlices:
         yield from (write.slice_ for write in self._writes.values() if not write.deleted)
 
 
-def version(slice_: Object) -> str:
+def version(slice_: ReadOnlyObject) -> str:
     """``metadata.resourceVersion``."""
     return str(slice_["metadata"].get("resourceVersion", ""))
 
 
-def uid(slice_: Object) -> str:
+def uid(slice_: ReadOnlyObject) -> str:
     """``metadata.uid``."""
     return str(slice_["metadata"].get("uid", ""))
 
 
-def _at_least(slice_: Object, other: Object) -> bool:
+def _at_least(slice_: ReadOnlyObject, other: ReadOnlyObject) -> bool:
     """Whether ``slice_`` is not older. Resource versions of one kind are ordered since Kubernetes 1.35 (KEP-5504)."""
     mine, theirs = version(slice_), version(other)
     if mine.isdecimal() and theirs.isdecimal():
