@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import ReadOnlyObject
+from drakit_api.typed_objects import DeviceRequestAllocationResult
 
 # Driver, pool, device and share.
 DeviceID = tuple[str, str, str, str]
 
 
-def results(claim: Object) -> list[Object]:
+def results(claim: ReadOnlyObject) -> list[DeviceRequestAllocationResult]:
     """``status.allocation.devices.results`` of a decoded claim; empty without an allocation."""
     return results_in(claim.get("status") or {})
 
 
-def results_in(status: Object) -> list[Object]:
+def results_in(status: ReadOnlyObject) -> list[DeviceRequestAllocationResult]:
     """Return the results in a claim's status: one for each allocated device; empty if it is not allocated."""
-    found: list[Object] = ((status.get("allocation") or {}).get("devices") or {}).get("results") or []
+    found: list[DeviceRequestAllocationResult] = ((status.get("allocation") or {}).get("devices") or {}).get(
+        "results"
+    ) or []
     return found
 
 
-def device_id(value: Object) -> DeviceID:
+def device_id(value: ReadOnlyObject) -> DeviceID:
     """Which device, or share of one, an allocation result or a device status is about."""
     return value.get("driver") or "", value.get("pool") or "", value.get("device") or "", value.get("shareID") or ""

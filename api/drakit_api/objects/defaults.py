@@ -63,7 +63,7 @@ def _mode(devices: dict[str, Any]) -> None:
         devices["count"] = 1
 
 
-def _tolerations(owner: dict[str, Any]) -> None:
+def _tolerations(owner: Any) -> None:
     for toleration in owner.get("tolerations") or ():
         if not toleration.get("operator"):
             toleration["operator"] = "Equal"

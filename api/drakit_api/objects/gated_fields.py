@@ -14,7 +14,7 @@ from itertools import chain
 from typing import Any
 
 from drakit_api.features import FeatureGates
-from drakit_api.kubernetes_objects import Object
+from drakit_api.kubernetes_objects import Object, ReadOnlyObject
 from drakit_api.objects.allocations import results
 from drakit_api.objects.device_attributes import LIST_VALUES
 
@@ -69,12 +69,12 @@ def _drop(features: tuple[_Feature, ...], obj: Object, old: Object | None, gates
             feature.drop(obj)
 
 
-def _remove(owner: Object, *fields: str) -> None:
+def _remove(owner: Any, *fields: str) -> None:
     for field in fields:
         owner.pop(field, None)
 
 
-def _has(owner: Object, *fields: str) -> bool:
+def _has(owner: ReadOnlyObject, *fields: str) -> bool:
     return any(field in owner for field in fields)
 
 

@@ -15,6 +15,15 @@ from drakit_api.core import conditions
 from drakit_api.core.pod_claims import claim_names, is_reserved_for, is_terminal
 from drakit_api.core.tolerations import tolerates
 from drakit_api.kubernetes_objects import Object
+from drakit_api.objects.allocations import results
+from drakit_api.typed_objects import (
+    Device,
+    DeviceRequestAllocationResult,
+    DeviceTaint,
+    ResourceClaim,
+    ResourceSlice,
+    ResourceSliceSpec,
+)
 from drakit_client.errors import NotFound
 from drakit_client.events import EventRecorder, reference
 from drakit_client.reflector import Key, key_of
@@ -67,21 +76,21 @@ class DeviceTaintEviction:
         elif old is not None:
             self._planned.discard(old["metadata"]["uid"])
 
-    def _claim_changed(self, old: Object | None, new: Object | None) -> None:
+    def _claim_changed(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         if new is not None:
             self._add_pods_of(new)
 
-    def _slice_changed(self, old: Object | None, new: Object | None) -> None:
+    def _slice_changed(self, old: ResourceSlice | None, new: ResourceSlice | None) -> None:
         for pool in {pool for each in (old, new) if each is not None and _is_tainted(each) for pool in _pool(each)}:
             for claim in self._claims_by_pool.get(pool):
                 self._add_pods_of(claim)
 
     def _rule_changed(self, old: Object | None, new: Object | None) -> None:
         for claim in self._claims.store.values():
-            if any(_selects(rule, result) for rule in (old, new) if rule for result in _results(claim)):
+            if any(_selects(rule, result) for rule in (old, new) if rule for result in results(claim)):
                 self._add_pods_of(claim)
 
-    def _add_pods_of(self, claim: Object) -> None:
+    def _add_pods_of(self, claim: ResourceClaim) -> None:
         for pod in self._pods_by_claim.get(key_of(claim)):
             self._queue.add(key_of(pod))
 
@@ -111,12 +120,12 @@ class DeviceTaintEviction:
         """When the pod has to go; None if nothing evicts it."""
         times = []
         for key in _claim_keys(pod):
-            claim = self._claims.get(key[1], key[0])
+            claim: ResourceClaim | None = self._claims.get(key[1], key[0])
             if claim is not None and is_reserved_for(pod, claim):
-                times += [time for result in _results(claim) for time in self._times(result)]
+                times += [time for result in results(claim) for time in self._times(result)]
         return min(times, default=None)
 
-    def _times(self, result: Object) -> Iterator[datetime]:
+    def _times(self, result: DeviceRequestAllocationResult) -> Iterator[datetime]:
         """For each taint of an allocated device that is not tolerated for ever: when its tolerations end."""
         for taint in self._taints(result):
             seconds = [
@@ -124,12 +133,13 @@ class DeviceTaintEviction:
                 for toleration in result.get("tolerations") or ()
                 if toleration.get("effect") == _EFFECT and tolerates(toleration, taint)
             ]
-            if None not in seconds:
+            limits = [each for each in seconds if each is not None]
+            if len(limits) == len(seconds):
                 added = taint.get("timeAdded")
                 since = datetime.fromisoformat(added) if added else datetime.now(UTC)
-                yield since + timedelta(seconds=max(0, min(seconds, default=0)))
+                yield since + timedelta(seconds=max(0, min(limits, default=0)))
 
-    def _taints(self, result: Object) -> Iterator[Object]:
+    def _taints(self, result: DeviceRequestAllocationResult) -> Iterator[DeviceTaint]:
         """The taints that evict from an allocated device."""
         device = self._device(result)
         taints = list(device.get("taints") or ()) if device is not None else []
@@ -137,9 +147,11 @@ class DeviceTaintEviction:
             taints += [rule["spec"]["taint"] for rule in self._rules.store.values() if _selects(rule, result)]
         return (taint for taint in taints if taint["effect"] == _EFFECT)
 
-    def _device(self, result: Object) -> Object | None:
+    def _device(self, result: DeviceRequestAllocationResult) -> Device | None:
         """The device as the newest slice of its pool has it."""
-        of_pool = [each["spec"] for each in self._slices_by_pool.get((result["driver"], result["pool"]))]
+        of_pool: list[ResourceSliceSpec] = [
+            each["spec"] for each in self._slices_by_pool.get((result["driver"], result["pool"]))
+        ]
         of_pool.sort(key=lambda spec: spec["pool"].get("generation", 0), reverse=True)
         devices = (device for spec in of_pool for device in spec.get("devices") or ())
         return next((device for device in devices if device["name"] == result["device"]), None)
@@ -161,31 +173,25 @@ class DeviceTaintEviction:
             return
 
 
-def _results(claim: Object) -> list[Object]:
-    allocation = claim.get("status", {}).get("allocation") or {}
-    found: list[Object] = (allocation.get("devices") or {}).get("results") or []
-    return found
-
-
 def _claim_keys(pod: Object) -> Iterator[Key]:
     namespace = pod["metadata"]["namespace"]
     return ((namespace, name) for name in claim_names(pod))
 
 
-def _pools(claim: Object) -> Iterator[tuple[str, str]]:
-    return ((result["driver"], result["pool"]) for result in _results(claim))
+def _pools(claim: ResourceClaim) -> Iterator[tuple[str, str]]:
+    return ((result["driver"], result["pool"]) for result in results(claim))
 
 
-def _pool(slice_: Object) -> Iterator[tuple[str, str]]:
+def _pool(slice_: ResourceSlice) -> Iterator[tuple[str, str]]:
     spec = slice_["spec"]
     yield spec["driver"], spec["pool"]["name"]
 
 
-def _is_tainted(slice_: Object) -> bool:
+def _is_tainted(slice_: ResourceSlice) -> bool:
     return any(device.get("taints") for device in slice_["spec"].get("devices") or ())
 
 
-def _selects(rule: Object, result: Object) -> bool:
+def _selects(rule: Object, result: DeviceRequestAllocationResult) -> bool:
     """A rule without a selector selects nothing."""
     selector = rule["spec"].get("deviceSelector")
     return selector is not None and all(
