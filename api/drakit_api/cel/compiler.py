@@ -20,7 +20,8 @@ from drakit_api.cel.evaluation.closures import compile_tree
 from drakit_api.cel.evaluation.comprehensions import Closure
 from drakit_api.cel.footprint import footprint as footprint
 from drakit_api.cel.syntax.parser import parse
-from drakit_api.cel.syntax.tree import Call, Node, children
+from drakit_api.cel.syntax.tree import Call, Node
+from drakit_api.cel.syntax.visitor import walk
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.types import Type
 
@@ -84,14 +85,6 @@ def _may_cost_too_much(tree: Node) -> bool:
 
     Upstream takes ``flatten`` to return as many elements as the outer list has.
     """
-    return greatest_cost(tree) > LIMIT or _calls(tree, "flatten")
-
-
-def _calls(tree: Node, function: str) -> bool:
-    pending = [tree]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Call) and node.function == function:
-            return True
-        pending.extend(children(node))
-    return False
+    if greatest_cost(tree) > LIMIT:
+        return True
+    return any(isinstance(node, Call) and node.function == "flatten" for node in walk(tree))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal as OneOf
 
-from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, Literal, Node, Select, children
+from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, Literal, Node, Select
+from drakit_api.cel.syntax.visitor import Visitor, children, constantly
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,107 +35,91 @@ EVERYTHING = Footprint(all_attributes=True, capacity=True)
 NOTHING = Footprint()
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """A part of the device that has been named but not looked into: all attributes (no domain), or one domain."""
-
-    field: OneOf["device", "attributes", "capacity"]
-    domain: str | None = None
-
-
-_FIELDS = {"attributes": _Place("attributes"), "capacity": _Place("capacity")}
-_Read = tuple[_Place, str | None]  # None: all that is there
-_Scope = Mapping[str, _Place | None]  # local variables; None for values whose reading is accounted for already
+Path = tuple[str, ...]  # of ``device``: a field, then a domain, then a name
+_SELECTIONS = frozenset({"_[_]", "_[?_]"})
 
 
 def footprint(tree: Node) -> Footprint:
     """Of a checked tree."""
-    if _rebinds_device(tree):
+    reads = set(mentioned(tree, reads_bound=True))
+    if () in reads:
         return EVERYTHING
-    reads = set(_visit(tree, {}))
-    if any(place.field == "device" for place, _ in reads):
-        return EVERYTHING
-    of_attributes = [(place.domain, name) for place, name in reads if place.field == "attributes"]
+    of_attributes = [path[1:] for path in reads if path[0] == "attributes"]
     return Footprint(
-        frozenset((domain, name) for domain, name in of_attributes if domain is not None and name is not None),
-        frozenset(domain for domain, name in of_attributes if domain is not None and name is None),
-        all_attributes=(None, None) in of_attributes,
-        capacity=any(place.field == "capacity" for place, _ in reads),
+        frozenset((path[0], path[1]) for path in of_attributes if len(path) == 2),
+        frozenset(path[0] for path in of_attributes if len(path) == 1),
+        all_attributes=() in of_attributes,
+        capacity=any(path[0] in ("capacity", "allowMultipleAllocations") for path in reads),
     )
 
 
-def _rebinds_device(node: Node) -> bool:
-    """Whether a local variable hides the device somewhere, so that the name alone does not tell which is meant."""
-    match node:
-        case Bind(name="device"):
-            return True
-        case Comprehension() if any(variable.name == "device" for variable in node.variables):
-            return True
-    return any(map(_rebinds_device, children(node)))
+def mentioned(tree: Node, *, reads_bound: bool = False) -> Iterator[Path]:
+    """Yield the longest paths in a checked tree, in the order they are written.
+
+    Values given to variables count where the variables are used, with ``reads_bound`` also where they are bound; then
+    a variable that hides the device counts as all of it, since the name alone does not tell which is meant.
+    """
+    return _Mentions(_Paths({}), reads_bound).visit(tree)
 
 
-def _visit(node: Node, scope: _Scope) -> Iterator[_Read]:
-    """All that evaluating the node may read."""
-    place = _place(node, scope)
-    if place is not None:
-        yield place, None
-        return
-    match node:
-        case Select() if (container := _place(node.operand, scope)) is not None:
-            yield from _entry(container, node.name)
-        case Call(function="_[_]" | "_[?_]") if (container := _place(node.arguments[0], scope)) is not None:
-            yield from _entry(container, _text(node.arguments[1]))
-            yield from _visit(node.arguments[1], scope)
-        case Call(function="@in") if (container := _place(node.arguments[1], scope)) is not None:
-            yield from _entry(container, _text(node.arguments[0]))
-            yield from _visit(node.arguments[0], scope)
-        case Bind():
-            bound = _place(node.value, scope)
-            if bound is None:
-                yield from _visit(node.value, scope)
-            yield from _visit(node.body, {**scope, node.name: bound})
-        case Comprehension():
-            yield from _visit(node.range, scope)
-            inner = {**scope, **dict.fromkeys(variable.name for variable in node.variables)}
-            for part in node.body:
-                yield from _visit(part, inner)
-        case _:
-            for child in children(node):
-                yield from _visit(child, scope)
+class _Paths(Visitor[Path | None]):
+    """Finds the path below ``device`` that a node stands for; None if it is none, or not written with constants."""
 
+    def __init__(self, variables: Mapping[str, Path | None]) -> None:
+        self.variables = variables  # what they stand for, if it is a path
 
-def _entry(container: _Place, name: str | None) -> Iterator[_Read]:
-    """Yield what is read through an entry: a name in a known domain, else anything of the domain or of the field."""
-    if container.field == "device":
-        if name not in ("driver", "allowMultipleAllocations"):
-            yield container, None
-        elif name == "allowMultipleAllocations":
-            yield _Place("capacity"), None
-    elif container.domain is None and name is not None:
-        yield _Place(container.field, name), None
-    else:
-        yield container, name
+    def ident(self, node: Ident) -> Path | None:
+        return self.variables.get(node.name, () if node.name == "device" else None)
 
+    def select(self, node: Select) -> Path | None:
+        return _longer(self.visit(node.operand), node.name)
 
-def _place(node: Node, scope: _Scope) -> _Place | None:
-    """Return the part of the device that the node stands for, or would stand for as an optional."""
-    match node:
-        case Ident():
-            return scope[node.name] if node.name in scope else _Place("device") if node.name == "device" else None
-        case Select() if not node.presence and not node.type_name:
-            return _inner(_place(node.operand, scope), node.name)
-        case Call(function="_[_]" | "_[?_]"):
-            return _inner(_place(node.arguments[0], scope), _text(node.arguments[1]))
-    return None
-
-
-def _inner(container: _Place | None, name: str | None) -> _Place | None:
-    if container is None or name is None:
+    def call(self, node: Call) -> Path | None:
+        match node.function, node.arguments:
+            case function, [container, Literal(value=str(key))] if function in _SELECTIONS:
+                return _longer(self.visit(container), key)
+            case "@in", [Literal(value=str(key)), container]:
+                return _longer(self.visit(container), key)
         return None
-    if container.field == "device":
-        return _FIELDS.get(name)
-    return _Place(container.field, name) if container.domain is None else None
+
+    literal = list_literal = map_literal = message = comprehension = bind = constantly(None)
 
 
-def _text(key: Node) -> str | None:
-    return key.value if isinstance(key, Literal) and isinstance(key.value, str) else None
+def _longer(path: Path | None, name: str) -> Path | None:
+    """No path is longer than field, domain and name; a part of a value is read with the value."""
+    if path is None or len(path) >= 3 or (path and path[0] not in ("attributes", "capacity")):
+        return None
+    return (*path, name)
+
+
+class _Mentions(Visitor[Iterator[Path]]):
+    def __init__(self, paths: _Paths, reads_bound: bool) -> None:
+        self._paths = paths
+        self._reads_bound = reads_bound
+
+    def visit(self, node: Node) -> Iterator[Path]:
+        path = self._paths.visit(node)
+        return self.method(node)(node) if path is None else iter((path,))
+
+    def _inside(self, variables: Mapping[str, Path | None], *parts: Node) -> Iterator[Path]:
+        if self._reads_bound and "device" in variables:
+            yield ()
+        inside = _Mentions(_Paths({**self._paths.variables, **variables}), self._reads_bound)
+        for part in parts:
+            yield from inside.visit(part)
+
+    def bind(self, node: Bind) -> Iterator[Path]:
+        path = self._paths.visit(node.value)
+        if path is None or (self._reads_bound and len(path) == 3):
+            yield from self.visit(node.value)
+        yield from self._inside({node.name: path}, node.body)
+
+    def comprehension(self, node: Comprehension) -> Iterator[Path]:
+        yield from self.visit(node.range)
+        yield from self._inside(dict.fromkeys(node.variables), *node.body)
+
+    def _parts(self, node: Node) -> Iterator[Path]:
+        for child in children(node):
+            yield from self.visit(child)
+
+    literal = ident = select = call = list_literal = map_literal = message = _parts

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from drakit_api.cel.device import FIELDS, DeviceView
 from drakit_api.cel.errors import CelError
 from drakit_api.cel.expression import CACHE_SIZE
+from drakit_api.cel.footprint import Path, mentioned
 from drakit_api.cel.selector import compile_selector
-from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, Literal, Node, Select, children
+from drakit_api.cel.syntax.tree import Call
 from drakit_api.cel.values.values import Semver
 from drakit_api.quantity import Quantity
 
@@ -24,9 +24,6 @@ Scalar = bool | int | str
 # A list attribute, or the names that exist where an expression looks at a whole domain.
 Value = Scalar | tuple[Scalar, ...] | None
 
-_Path = tuple[str, ...]  # of ``device``: a field, then a domain, then a name
-_Variables = dict[str, _Path | None]  # what they stand for, if it is a path
-_CALLS_THAT_SELECT = frozenset({"_[_]", "_[?_]"})
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 
 
@@ -117,58 +114,17 @@ def _split(expression: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=CACHE_SIZE)
-def _paths(expression: str) -> tuple[_Path, ...]:
+def _paths(expression: str) -> tuple[Path, ...]:
     from drakit_api.cel import compiler
 
     try:
         tree = compiler.stored(expression).tree
     except CelError:
         return ()
-    return tuple(dict.fromkeys(_mentioned(tree, {})))
+    return tuple(dict.fromkeys(mentioned(tree)))
 
 
-def _mentioned(node: Node, known: _Variables) -> Iterator[_Path]:
-    """Yield the longest paths in a tree; ``known`` maps variables to the path that they stand for."""
-    path = _path(node, known)
-    if path is not None:
-        yield path
-    elif isinstance(node, Bind):
-        value = _path(node.value, known)
-        if value is None:
-            yield from _mentioned(node.value, known)
-        yield from _mentioned(node.body, {**known, node.name: value})
-    elif isinstance(node, Comprehension):
-        yield from _mentioned(node.range, known)
-        inner = {**known, **dict.fromkeys((variable.name for variable in node.variables), None)}
-        for part in node.body:
-            yield from _mentioned(part, inner)
-    else:
-        for child in children(node):
-            yield from _mentioned(child, known)
-
-
-def _path(node: Node, known: _Variables) -> _Path | None:
-    """Return the path below ``device`` that a node stands for; None if it is none, or not written with constants."""
-    match node:
-        case Ident():
-            return known.get(node.name, () if node.name == "device" else None)
-        case Select():
-            return _longer(_path(node.operand, known), node.name)
-        case Call(function=function, arguments=[container, Literal(value=str(key))]) if function in _CALLS_THAT_SELECT:
-            return _longer(_path(container, known), key)
-        case Call(function="@in", arguments=[Literal(value=str(key)), container]):
-            return _longer(_path(container, known), key)
-    return None
-
-
-def _longer(path: _Path | None, name: str) -> _Path | None:
-    """No path is longer than field, domain and name; a part of a value is read with the value."""
-    if path is None or len(path) >= 3 or (path and path[0] not in ("attributes", "capacity")):
-        return None
-    return (*path, name)
-
-
-def _look(path: _Path, device: DeviceView) -> Reading:
+def _look(path: Path, device: DeviceView) -> Reading:
     if not path:
         return Reading("device")
     found = device.frame[FIELDS.index(path[0])]

@@ -22,7 +22,9 @@ from drakit_api.cel.syntax.tree import (
     Message,
     Node,
     Select,
+    dotted_name,
 )
+from drakit_api.cel.syntax.visitor import Visitor
 from drakit_api.cel.values import types
 from drakit_api.cel.values.declarations import Functions, Overload
 from drakit_api.cel.values.types import BOOL, DYN, ERROR, INT, Type
@@ -42,7 +44,7 @@ _LITERAL_TYPES: dict[type, Type] = {
 def check(source: str, tree: Node, environment: Environment) -> Type:
     """Annotate the tree and return the type of its result. Raises ``CelCompileError`` with all problems found."""
     checker = _Checker(environment)
-    checker.check(tree)
+    checker.visit(tree)
     if checker.problems:
         raise CelCompileError("compilation failed: " + describe(source, checker.problems))
     checker.finish()
@@ -52,7 +54,7 @@ def check(source: str, tree: Node, environment: Environment) -> Type:
     return tree.type
 
 
-class _Checker:
+class _Checker(Visitor[Type]):
     def __init__(self, environment: Environment) -> None:
         self._functions: Functions = environment.functions
         self._fields: Mapping[str, Type] = environment.device_fields
@@ -67,32 +69,14 @@ class _Checker:
         for node, found in zip(self._checked, types, strict=True):
             node.type = found
 
-    def check(self, node: Node) -> Type:
+    def visit(self, node: Node) -> Type:
         """Determine the type of a node, and store it in the node."""
-        match node:
-            case Literal():
-                result = _LITERAL_TYPES[type(node.value)]
-            case Ident():
-                result = self._ident(node)
-            case Select():
-                result = self._select(node)
-            case Call():
-                result = self._call(node)
-            case ListLiteral():
-                result = self._list(node)
-            case MapLiteral():
-                result = self._map(node)
-            case Comprehension():
-                result = self._comprehension(node)
-            case Bind():
-                result = self._bind(node)
-            case Message():
-                result = self._message(node)
-            case _:
-                raise AssertionError(node)
-        node.type = result
+        node.type = result = self.method(node)(node)
         self._checked.append(node)
         return result
+
+    def literal(self, node: Literal) -> Type:
+        return _LITERAL_TYPES[type(node.value)]
 
     def _report(self, position: int, message: str) -> Type:
         self.problems.append(Problem(position, message))
@@ -104,7 +88,7 @@ class _Checker:
     def _resolve(self, t: Type) -> Type:
         return self._substitution.apply(t)
 
-    def _ident(self, node: Ident) -> Type:
+    def ident(self, node: Ident) -> Type:
         name = node.name.removeprefix(".")
         scopes = self._scopes[:1] if node.name.startswith(".") else reversed(self._scopes)
         for scope in scopes:
@@ -113,17 +97,17 @@ class _Checker:
                 return scope[name]
         return self._undeclared(node.position, node.name)
 
-    def _message(self, node: Message) -> Type:
+    def message(self, node: Message) -> Type:
         if not node.name:
             return self._report(node.position, "Syntax error: mismatched input '{' expecting <EOF>")
         return self._undeclared(node.position, node.name)
 
-    def _select(self, node: Select) -> Type:
-        qualified = _qualified(node)
-        if qualified is not None and not node.presence and not node.optional and qualified in self._scopes[0]:
+    def select(self, node: Select) -> Type:
+        qualified = dotted_name(node).removeprefix(".")
+        if qualified in self._scopes[0]:
             node.type_name = qualified
             return self._scopes[0][qualified]
-        operand = self._resolve(self.check(node.operand))
+        operand = self._resolve(self.visit(node.operand))
         optional = types.is_optional(operand)
         target = operand.parameters[0] if optional else operand
         result = self._field(node, target)
@@ -145,21 +129,21 @@ class _Checker:
             self._report(node.position, f"type '{target}' does not support field selection")
         return DYN
 
-    def _call(self, node: Call) -> Type:
+    def call(self, node: Call) -> Type:
         if node.function == "_[?_]":
             return self._optional_index(node)
         for argument in node.arguments:
-            self.check(argument)
+            self.visit(argument)
         function = node.function
         if node.target is None:
             function = function.removeprefix(".")
         else:
-            qualified = _qualified(node.target)
-            if qualified is not None and f"{qualified}.{function}" in self._functions:
+            qualified = dotted_name(node.target).removeprefix(".")
+            if qualified and f"{qualified}.{function}" in self._functions:
                 node.function = function = f"{qualified}.{function}"
                 node.target = None
             else:
-                self.check(node.target)
+                self.visit(node.target)
         overloads = self._functions.get(function)
         if overloads is None:
             return self._undeclared(node.position, node.function)
@@ -174,7 +158,7 @@ class _Checker:
 
     def _optional_index(self, node: Call) -> Type:
         for argument in node.arguments:
-            self.check(argument)
+            self.visit(argument)
         return self._overload(node, self._functions[node.function])
 
     def _overload(self, node: Call, overloads: tuple[Overload, ...]) -> Type:
@@ -200,21 +184,21 @@ class _Checker:
         message = f"found no matching overload for '{node.function}' applied to '{signature}'"
         return self._report(node.position, message)
 
-    def _list(self, node: ListLiteral) -> Type:
+    def list_literal(self, node: ListLiteral) -> Type:
         joined: Type | None = None
         for index, element in enumerate(node.elements):
-            found = self.check(element)
+            found = self.visit(element)
             if index in node.optional:
                 found = self._unwrapped(element, found)
             joined = self._join(element, joined, found)
         return types.list_of(self._substitution.fresh() if joined is None else joined)
 
-    def _map(self, node: MapLiteral) -> Type:
+    def map_literal(self, node: MapLiteral) -> Type:
         key: Type | None = None
         value: Type | None = None
         for entry in node.entries:
-            key = self._join(entry.key, key, self.check(entry.key))
-            found = self.check(entry.value)
+            key = self._join(entry.key, key, self.visit(entry.key))
+            found = self.visit(entry.value)
             if entry.optional:
                 found = self._unwrapped(entry.value, found)
             value = self._join(entry.value, value, found)
@@ -237,17 +221,17 @@ class _Checker:
             return types.most_general(joined, found)
         return DYN
 
-    def _bind(self, node: Bind) -> Type:
-        value = self.check(node.value)
+    def bind(self, node: Bind) -> Type:
+        value = self.visit(node.value)
         self._scopes.append({node.name: value})
-        body = self.check(node.body)
+        body = self.visit(node.body)
         self._scopes.pop()
         return body
 
-    def _comprehension(self, node: Comprehension) -> Type:
-        scope = self._variables(node, self._resolve(self.check(node.range)))
+    def comprehension(self, node: Comprehension) -> Type:
+        scope = self._variables(node, self._resolve(self.visit(node.range)))
         self._scopes.append(scope)
-        body = [self.check(part) for part in node.body]
+        body = [self.visit(part) for part in node.body]
         result = self._comprehended(node, body)
         self._scopes.pop()
         return self._resolve(result)
@@ -266,7 +250,7 @@ class _Checker:
             message = f"expression of type '{found}' cannot be range of a comprehension (must be list, map, or dynamic)"
             self._report(node.range.position, message)
             kinds = [ERROR, ERROR]
-        return {variable.name: kind for variable, kind in zip(node.variables, kinds, strict=False)}
+        return dict(zip(node.variables, kinds, strict=False))
 
     def _comprehended(self, node: Comprehension, body: list[Any]) -> Type:
         match node.macro:
@@ -293,22 +277,13 @@ class _Checker:
         return result
 
     def _element(self, node: Comprehension) -> Type | None:
-        return self._scopes[-1].get(node.variables[0].name)
+        return self._scopes[-1].get(node.variables[0])
 
     def _key(self, node: Comprehension) -> Type:
-        return self._scopes[-1][node.variables[0].name]
+        return self._scopes[-1][node.variables[0]]
 
     def _condition(self, node: Comprehension, condition: Type, branch: Type) -> None:
         """Check the condition of a macro, which cel-go expands to ``condition ? step : result`` and reports as such."""
         if not self._substitution.assignable([condition], [BOOL]):
             shown = ", ".join(str(self._resolve(t)) for t in (condition, branch, branch))
             self._report(node.position, f"found no matching overload for '_?_:_' applied to '({shown})'")
-
-
-def _qualified(node: Node) -> str | None:
-    """``a.b.c`` as one name, if the node is nothing but that."""
-    names = []
-    while isinstance(node, Select) and not node.optional and not node.presence:
-        names.append(node.name)
-        node = node.operand
-    return ".".join([node.name.removeprefix("."), *reversed(names)]) if isinstance(node, Ident) else None

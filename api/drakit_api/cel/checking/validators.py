@@ -6,11 +6,12 @@ Those that Kubernetes enables (``k8s.io/apiserver`` v0.37 ``pkg/cel/environment/
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from drakit_api.cel.errors import CelRuntimeError, Problem
 from drakit_api.cel.library import conversions, regex, texts
-from drakit_api.cel.syntax.tree import Call, Entry, ListLiteral, Literal, MapLiteral, Node, children
+from drakit_api.cel.syntax.tree import Call, Entry, ListLiteral, Literal, MapLiteral, Node
+from drakit_api.cel.syntax.visitor import Visitor, children, constantly, walk
 from drakit_api.cel.values.types import Type, is_optional
 
 _LITERAL_CHECKS: dict[str, Callable[[str], object]] = {
@@ -22,24 +23,29 @@ _LITERAL_CHECKS: dict[str, Callable[[str], object]] = {
 
 def validate(tree: Node) -> list[Problem]:
     """List what is wrong with the literals of a checked expression."""
-    problems: list[Problem] = []
-    _visit(tree, problems, in_format=False)
-    return problems
+    formats = (node for node in walk(tree) if isinstance(node, Call) and node.function == "format")
+    literals = _Literals({id(part) for call in formats for part in walk(call)})
+    return [problem for node in walk(tree) for problem in literals.visit(node)]
 
 
-def _visit(node: Node, problems: list[Problem], *, in_format: bool) -> None:
-    match node:
-        case Call():
-            problems.extend(_literal_problems(node))
-            if node.function == "format":
-                problems.extend(_format_problems(node))
-                in_format = True
-        case ListLiteral() if not in_format:
-            problems.extend(_list_problems(node))
-        case MapLiteral() if not in_format:
-            problems.extend(_map_problems(node.entries))
-    for child in children(node):
-        _visit(child, problems, in_format=in_format)
+class _Literals(Visitor[Iterable[Problem]]):
+    """Lists what is wrong with one node; ``formatted`` are ids of nodes that may hold values of several types."""
+
+    def __init__(self, formatted: set[int]) -> None:
+        self._formatted = formatted
+
+    def call(self, node: Call) -> Iterator[Problem]:
+        yield from _literal_problems(node)
+        if node.function == "format":
+            yield from _format_problems(node)
+
+    def list_literal(self, node: ListLiteral) -> Iterable[Problem]:
+        return () if id(node) in self._formatted else _list_problems(node)
+
+    def map_literal(self, node: MapLiteral) -> Iterable[Problem]:
+        return () if id(node) in self._formatted else _map_problems(node.entries)
+
+    literal = ident = select = message = comprehension = bind = constantly(())
 
 
 def _literal_problems(node: Call) -> Iterator[Problem]:

@@ -133,8 +133,7 @@ def _allocating(factor: float, size: Range) -> Estimate:
 
 
 def _literal(node: Node, default: int) -> int:
-    is_literal = isinstance(node, Literal) and type(node.value) is int
-    return node.value if is_literal and isinstance(node, Literal) else default
+    return node.value if isinstance(node, Literal) and type(node.value) is int else default
 
 
 def _bound(node: Node, default: int) -> int:

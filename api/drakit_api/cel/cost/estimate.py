@@ -13,6 +13,7 @@ from drakit_api.cel.cost import ranges
 from drakit_api.cel.cost.call_estimates import Estimate, Sizes, estimate
 from drakit_api.cel.cost.ranges import LIST_BASE, MAP_BASE, MAX, NOTHING, ONE, UNKNOWN, Path, Range, fixed
 from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from drakit_api.cel.syntax.visitor import Visitor, unexpected
 from drakit_api.cel.values.types import STRING, Type, is_optional
 
 LIMIT = limits.CEL_EXPRESSION_COST
@@ -20,7 +21,7 @@ LIMIT = limits.CEL_EXPRESSION_COST
 
 def greatest_cost(tree: Node) -> int:
     """Compute the greatest cost of a checked expression, in CEL's cost units."""
-    return _Coster().cost(tree).greatest
+    return _Coster().visit(tree).greatest
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,39 +45,28 @@ class _Variable:
     entries: _Entries | None = None
 
 
-class _Coster:
+class _Coster(Visitor[Range]):
     def __init__(self) -> None:
         self._variables: dict[str, _Variable] = {}
         self._paths: dict[int, Path] = {}
         self._sizes: dict[int, Range] = {}
         self._entries: dict[int, _Entries] = {}
 
-    def cost(self, node: Node) -> Range:
-        match node:
-            case Literal():
-                return NOTHING
-            case Ident():
-                variable = self._variables.get(node.name)
-                self._paths[id(node)] = variable.path if variable else (node.name,)
-                return ONE
-            case Select():
-                return self._select(node)
-            case Call():
-                return self._call(node)
-            case ListLiteral():
-                return self._list(node)
-            case MapLiteral():
-                return self._map(node)
-            case Comprehension():
-                return self._comprehension(node)
-            case Bind():
-                return self._bind(node)
-        raise AssertionError(node)
+    def literal(self, node: Literal) -> Range:
+        self._sizes[id(node)] = fixed(len(node.value) if isinstance(node.value, str | bytes) else 1)
+        return NOTHING
 
-    def _select(self, node: Select) -> Range:
+    def ident(self, node: Ident) -> Range:
+        variable = self._variables.get(node.name)
+        self._paths[id(node)] = variable.path if variable else (node.name,)
+        return ONE
+
+    message = unexpected
+
+    def select(self, node: Select) -> Range:
         if node.type_name:
             return ONE
-        cost = self.cost(node.operand)
+        cost = self.visit(node.operand)
         if node.presence:
             return cost
         if node.optional:
@@ -95,8 +85,6 @@ class _Coster:
         """Return the size range of a node's value; None if nothing is known about it."""
         known = self._sizes.get(id(node))
         if known is None:
-            known = _literal_size(node)
-        if known is None:
             known = ranges.of_path(self._path(node))
         if known is None and _is_scalar(node.type):
             known = ONE
@@ -114,8 +102,8 @@ class _Coster:
             return self._variables[node.name].entries
         return found
 
-    def _call(self, node: Call) -> Range:
-        costs = [self.cost(operand) for operand in node.operands]
+    def call(self, node: Call) -> Range:
+        costs = [self.visit(operand) for operand in node.operands]
         if node.function == "dyn":
             self._copy(node, node.arguments[0])
             return ONE.plus(costs[0])
@@ -188,29 +176,29 @@ class _Coster:
         if (entries := self._entries_of(source)) is not None:
             self._entries[id(target)] = entries
 
-    def _list(self, node: ListLiteral) -> Range:
+    def list_literal(self, node: ListLiteral) -> Range:
         cost, element = fixed(LIST_BASE), Range(MAX, 0) if node.elements else NOTHING
         for child in node.elements:
-            cost = cost.plus(self.cost(child))
+            cost = cost.plus(self.visit(child))
             element = element.or_else(self._size_or_unknown(child))
-        self._entries[id(node)] = _Entries("list", ONE, element)
+        self._sizes[id(node)], self._entries[id(node)] = fixed(len(node.elements)), _Entries("list", ONE, element)
         return cost
 
-    def _map(self, node: MapLiteral) -> Range:
+    def map_literal(self, node: MapLiteral) -> Range:
         cost = fixed(MAP_BASE)
         key = value = Range(MAX, 0) if node.entries else NOTHING
         for entry in node.entries:
-            cost = cost.plus(self.cost(entry.key)).plus(self.cost(entry.value))
+            cost = cost.plus(self.visit(entry.key)).plus(self.visit(entry.value))
             key = key.or_else(self._size_or_unknown(entry.key))
             value = value.or_else(self._size_or_unknown(entry.value))
-        self._entries[id(node)] = _Entries("map", key, value)
+        self._sizes[id(node)], self._entries[id(node)] = fixed(len(node.entries)), _Entries("map", key, value)
         return cost
 
-    def _bind(self, node: Bind) -> Range:
-        cost = self.cost(node.value).plus(fixed(LIST_BASE))  # expands to a walk over an empty list
+    def bind(self, node: Bind) -> Range:
+        cost = self.visit(node.value).plus(fixed(LIST_BASE))  # expands to a walk over an empty list
         variable = _Variable(self._path(node.value), self.size(node.value), self._entries_of(node.value))
         shadowed = self._declare({node.name: variable})
-        cost = cost.plus(self.cost(node.body))
+        cost = cost.plus(self.visit(node.body))
         self._copy(node, node.body)
         self._restore(shadowed)
         return cost
@@ -229,17 +217,17 @@ class _Coster:
         kind = entries.kind if entries else node.range.type.kind
         key = _Variable((*path, "@indices" if kind == "list" else "@keys"), entries.key if entries else None)
         value = _Variable((*path, "@items" if kind == "list" else "@values"), entries.value if entries else None)
-        names = [variable.name for variable in node.variables]
+        names = node.variables
         if len(names) == 2:
             return {names[0]: key, names[1]: value}
         if kind == "list":
             return {names[0]: value}
         return {names[0]: _Variable((*path, "@keys"), key.size)}
 
-    def _comprehension(self, node: Comprehension) -> Range:
-        source = self.cost(node.range)
+    def comprehension(self, node: Comprehension) -> Range:
+        source = self.visit(node.range)
         outside = self._declare(self._iteration(node))
-        bodies = [self.cost(part) for part in node.body]
+        bodies = [self.visit(part) for part in node.body]
         start, each, result = self._expanded(node, bodies)
         self._restore(outside)
         count = self._size_or_unknown(node.range)
@@ -274,23 +262,12 @@ class _Coster:
         return start, step, ONE
 
     def _size_of_variable(self, node: Comprehension) -> Range:
-        element = Ident(node.position, node.variables[0].name)
+        element = Ident(node.position, node.variables[0])
         element.type = STRING if node.range.type.kind != "list" else node.range.type.parameters[0]
         return self._size_or_unknown(element)
 
     def _set_entries(self, node: Comprehension, element: Range) -> None:
         self._entries[id(node)] = _Entries("list", ONE, NOTHING.or_else(element))
-
-
-def _literal_size(node: Node) -> Range | None:
-    match node:
-        case Literal():
-            return fixed(len(node.value) if isinstance(node.value, str | bytes) else 1)
-        case ListLiteral():
-            return fixed(len(node.elements))
-        case MapLiteral():
-            return fixed(len(node.entries))
-    return None
 
 
 def _is_scalar(t: Type) -> bool:

@@ -12,23 +12,24 @@ from drakit_api.cel.evaluation.closures import UNKNOWN, Compiler, is_constant
 from drakit_api.cel.evaluation.comprehensions import Closure
 from drakit_api.cel.library import operators
 from drakit_api.cel.syntax.tree import Call, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from drakit_api.cel.syntax.visitor import Visitor, constantly
 from drakit_api.cel.values.values import TypeValue
 
 
 def compile_metered(tree: Node) -> tuple[Closure, int]:
     """Like ``closures.compile_tree``; the function counts its cost in the frame and stops at the limit."""
     compiler = _MeteredCompiler()
-    return compiler.compile(tree), 1 + compiler.locals
+    return compiler.visit(tree), 1 + compiler.locals
 
 
 class _MeteredCompiler(Compiler):
     """The same without shortcuts, so that all that upstream counts takes place."""
 
-    def _ident(self, node: Ident) -> Closure:
-        compiled = super()._ident(node)
+    def ident(self, node: Ident) -> Closure:
+        compiled = super().ident(node)
         return compiled if compiled in self._known else metering.priced(compiled, 1)
 
-    def _select(self, node: Select) -> Closure:
+    def select(self, node: Select) -> Closure:
         if node.type_name:
             return self._constant(TypeValue(node.type_name))
         operand, name = self._path(node.operand), node.name
@@ -43,22 +44,22 @@ class _MeteredCompiler(Compiler):
 
     def _path(self, node: Node) -> Closure:
         """Compile the operand of a selection; the first selection from anything but a variable costs one more."""
-        compiled = self.compile(node)
+        compiled = self.visit(node)
         return compiled if _is_path(node) else metering.priced(compiled, 1)
 
     def _unpriced(self, node: Node) -> Closure:
         """Compile a path that is inside another path: its first selection is free."""
-        compiled = self.compile(node)
+        compiled = self.visit(node)
         return metering.priced(compiled, -1) if _is_path(node) else compiled
 
-    def _call(self, node: Call) -> Closure:
+    def call(self, node: Call) -> Closure:
         function = node.function
         if function == "_?_:_" and _is_path(node):
-            return evaluation.conditional(self.compile(node.arguments[0]), *map(self._unpriced, node.arguments[1:]))
+            return evaluation.conditional(self.visit(node.arguments[0]), *map(self._unpriced, node.arguments[1:]))
         if function in ("_?_:_", "or", "orValue"):
-            return super()._call(node)
+            return super().call(node)
         if function in ("_&&_", "_||_"):
-            operands = [self.compile(operand) for operand in node.operands]
+            operands = [self.visit(operand) for operand in node.operands]
             return (comprehensions.conjunction if function == "_&&_" else comprehensions.disjunction)(operands)
         if function in ("_[_]", "_[?_]"):
             container, key = self._path(node.arguments[0]), self._unpriced(node.arguments[1])
@@ -66,7 +67,7 @@ class _MeteredCompiler(Compiler):
             step = operators.index if function == "_[_]" else operators.find
             compiled: Closure = lambda frame: step(container(frame), key(frame))  # noqa: E731
             return metering.priced(compiled, 1) if function == "_[_]" else metering.priced_if_found(compiled)
-        operands = [self.compile(operand) for operand in node.operands]
+        operands = [self.visit(operand) for operand in node.operands]
         known = [self._known.get(operand, UNKNOWN) for operand in operands]
         implementation = dispatcher(node)
         if function == "@in" and (membership := self._membership(node, operands)) is not None:
@@ -75,12 +76,12 @@ class _MeteredCompiler(Compiler):
             return self._folded(node, implementation, operands, known)
         return metering.call(function, implementation, operands)
 
-    def _list(self, node: ListLiteral) -> Closure:
-        compiled = super()._list(node)
+    def list_literal(self, node: ListLiteral) -> Closure:
+        compiled = super().list_literal(node)
         return compiled if compiled in self._known else metering.priced(compiled, LIST_BASE)
 
-    def _map(self, node: MapLiteral) -> Closure:
-        compiled = super()._map(node)
+    def map_literal(self, node: MapLiteral) -> Closure:
+        compiled = super().map_literal(node)
         return compiled if compiled in self._known else metering.priced(compiled, MAP_BASE)
 
     def _build(self, macro: str, source: Closure, slots: list[int], body: list[Closure]) -> Closure:
@@ -93,13 +94,16 @@ class _MeteredCompiler(Compiler):
         return metering.priced(super()._build(macro, source, slots, body), metering.result_price(macro))
 
 
-def _is_path(node: Node) -> bool:
-    """Whether upstream evaluates the node as steps from a variable, a choice between such paths included."""
-    match node:
-        case Ident() | Select():
-            return True
-        case Call(function="_[_]" | "_[?_]"):
-            return True
-        case Call(function="_?_:_"):
-            return all(isinstance(branch, Literal) or _is_path(branch) for branch in node.arguments[1:])
-    return False
+class _IsPath(Visitor[bool]):
+    """Tells whether upstream evaluates a node as steps from a variable, a choice between such paths included."""
+
+    def call(self, node: Call) -> bool:
+        if node.function == "_?_:_":
+            return all(isinstance(branch, Literal) or self.visit(branch) for branch in node.arguments[1:])
+        return node.function in ("_[_]", "_[?_]")
+
+    ident = select = constantly(True)
+    literal = list_literal = map_literal = message = comprehension = bind = constantly(False)
+
+
+_is_path = _IsPath().visit

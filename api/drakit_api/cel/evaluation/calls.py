@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from drakit_api.cel.evaluation.comprehensions import Closure
-from drakit_api.cel.syntax.tree import Call, Ident, Literal, Node, Select
+from drakit_api.cel.syntax.tree import Call, Ident, Node, Select
+from drakit_api.cel.syntax.visitor import Visitor, constantly
 from drakit_api.cel.values.declarations import Implementation, Overload, classes
 from drakit_api.cel.values.types import Type
 from drakit_api.cel.values.values import LISTS, NUMBERS, Duration, Timestamp, Uint, no_such_overload
@@ -66,23 +67,28 @@ def _settled(node: Call, overloads: list[Overload]) -> bool:
     )
 
 
-def _is_certain(node: Node) -> bool:
-    """Whether the value is of the node's type for sure. Where something is of unknown type, the checker guesses.
+class _IsCertain(Visitor[bool]):
+    """Tells whether the value is of the node's type for sure. Where something is of unknown type, the checker guesses.
 
     It takes an element of a list of unknown type for whatever the call around it needs.
     """
-    match node:
-        case Literal():
-            return True
-        case Ident():
-            return node.name == "device"
-        case Select():
-            return _is_certain(node.operand)
-        case Call(function="_[_]"):
-            return _is_certain(node.arguments[0])
-        case Call():
-            return not any(_is_generic(overload.result) for overload in node.overloads)
-    return False
+
+    def ident(self, node: Ident) -> bool:
+        return node.name == "device"
+
+    def select(self, node: Select) -> bool:
+        return self.visit(node.operand)
+
+    def call(self, node: Call) -> bool:
+        if node.function == "_[_]":
+            return self.visit(node.arguments[0])
+        return not any(_is_generic(overload.result) for overload in node.overloads)
+
+    literal = constantly(True)
+    list_literal = map_literal = message = comprehension = bind = constantly(False)
+
+
+_is_certain = _IsCertain().visit
 
 
 def _is_generic(t: Type) -> bool:

@@ -19,6 +19,7 @@ from drakit_api.cel.evaluation.calls import call, call_with_constant, dispatcher
 from drakit_api.cel.evaluation.comprehensions import Closure
 from drakit_api.cel.library import operators, regex
 from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, ListLiteral, Literal, MapLiteral, Node, Select
+from drakit_api.cel.syntax.visitor import Visitor, constantly, unexpected
 from drakit_api.cel.values import budget
 from drakit_api.cel.values.declarations import Implementation
 from drakit_api.cel.values.keys import members
@@ -33,11 +34,11 @@ CONVERSIONS = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "s
 def compile_tree(tree: Node) -> tuple[Closure, int]:
     """Compile a checked tree into a function and the number of frame slots it needs after those of the device."""
     compiler = Compiler()
-    compiled = compiler.compile(tree)
+    compiled = compiler.visit(tree)
     return compiled, 1 + compiler.locals if compiler.locals else 0
 
 
-class Compiler:
+class Compiler(Visitor[Closure]):
     """Compiles one expression; an instance serves once."""
 
     def __init__(self) -> None:
@@ -46,33 +47,17 @@ class Compiler:
         self._bound: set[int] = set()
         self._known: dict[Closure, Any] = {}
 
-    def compile(self, node: Node) -> Closure:
-        """Compile a node into a function of the frame."""
-        match node:
-            case Literal():
-                return self._constant(node.value)
-            case Ident():
-                return self._ident(node)
-            case Select():
-                return self._select(node)
-            case Call():
-                return self._call(node)
-            case ListLiteral():
-                return self._list(node)
-            case MapLiteral():
-                return self._map(node)
-            case Comprehension():
-                return self._comprehension(node)
-            case Bind():
-                return self._bind(node)
-        raise AssertionError(node)
+    def literal(self, node: Literal) -> Closure:
+        return self._constant(node.value)
+
+    message = unexpected
 
     def _constant(self, value: Any) -> Closure:
         result = evaluation.constant(value)
         self._known[result] = value
         return result
 
-    def _ident(self, node: Ident) -> Closure:
+    def ident(self, node: Ident) -> Closure:
         if node.name in self._slots:
             slot = self._slots[node.name]
         elif node.name == "device":
@@ -89,7 +74,7 @@ class Compiler:
             return None
         return _SLOTS[node.name]
 
-    def _select(self, node: Select) -> Closure:
+    def select(self, node: Select) -> Closure:
         if node.type_name:
             return self._constant(TypeValue(node.type_name))
         if (slot := self._field_slot(node)) is not None:
@@ -99,7 +84,7 @@ class Compiler:
             return evaluation.attribute(*entry, name)
         if node.optional and (found := self._optional_entry(node)) is not None:
             return evaluation.optional_attribute(*found)
-        operand = self.compile(node.operand)
+        operand = self.visit(node.operand)
         if node.presence:
             return lambda frame: evaluation.present(operand(frame), name)
         if node.optional:
@@ -123,8 +108,8 @@ class Compiler:
         entry = self._entry(node.operand)
         return None if entry is None else (*entry, node.name)
 
-    def _call(self, node: Call) -> Closure:
-        operands = [self.compile(operand) for operand in node.operands]
+    def call(self, node: Call) -> Closure:
+        operands = [self.visit(operand) for operand in node.operands]
         if node.function in ("find", "findAll") and is_constant(node.arguments[0]):
             self._check_pattern(operands[1])
         if node.function in ("_[_]", "_[?_]"):
@@ -206,8 +191,8 @@ class Compiler:
             return None
         return evaluation.among(operands[0], keys) if keys else self._constant(False)
 
-    def _list(self, node: ListLiteral) -> Closure:
-        elements = [self.compile(element) for element in node.elements]
+    def list_literal(self, node: ListLiteral) -> Closure:
+        elements = [self.visit(element) for element in node.elements]
         if node.optional:
             return evaluation.list_with_optionals(elements, node.optional)
         known = [self._known.get(element, UNKNOWN) for element in elements]
@@ -215,8 +200,8 @@ class Compiler:
             return self._constant(known)
         return evaluation.build_list(elements)
 
-    def _map(self, node: MapLiteral) -> Closure:
-        entries = [(self.compile(e.key), self.compile(e.value), e.optional) for e in node.entries]
+    def map_literal(self, node: MapLiteral) -> Closure:
+        entries = [(self.visit(e.key), self.visit(e.value), e.optional) for e in node.entries]
         if all(key in self._known and value in self._known and not optional for key, value, optional in entries):
             try:
                 return self._constant(evaluation.build_map(entries, []))
@@ -236,18 +221,18 @@ class Compiler:
         self._slots.update(zip(names, slots, strict=True))
         return slots, outer
 
-    def _bind(self, node: Bind) -> Closure:
-        value = self.compile(node.value)
+    def bind(self, node: Bind) -> Closure:
+        value = self.visit(node.value)
         (slot,), outer = self._declare([node.name])
         self._bound.add(slot)
-        body = self.compile(node.body)
+        body = self.visit(node.body)
         self._slots = outer
         return evaluation.bound(slot, value, body)
 
-    def _comprehension(self, node: Comprehension) -> Closure:
-        source = self.compile(node.range)
-        slots, outer = self._declare([variable.name for variable in node.variables])
-        body = [self.compile(part) for part in node.body]
+    def comprehension(self, node: Comprehension) -> Closure:
+        source = self.visit(node.range)
+        slots, outer = self._declare(node.variables)
+        body = [self.visit(part) for part in node.body]
         self._slots = outer
         return self._build(node.macro, source, slots, body)
 
@@ -255,13 +240,20 @@ class Compiler:
         return comprehensions.build(macro, source, slots, body)
 
 
-def is_constant(node: Node) -> bool:
-    """Whether upstream takes this for a constant (``interpreter/decorators.go`` ``decOptimize``). We fold more."""
-    match node:
-        case Call():
-            return node.function in CONVERSIONS and node.target is None and all(map(is_constant, node.arguments))
-        case ListLiteral():
-            return not node.optional and all(map(is_constant, node.elements))
-        case MapLiteral():
-            return all(is_constant(e.key) and is_constant(e.value) and not e.optional for e in node.entries)
-    return isinstance(node, Literal)
+class _IsConstant(Visitor[bool]):
+    """Tells whether upstream takes it for a constant (``interpreter/decorators.go`` ``decOptimize``). We fold more."""
+
+    def call(self, node: Call) -> bool:
+        return node.function in CONVERSIONS and node.target is None and all(map(self.visit, node.arguments))
+
+    def list_literal(self, node: ListLiteral) -> bool:
+        return not node.optional and all(map(self.visit, node.elements))
+
+    def map_literal(self, node: MapLiteral) -> bool:
+        return all(self.visit(e.key) and self.visit(e.value) and not e.optional for e in node.entries)
+
+    literal = constantly(True)
+    ident = select = message = comprehension = bind = constantly(False)
+
+
+is_constant = _IsConstant().visit

@@ -6,7 +6,8 @@ Which exist for selectors, and what is wrong with a malformed one, is from cel-g
 
 from __future__ import annotations
 
-from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, Node, Select, copied, size
+from drakit_api.cel.syntax.tree import Bind, Call, Comprehension, Ident, Node, Select
+from drakit_api.cel.syntax.visitor import copied, walk
 
 # canonical name of (method, number of arguments); one variable unless listed in _TWO_VARIABLES
 _ONE_VARIABLE = {
@@ -74,7 +75,7 @@ def _expand_one_variable(call: Call, target: Node, macro: str) -> Node:
     variable = _name(call.arguments[0], complaint)
     if variable.name in _RESERVED:
         raise MacroError(variable.position, "iteration variable overwrites accumulator variable")
-    return Comprehension(call.position, macro, target, [variable], call.arguments[1:])
+    return Comprehension(call.position, macro, target, [variable.name], call.arguments[1:])
 
 
 def _expand_two_variables(call: Call, target: Node, macro: str) -> Node:
@@ -86,7 +87,7 @@ def _expand_two_variables(call: Call, target: Node, macro: str) -> Node:
         variables.append(variable)
     if variables[0].name == variables[1].name:
         raise MacroError(variables[1].position, f"duplicate variable name: {variables[0].name}")
-    return Comprehension(call.position, macro, target, variables, call.arguments[2:])
+    return Comprehension(call.position, macro, target, [variable.name for variable in variables], call.arguments[2:])
 
 
 def _expand_optional(call: Call, target: Node) -> Node:
@@ -95,7 +96,7 @@ def _expand_optional(call: Call, target: Node) -> Node:
     variable = _name(call.arguments[0], complaint)
     at, optional = call.position, Ident(call.position, "optional")
     # Chains of them double what they begin with each time, for which upstream has no limit.
-    if size(target) > _MOST_COPIED:
+    if sum(1 for _ in walk(target)) > _MOST_COPIED:
         raise MacroError(at, f"{call.function}() on an expression that is too large after its macros are expanded")
     value = Call(at, "value", copied(target), [])
     mapped: Node = Bind(at, variable.name, value, call.arguments[1])

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from drakit_api.cel.syntax.tree import Call, Node, Select, children
+from drakit_api.cel.syntax.tree import Call, Node
+from drakit_api.cel.syntax.visitor import Visitor, children, constantly
 
 LIMIT = 250
 _BRACKET = re.compile(
@@ -39,9 +40,15 @@ def depth_problem(tree: Node) -> str:
     return ""
 
 
-def _counts(node: Node) -> bool:
-    """Tell whether a node is a level: selections, methods and binary operators, but not logic, signs and functions."""
-    if not isinstance(node, Call):
-        return isinstance(node, Select)
-    is_operator = not node.function[0].isalpha() and node.function not in ("_&&_", "_||_", "!_", "-_")
-    return node.target is not None or is_operator
+class _Counts(Visitor[bool]):
+    """Tells whether a node is a level: selections, methods and binary operators, but not logic, signs and functions."""
+
+    def call(self, node: Call) -> bool:
+        is_operator = not node.function[0].isalpha() and node.function not in ("_&&_", "_||_", "!_", "-_")
+        return node.target is not None or is_operator
+
+    select = constantly(True)
+    literal = ident = list_literal = map_literal = message = comprehension = bind = constantly(False)
+
+
+_counts = _Counts().visit

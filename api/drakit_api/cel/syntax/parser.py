@@ -15,7 +15,18 @@ from lark.exceptions import UnexpectedInput
 
 from drakit_api.cel.errors import CelCompileError, Problem, describe
 from drakit_api.cel.syntax import grammar, literals, macros, nesting
-from drakit_api.cel.syntax.tree import Call, Entry, Ident, ListLiteral, Literal, MapLiteral, Message, Node, Select
+from drakit_api.cel.syntax.tree import (
+    Call,
+    Entry,
+    Ident,
+    ListLiteral,
+    Literal,
+    MapLiteral,
+    Message,
+    Node,
+    Select,
+    dotted_name,
+)
 
 _RESERVED = frozenset(
     {
@@ -136,12 +147,7 @@ class _Builder(Transformer[Token, Node]):
         return Call(_start(children[1]), "_[?_]", None, [children[0], children[3]])
 
     def message(self, children: list[Any]) -> Node:
-        name, node = [], children[0]
-        while isinstance(node, Select) and not node.optional and not node.presence:
-            name.append(node.name)
-            node = node.operand
-        written = ".".join([node.name, *reversed(name)]) if isinstance(node, Ident) else ""
-        return Message(_start(children[1]), written)
+        return Message(_start(children[1]), dotted_name(children[0]))
 
     def ident(self, children: list[Any]) -> Node:
         return Ident(_start(children[0]), _unreserved(children[0]))

@@ -6,10 +6,9 @@ parenthesis of a call, the dot of a selection. The checker fills in ``type`` and
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from drakit_api.cel.values.types import DYN, Type
 
@@ -17,12 +16,26 @@ if TYPE_CHECKING:
     from drakit_api.cel.values.declarations import Overload
 
 
+KINDS: set[str] = set()
+
+
 @dataclass(slots=True)
 class Node:
-    """Base of all nodes."""
+    """Base of all nodes.
 
+    ``kind`` is the name of a visitor's method for them: ``list_literal`` of ``ListLiteral``. ``parts`` are the fields
+    that hold nodes, in the order they are written.
+    """
+
+    kind: ClassVar[str]
+    parts: ClassVar[tuple[str, ...]]
     position: int
     type: Type = field(default=DYN, init=False)
+
+    def __init_subclass__(cls) -> None:
+        cls.kind = re.sub("(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+        cls.parts = tuple(name for name, held in cls.__annotations__.items() if "Node" in held or "Entry" in held)
+        KINDS.add(cls.kind)
 
 
 @dataclass(slots=True)
@@ -83,6 +96,7 @@ class ListLiteral(Node):
 class Entry:
     """``key: value`` in a map literal."""
 
+    parts: ClassVar = ("key", "value")
     key: Node
     value: Node
     optional: bool
@@ -114,7 +128,7 @@ class Comprehension(Node):
 
     macro: str
     range: Node
-    variables: list[Ident]
+    variables: list[str]
     body: list[Node]
 
 
@@ -127,53 +141,10 @@ class Bind(Node):
     body: Node
 
 
-def size(tree: Node) -> int:
-    """How many nodes a tree has."""
-    count, pending = 0, [tree]
-    while pending:
-        count += 1
-        pending.extend(children(pending.pop()))
-    return count
-
-
-def copied(node: Node) -> Node:
-    """Copy a tree that has not been checked yet."""
-    match node:
-        case Select():
-            return dataclasses.replace(node, operand=copied(node.operand))
-        case Call():
-            target = None if node.target is None else copied(node.target)
-            return dataclasses.replace(node, target=target, arguments=[copied(child) for child in node.arguments])
-        case ListLiteral():
-            return dataclasses.replace(node, elements=[copied(child) for child in node.elements])
-        case MapLiteral():
-            entries = [Entry(copied(entry.key), copied(entry.value), entry.optional) for entry in node.entries]
-            return dataclasses.replace(node, entries=entries)
-        case Comprehension():
-            variables = [Ident(variable.position, variable.name) for variable in node.variables]
-            body = [copied(child) for child in node.body]
-            return dataclasses.replace(node, range=copied(node.range), variables=variables, body=body)
-        case Bind():
-            return dataclasses.replace(node, value=copied(node.value), body=copied(node.body))
-    return dataclasses.replace(node)
-
-
-def children(node: Node) -> Iterator[Node]:
-    """Yield the operands of a node, in the order they are written."""
-    match node:
-        case Select():
-            yield node.operand
-        case Call():
-            yield from node.operands
-        case ListLiteral():
-            yield from node.elements
-        case MapLiteral():
-            for entry in node.entries:
-                yield entry.key
-                yield entry.value
-        case Comprehension():
-            yield node.range
-            yield from node.body
-        case Bind():
-            yield node.value
-            yield node.body
+def dotted_name(node: Node) -> str:
+    """Return ``a.b.c`` as one name; empty if the node is anything else."""
+    names = []
+    while isinstance(node, Select) and not node.optional and not node.presence:
+        names.append(node.name)
+        node = node.operand
+    return ".".join([node.name, *reversed(names)]) if isinstance(node, Ident) else ""
