@@ -26,7 +26,7 @@ API_FAILURES = (*REQUEST_FAILURES, NoServedVersion)
 
 
 async def served_version(connection: Connection) -> str:
-    """The newest known version of the group that the server serves; raises ``NoServedVersion``."""
+    """Return the newest known version of the group that the server serves. Raises ``NoServedVersion``."""
     try:
         async with asyncio.timeout(30):
             group = await connection.json("GET", f"/apis/{GROUP}")

@@ -22,7 +22,7 @@ _COMMANDS = {"run": Elsewhere("drakit_driver.cli.run_command", "run", "Run the d
 
 @click.group(cls=LazyGroup, elsewhere=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 def driver() -> None:
-    """The fake DRA driver: devices you do not have, published as the real drivers publish them.
+    """Publish devices you do not have, as the real DRA drivers publish theirs.
 
     \b
     drakit driver profiles                      the hardware it can pretend to have
@@ -57,7 +57,7 @@ def profiles(output: Format | None) -> None:
 
 
 def _described(profile: Profile) -> dict[str, Any]:
-    """What a profile is, for scripts; ``gpus`` are those of each node by default, ``source`` is its file."""
+    """Describe a profile for scripts; ``gpus`` are those of each node by default, ``source`` is its file."""
     return {
         "name": profile.name,
         "summary": profile.summary,

@@ -22,7 +22,7 @@ _COUNTERS = "spec.devices[].consumesCounters"
 
 
 def gate_effects(slices: Iterable[Object], gates: FeatureGates) -> tuple[list[str], list[str]]:
-    """What is dropped of the slices (v1), one line for each gate; and what of the rest is refused.
+    """List what is dropped of the slices (v1), one line for each gate; and what of the rest is refused.
 
     Only slices that lose something are judged: whole ones are known to be valid.
     """

@@ -31,7 +31,7 @@ _Dumper.add_representer(str, _string)
 
 
 def listed(objects: Iterable[Object]) -> Object:
-    """A ``v1`` List, the form that holds objects of different kinds."""
+    """Put objects into a ``v1`` List, which can hold objects of different kinds."""
     return {"apiVersion": "v1", "kind": "List", "items": list(objects)}
 
 

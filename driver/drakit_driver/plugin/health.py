@@ -63,7 +63,7 @@ class HealthBoard:
         self._notify()
 
     def report(self) -> dict[DeviceKey, DeviceHealth]:
-        """The state of all devices now, with fresh times: the fake hardware is looked at whenever asked."""
+        """Return the state of all devices now, with fresh times: the fake hardware is looked at whenever asked."""
         now = int(time.time())
         return {key: replace(state, since=now) for key, state in self._devices.items()}
 
@@ -73,7 +73,7 @@ class HealthBoard:
         self._notify()
 
     async def reports(self) -> AsyncIterator[dict[DeviceKey, DeviceHealth]]:
-        """A report now, at every change and at least every ``resend_seconds``, until closed."""
+        """Yield a report now, at every change and at least every ``resend_seconds``, until closed."""
         while not self._closed:
             changed = self._changed
             yield self.report()

@@ -47,7 +47,7 @@ class CdiSpecs:
         return f"{self.vendor}/{CLASS}={device_name(uid, device)}"
 
     def path(self, uid: str) -> Path:
-        """The file of a claim; raises ``CdiError`` for a UID that is not safe in a file name."""
+        """Return the file of a claim. Raises ``CdiError`` for a UID that is not safe in a file name."""
         return self.directory / f"{self._prefix}{valid_uid(uid)}.json"
 
     def write(self, claim: PreparedClaim) -> None:
@@ -100,14 +100,14 @@ class CdiSpecs:
 
 
 def valid_uid(uid: str) -> str:
-    """The UID, if it can be part of a file name; raises ``CdiError``."""
+    """Return the UID if it can be part of a file name. Raises ``CdiError``."""
     if not is_uid(uid):
         raise CdiError(f"claim UID {shown(uid)} {UID_RULE}")
     return uid
 
 
 def device_name(uid: str, device: str) -> str:
-    """The name of a claim's device in CDI; raises ``CdiError``."""
+    """Return the name of a claim's device in CDI. Raises ``CdiError``."""
     name = f"{valid_uid(uid)}-{device}"
     if not _NAME.fullmatch(name):
         raise CdiError(f"{name!r} is not a CDI device name")

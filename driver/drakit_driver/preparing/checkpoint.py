@@ -138,7 +138,7 @@ class Checkpoint:
 
 
 def _problems(claims: dict[str, PreparedClaim]) -> Iterator[str]:
-    """What no driver can have written: names that become parts of paths, and amounts that are none."""
+    """Yield what no driver can have written: unsafe names for parts of paths, and malformed amounts."""
     for uid, claim in claims.items():
         if not is_uid(uid):
             yield f"claim UID {shown(uid)} {UID_RULE}"

@@ -48,7 +48,7 @@ class DeviceError(ValueError):
 
 
 def attribute(device: Device, name: str) -> str | int | bool | None:
-    """The value of an attribute by its bare name, whether the driver qualified it or not."""
+    """Return the value of an attribute by its bare name, whether the driver qualified it or not; None without one."""
     for key, value in (device.get("attributes") or {}).items():
         if key.rpartition("/")[2] == name:
             return next(iter(value.values()), None)
@@ -141,7 +141,7 @@ def tpu_environment(device: Device, *, host: str) -> Variables:
 
 
 def variable_name(name: str) -> str:
-    """A device name as part of a variable's name."""
+    """Convert a device name for use in the name of a variable."""
     return re.sub(r"[^A-Z0-9]", "_", name.upper())
 
 

@@ -150,7 +150,7 @@ def applies_to(entry: Mapping[str, Any], request: str) -> bool:
 
 
 def config_for(entries: Sequence[Mapping[str, Any]], driver: str, request: str, family: Family) -> DeviceConfig | None:
-    """The config of a device: the last that fits, so that a claim's wins over its class's.
+    """Return the config of a device: the last that fits, so that a claim's wins over its class's; or None.
 
     ``entries`` is ``allocation.devices.config``. A config without ``requests`` is for all devices of its kind; one that
     names a request of another kind of device is an error.

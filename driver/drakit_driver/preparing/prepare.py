@@ -158,7 +158,7 @@ class Preparer:
     def _accept(
         self, reference: ClaimReference, claim: ResourceClaim | PrepareError, labels: Mapping[str, str]
     ) -> PreparedClaim | PrepareError:
-        """The claim as prepared before, or as to be prepared now (state ``preparing``), or why not."""
+        """Return the claim as prepared before, or as to be prepared now (state ``preparing``), or why not."""
         if isinstance(claim, PrepareError):
             return claim
         try:

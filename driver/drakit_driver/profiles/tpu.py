@@ -76,7 +76,7 @@ def node_count(topology: Topology) -> int:
 
 
 def pool(generation: Generation, topology: Topology, *, driver: str, name: str, nodes: Sequence[str]) -> Pool:
-    """A pool of the whole mesh; ``nodes`` names its VMs row by row, as many as ``node_count`` says."""
+    """Make a pool of the whole mesh; ``nodes`` names its VMs row by row, as many as ``node_count`` says."""
     counter_sets = _counter_sets(len(nodes))
     devices = [
         _device(generation, shape, index, members, nodes, counter_sets)
@@ -99,7 +99,7 @@ def text(topology: Topology) -> str:
 
 
 def _tiles(pool: Topology, shape: Topology) -> Iterator[list[int]]:
-    """The VMs, numbered from 1, of each sub-slice of a shape, row by row."""
+    """Yield the VMs, numbered from 1, of each sub-slice of a shape, row by row."""
     per_row, (rows, columns) = pool[1] // 2, (shape[0] // 2, shape[1] // 2)
     for top, left in product(range(0, pool[0] // 2, rows), range(0, per_row, columns)):
         yield [row * per_row + column + 1 for row in range(top, top + rows) for column in range(left, left + columns)]

@@ -121,7 +121,7 @@ def _converted(document: dict[Any, Any], kind: type[T]) -> T:
 
 
 def _board_errors(board: Board) -> Iterator[str]:
-    """What would name two devices alike, or none that fits."""
+    """Yield an error for two devices with the same name, and for a partition that does not fit."""
     most, names = max(profile.slices for profile in board.profiles), set()
     for index, profile in enumerate(board.profiles):
         for start in profile.starts:
@@ -195,7 +195,7 @@ def _counter_set(board: Board, minor: int) -> Object:
 
 @functools.cache
 def _whole(board: Board) -> dict[str, Any]:
-    """What a whole GPU has: of everything the most that any profile takes, as NVIDIA's driver computes it."""
+    """Return what a whole GPU has: of everything the most that any profile takes, as NVIDIA's driver computes it."""
     return {name: max(shape[name] for shape in board.shapes) for name in (*CAPACITIES, "slices")}
 
 
@@ -221,7 +221,7 @@ def _devices(board: Board, driver: str, node_name: str, minor: int) -> Iterator[
 
 @functools.cache
 def _templates(board: Board, minor: int) -> list[Object]:
-    """The devices of a GPU but for its UUID: the same on every node, and a test cluster may have hundreds."""
+    """Make the devices of a GPU without its UUID: they are equal on all nodes, of which a cluster may have hundreds."""
     common = _attributes(board, minor)
     found = [_device(f"gpu-{minor}", minor, {"type": "gpu", "uuid": ""}, common, _whole(board), 0)]
     for profile, start in _placements(board.shapes):

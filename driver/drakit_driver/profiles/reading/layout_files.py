@@ -39,7 +39,7 @@ _STDIN = Path("-")
 
 
 def documents(path: Path) -> list[Any]:
-    """The YAML (or JSON) documents of a file, or of standard input if it is ``-``. Raises ``PoolError``."""
+    """Read the YAML (or JSON) documents of a file, or of standard input if it is ``-``. Raises ``PoolError``."""
     place = "standard input" if path == _STDIN else str(path)
     try:
         text = sys.stdin.buffer.read().decode() if path == _STDIN else path.read_text(encoding="utf-8")
