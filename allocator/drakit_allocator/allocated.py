@@ -125,17 +125,17 @@ class AllocatedState:
         return self.capacity.get(device_id, _EMPTY)
 
     def in_pool(self, pool_id: PoolID) -> Iterable[DeviceID]:
-        """The allocated devices of a pool, whole or shared, once each."""
+        """Return the allocated devices of a pool, whole or shared, once each."""
         pool = self._pools.get(pool_id)
         return _NOBODY if pool is None else pool.devices
 
     def token(self, pool_id: PoolID) -> object:
-        """An object that is another one after each change in the pool."""
+        """Return an object that is another one after each change in the pool."""
         pool = self._pools.get(pool_id)
         return self._untouched if pool is None else pool.token
 
     def changes(self, pool_id: PoolID, since: object) -> Iterable[DeviceID] | None:
-        """The devices of a pool that have changed since it had this token; None if that is not known any more."""
+        """Return the devices of a pool that have changed since it had this token; None if that is no longer known."""
         pool = self._pools.get(pool_id)
         if pool is None or not isinstance(since, _Token) or since.pool is not pool:
             return None
@@ -174,7 +174,7 @@ class AllocatedState:
 
 
 def _results(claim: Mapping[str, Any]) -> Iterable[Mapping[str, Any]]:
-    """The claim's device results but those with admin access, which take nothing from anyone."""
+    """Yield the claim's device results without those for admin access, which take nothing from anyone."""
     allocation = (claim.get("status") or {}).get("allocation") or {}
     results = (allocation.get("devices") or {}).get("results") or ()
     return (result for result in results if not result.get("adminAccess"))

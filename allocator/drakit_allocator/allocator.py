@@ -59,7 +59,7 @@ class PodAllocation:
     """The unallocated claims of one pod, expanded once and then tried on any number of nodes."""
 
     def __init__(self, claims: Sequence[Mapping[str, Any]], snapshot: Snapshot, allocated: AllocatedState) -> None:
-        """Raises ``AllocationError`` for claims that no node can satisfy, though some only where a node is tried."""
+        """Expand the claims. Raises ``AllocationError`` for claims that no node can satisfy, if seen at once."""
         self.snapshot = snapshot
         self.allocated = allocated
         self._objects = claims
@@ -70,7 +70,7 @@ class PodAllocation:
         self._fault = next((claim.fault for claim in self.claims if claim.fault is not None), None)
 
     def under(self, defects: frozenset[Defect]) -> PodAllocation:
-        """The same claims, asked for of an allocator with these defects."""
+        """Ask for the same claims of an allocator with these defects."""
         return PodAllocation(self._objects, self.snapshot.under(defects), self.allocated)
 
     def refuse(self) -> None:
@@ -79,7 +79,7 @@ class PodAllocation:
             raise self._fault
 
     def situation(self, node: Node) -> Situation:
-        """The node as the search will see it. Raises ``AllocationError``."""
+        """Describe the node as the search will see it. Raises ``AllocationError``."""
         return Situation(node, self.snapshot.pools(node), self.allocated, self.snapshot.features)
 
     def known_answer(self, node: Node) -> Solution | Unknown | None:
@@ -145,12 +145,12 @@ class PodAllocation:
         return MAX_RESULTS - sum(one.count for one in self._requests if not one.wants_all)
 
     def search(self, node: Node, limits: Limits = NO_LIMITS) -> Search:
-        """A search on the node, to be walked in pieces; ``conclude`` makes a solution of it. Raises as ``on``."""
+        """Begin a search on the node, to be run in pieces; ``conclude`` makes a solution of it. Raises as ``on``."""
         situation = self.situation(node)
         return Search(situation, self.claims, situation.candidates(self.claims), limits)
 
     def conclude(self, search: Search, found: bool) -> Solution | None:
-        """What a search that has ended means; other nodes will profit from it. Raises as ``on``.
+        """Make a solution of a search that has ended, and remember the answer for other nodes. Raises as ``on``.
 
         For the same state of the cluster in which the search was begun.
         """
@@ -171,7 +171,7 @@ class PodAllocation:
         return None
 
     def on(self, node: Node, limits: Limits = NO_LIMITS) -> Solution | None:
-        """The first solution in upstream's order, None when the claims do not fit on the node.
+        """Find the first solution in upstream's order; None when the claims do not fit on the node.
 
         Raises ``AllocationError``; with its ``on_node`` other nodes may still be tried. ``AllocationAborted`` when the
         limits are reached.
@@ -183,7 +183,7 @@ class PodAllocation:
         return self.conclude(search, search.run())
 
     def on_each(self, nodes: Iterable[Node], limits: Limits = NO_LIMITS) -> Iterator[Solution]:
-        """The solutions on all nodes that have one, in their order; nodes in error are left out.
+        """Yield the solutions on all nodes that have one, in their order; nodes in error are left out.
 
         Raises ``AllocationError`` for an error that ends the attempt of the pod, on whichever node it comes up.
         """

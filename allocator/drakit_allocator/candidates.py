@@ -115,7 +115,7 @@ class Situation:
         return Candidates(request, self.pools, mask, faults, 0, request.count)
 
     def _fitting(self, request: Request, pool: PoolView, faults: dict[Device, AllocationError], rivals: int) -> int:
-        """The pool's candidates for a request, and into ``faults`` those that make the allocation fail."""
+        """Return the pool's candidates for a request as bits; add those that make the allocation fail to ``faults``."""
         known = pool.fitting(request.kind, self.allocated, self.node)
         if known is not None:
             return known
@@ -132,7 +132,7 @@ class Situation:
         return mask
 
     def _everything(self, request: Request) -> Candidates:
-        """The devices of mode All."""
+        """Find the devices that a request of mode All must get."""
         mask = unusable = offset = 0
         for pool in self.pools:
             if pool.problem is not None:
@@ -147,7 +147,7 @@ class Situation:
         return Candidates(request, self.pools, mask, {}, unusable, mask.bit_count())
 
     def _every(self, request: Request, pool: PoolView) -> tuple[int, int]:
-        """The devices of a pool that the request must get and those among them that it cannot get."""
+        """Return the devices of a pool that the request must get, and those among them that it cannot get, as bits."""
         mask = unusable = 0
         kept = 0 if request.has_admin_access else pool.occupation(self.allocated).kept
         for position, device, fault in self._selected(request, pool):
@@ -222,7 +222,7 @@ class Situation:
         return bool(pool.occupation(self.allocated).kept >> pool.position(device) & 1)
 
     def pool(self, pool_id: PoolID) -> PoolView:
-        """The pool of one of the candidates."""
+        """Return the pool with this id; the node must have it."""
         return next(pool for pool in self.pools if pool.id == pool_id)
 
     def charges_once(self, device: Device) -> bool:

@@ -78,5 +78,5 @@ SAFE: frozenset[Defect] = frozenset()
 
 
 def defects_of(compat: Compat) -> frozenset[Defect]:
-    """The defects that an allocator with this setting has."""
+    """Return the defects that an allocator with this setting has."""
     return UPSTREAM if compat == "upstream" else SAFE

@@ -60,7 +60,7 @@ class Features:
 
     @staticmethod
     def from_gates(gates: FeatureGates) -> Features:
-        """What kube-scheduler with these feature gates switches on."""
+        """Return what kube-scheduler with these feature gates switches on."""
         return _enabled(field for field, names in _GATES.items() if all(map(gates.enabled, names)))
 
     @staticmethod
@@ -83,28 +83,28 @@ class Features:
         return tuple(names for field, names in _GATES.items() if not getattr(self, field))
 
     def with_gates(self, gates: Iterable[str]) -> Features:
-        """The same features, and those that need no other gates than these."""
+        """Add the features that need no other gates than these."""
         known = frozenset(gates)
         on: dict[str, Any] = {field: True for field, names in _GATES.items() if known.issuperset(names)}
         return dataclasses.replace(self, **on)
 
     def without_gates(self, gates: Iterable[str]) -> Features:
-        """The same features but for those that need one of these gates."""
+        """Remove the features that need one of these gates."""
         off: dict[str, Any] = {
             field: False for field, names in _GATES.items() if not frozenset(names).isdisjoint(gates)
         }
         return dataclasses.replace(self, **off)
 
     def forced(self, variant: Variant) -> Features:
-        """The same features in a given variant."""
+        """Return the same features in a given variant."""
         return dataclasses.replace(self, forced_variant=variant)
 
     def compatible(self, compat: Compat) -> Features:
-        """The same features with all of upstream's defects ("upstream"), or with none ("safe")."""
+        """Return the same features with all of upstream's defects ("upstream"), or with none ("safe")."""
         return self.having(defects_of(compat))
 
     def having(self, defects: Iterable[Defect]) -> Features:
-        """The same features with these of upstream's defects."""
+        """Return the same features with these of upstream's defects."""
         return dataclasses.replace(self, defects=frozenset(defects))
 
     @property

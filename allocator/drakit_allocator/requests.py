@@ -58,7 +58,7 @@ class Request:
         return f"claim {self.claim_name}, request {self.name}"
 
     def amounts(self, content: DeviceContent) -> Amounts | CapacityError | None:
-        """What a device would give of its capacities, None when it cannot, or the error that ends the allocation."""
+        """Return what a device would give of its capacities, None if it cannot, or the error that ends the search."""
         return self.kind.amounts(content.traits.capacity)
 
 
@@ -195,7 +195,7 @@ class _Expansion:
         )
 
     def _selection(self, spec: Mapping[str, Any], name: str, parent: str | None) -> tuple[Mapping[str, Any], Selectors]:
-        """The request's class, and the selectors of both."""
+        """Return the request's class, and the selectors of class and request."""
         expressions = expressions_of(spec.get("selectors"))
         if None in expressions:
             number = expressions.index(None)

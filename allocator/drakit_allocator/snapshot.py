@@ -46,7 +46,7 @@ class Snapshot:
             self.put_slice(resource_slice)
 
     def under(self, defects: frozenset[Defect]) -> Snapshot:
-        """The same devices, also after they change, for an allocator with these defects; it is not to be changed."""
+        """Return a read-only view of this snapshot for an allocator with these defects; it follows all changes."""
         if defects == self.features.defects:
             return self
         found = self._under.get(defects)

@@ -210,7 +210,7 @@ def _print(
 
 
 def gates_of(emulated_version: str, feature_gates: str) -> FeatureGates:
-    """The gates that options name. Raises ``click.UsageError``."""
+    """Parse the options for feature gates. Raises ``click.UsageError``."""
     from drakit_api.features import FeatureGateError, FeatureGates, parse_gates
 
     try:
@@ -220,7 +220,7 @@ def gates_of(emulated_version: str, feature_gates: str) -> FeatureGates:
 
 
 def _tell(manifests: Manifests, assumed: Sequence[Object]) -> None:
-    """What somebody who wonders about the result should know."""
+    """Print to stderr what was replaced, ignored or assumed."""
     from drakit_allocator.inputs.file_nodes import label_text
 
     for name in manifests.replaced:

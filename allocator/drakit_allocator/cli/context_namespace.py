@@ -13,7 +13,7 @@ _DEFAULT = "default"
 
 
 def namespace_of(path: str | Path | None, context: str | None) -> str:
-    """The namespace of the context, "default" where it names none or the files cannot be read."""
+    """Return the namespace of a context; "default" where it names none or the files cannot be read."""
     loaded = [content for file in kubeconfig.files(path) if (content := _content(file))]
     name = context or next((one["current-context"] for one in loaded if one.get("current-context")), None)
     for content in loaded:

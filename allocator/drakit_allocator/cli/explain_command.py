@@ -183,7 +183,7 @@ async def _pod(connection: Connection, gates: FeatureGates, name: str, options: 
 def _extended(
     found: dict[str, Any], live: LiveObjects, gates: FeatureGates, claims: list[dict[str, Any]]
 ) -> ExtendedRequests | None:
-    """The pod's extended resources, the claim for which is appended; None if it has none, or all are allocated."""
+    """Append the claim for the pod's extended resources; None if it has none, or all are allocated."""
     from drakit_allocator.cli.extended_resources import ExtendedRequests
     from drakit_allocator.inputs.live_objects import ClusterError
     from drakit_allocator.scheduler import extended_resources
@@ -240,7 +240,7 @@ def _is_allocated(found: dict[str, Any]) -> bool:
 
 
 def _holdings(claims: list[dict[str, Any]]) -> str:
-    """What the claims have, and who uses it."""
+    """List the devices that the claims have, and who uses the claims."""
     lines = []
     for one in claims:
         status = one.get("status") or {}

@@ -18,7 +18,7 @@ _HEADER = ("CLAIM", "NODE", "REQUEST", "DEVICE")
 
 
 def table(placed: Sequence[Placed], *, tells_why: bool = True) -> str:
-    """A row for each device; with ``tells_why`` also a paragraph for each workload that does not fit.
+    """Print a row for each device; with ``tells_why`` also a paragraph for each workload that does not fit.
 
     Then what Kubernetes would have got wrong.
     """
@@ -67,7 +67,7 @@ def listed(
     avoided: Iterable[Placed] | None,
     form: Form,
 ) -> str:
-    """A List of all ResourceClaims, which can be read again.
+    """Print a List of all ResourceClaims, which can be read again.
 
     Beside them the explanations, and the defects that were avoided for these workloads, where these are given.
     """

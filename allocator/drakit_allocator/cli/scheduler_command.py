@@ -104,7 +104,7 @@ async def _connect(kubeconfig: str | None, context: str | None) -> Connection:
 
 
 async def _until_stopped(process: Scheduler, task: asyncio.Task[None], stopping: asyncio.Event) -> None:
-    """Raises ``CancelledError`` after it was stopped, and what went wrong if the scheduler failed by itself."""
+    """Wait until the scheduler is stopped, or ends. Raises ``CancelledError`` if stopped, or what made it fail."""
     import asyncio
     import gc
 

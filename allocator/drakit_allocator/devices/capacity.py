@@ -86,7 +86,7 @@ def _optional(text: Any) -> Quantity | None:
 
 
 def consumed(limits: Limits, requests: Amounts, *, fractional: bool) -> dict[str, Quantity] | None:
-    """What a device with these limits would give for the request, every capacity of the device included.
+    """Compute what a device with these limits gives to the request, with an amount for each capacity of the device.
 
     None when the device has no capacity of a requested name or its policy does not allow the amount; the device is
     then no candidate. Raises ``CapacityError``, which is a ``BrokenRange`` only if nothing else is wrong.

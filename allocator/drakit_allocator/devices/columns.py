@@ -59,7 +59,7 @@ _VALUES: weakref.WeakValueDictionary[Hashable, AttributeValue] = weakref.WeakVal
 
 
 def attribute_of(published: Mapping[str, Any] | None) -> AttributeValue:
-    """The object for a v1 ``DeviceAttribute``."""
+    """Return the one object for all equal v1 ``DeviceAttribute``s."""
     published = published or {}
     key: Hashable = None
     if len(published) == 1:
@@ -113,7 +113,7 @@ _COLUMNS: weakref.WeakValueDictionary[tuple[Any, ...], Column[Any]] = weakref.We
 
 
 def column_of(values: tuple[_T, ...]) -> Column[_T]:
-    """The column of these values: strings, or objects that are compared by identity."""
+    """Return the column of these values: strings, or objects that are compared by identity."""
     found = _COLUMNS.get(values)
     if found is None:
         found = _COLUMNS[values] = Column(values)
@@ -121,7 +121,7 @@ def column_of(values: tuple[_T, ...]) -> Column[_T]:
 
 
 def joined(parts: list[Column[_T]]) -> Column[_T]:
-    """The column of the values of all parts, one after the other."""
+    """Join columns into one with the values of all parts, one after the other."""
     if len(parts) == 1:
         return parts[0]
     return column_of(tuple(itertools.chain.from_iterable(part.values for part in parts)))
@@ -140,7 +140,7 @@ _KEYS: weakref.WeakValueDictionary[Hashable, Key] = weakref.WeakValueDictionary(
 
 
 def key_of(parts: Hashable) -> Key:
-    """The key that stands for these parts, as long as somebody holds it."""
+    """Return the key that stands for these parts, as long as somebody holds it."""
     found = _KEYS.get(parts)
     if found is None:
         found = _KEYS[parts] = Key(parts)
@@ -148,12 +148,12 @@ def key_of(parts: Hashable) -> Key:
 
 
 def union(masks: Iterable[int]) -> int:
-    """The bits that are set in any of the masks."""
+    """Return the bits that are set in any of the masks."""
     return functools.reduce(operator.or_, masks, 0)
 
 
 def bits(mask: int) -> list[int]:
-    """The positions of the bits that are set, in increasing order."""
+    """List the positions of the bits that are set, in increasing order."""
     found = []
     while mask:
         low = mask & -mask

@@ -46,7 +46,7 @@ def parse_consumption(device: Mapping[str, Any]) -> tuple[Consumption, ...]:
 
 
 def nanos(counter: Mapping[str, Any]) -> int:
-    """The value of a v1 ``Counter`` in 1e-9 units."""
+    """Return the value of a v1 ``Counter`` in 1e-9 units."""
     return Quantity.parse(counter["value"]).nanos
 
 
@@ -75,7 +75,7 @@ class Layout:
         return tuple(total.items())
 
     def draw(self, consumption: Iterable[Consumption]) -> Draw:
-        """The same with the ranges of numbers of the counter sets that are concerned."""
+        """Return the needs of a device, with the spans of the counter sets that it draws from."""
         needs = self.needs(consumption)
         return Draw(needs, tuple({self.spans[number] for number, _ in needs}))
 
@@ -122,7 +122,7 @@ _PUBLISHED: weakref.WeakValueDictionary[bytes, PublishedCounters] = weakref.Weak
 
 
 def counters_of(counter_sets: Sequence[Mapping[str, Any]]) -> PublishedCounters:
-    """The ``sharedCounters`` of a v1 slice."""
+    """Return the one object for all equal ``sharedCounters`` of v1 slices."""
     encoded = msgspec.json.encode(counter_sets)
     found = _PUBLISHED.get(encoded)
     if found is None:
@@ -197,7 +197,7 @@ class Availability:
         return found
 
     def shortage(self, needs: Needs, used: Sequence[int] | None = None) -> int | None:
-        """Number of the first counter that has less than needed once ``used`` is taken away, or None."""
+        """Return the number of the first counter with less than needed once ``used`` is taken away, or None."""
         free = self.free
         for number, amount in needs:
             if amount > (free[number] if used is None else free[number] - used[number]):
@@ -226,17 +226,18 @@ class Consumers:
         self._known: dict[tuple[int, tuple[int, ...]], tuple[int, bool]] = {}
 
     def of_set(self, start: int) -> int:
-        """The devices that draw from the counter set that begins with this counter."""
+        """Return, as bits, the devices that draw from the counter set whose first counter has this number."""
         return self._by_set.get(start, 0)
 
     def levels(self, number: int) -> tuple[Sequence[int], Sequence[int]]:
-        """What devices need of a counter, least first; and for each the devices that need as much or more, then 0."""
+        """Return what devices need of a counter, least first; for each amount, the devices with such a need; then 0."""
         return self._amounts[number], self._masks[number]
 
     def stopped(self, start: int, free: tuple[int, ...]) -> tuple[int, bool]:
-        """The devices that need more than is free of some counter, from ``start`` on; and whether one is overdrawn.
+        """Return the devices that need more of a counter than ``free`` has, and whether a counter is below 0.
 
-        Meant for the counters of one set, which has far fewer states than a pool.
+        ``free`` is what is left of the counters from number ``start`` on. Meant for the counters of one set, which has
+        far fewer states than a pool.
         """
         known = self._known.get((start, free))
         if known is None:

@@ -38,7 +38,7 @@ class DeviceContent:
         self._position = position
 
     def attribute(self, name: str) -> AttributeValue | None:
-        """The attribute published under this very name."""
+        """Return the attribute published under exactly this name; None if there is none."""
         column = self._slice.attributes.get(name)
         return None if column is None else column.values[self._position]
 
@@ -84,7 +84,7 @@ class DeviceContent:
         return self.traits.limits
 
     def needs(self, layout: Layout) -> Needs:
-        """What it draws from the counters of a pool. Raises ``KeyError`` as ``Layout.needs``."""
+        """Return what the device draws from the counters of a pool. Raises ``KeyError`` as ``Layout.needs``."""
         return self.traits.needs(layout)
 
 
@@ -168,7 +168,7 @@ class PublishedSlice:
         return True
 
     def device(self, position: int) -> Device:
-        """The device at a position."""
+        """Return the device at a position of the slice."""
         found = self._devices.get(position)
         if found is None:
             found = self._devices[position] = Device(self, position)

@@ -37,7 +37,7 @@ _VIEWS = 32
 def view_of(
     driver: str, names: Sequence[str], values: Sequence[AttributeValue | None], capacity: Capacity | None
 ) -> DeviceView:
-    """A device with these attributes as expressions see it; without ``capacity`` it has none."""
+    """Make the view that expressions have of a device with these attributes; without ``capacity`` it has none."""
     present = [(name, value) for name, value in zip(names, values, strict=True) if value is not None]
     problem = next((f"attribute {name}: {value.problem}" for name, value in present if value.problem), "")
     if capacity is not None:
@@ -89,7 +89,7 @@ class Reading(Generic[_T]):
         raise NotImplementedError
 
     def of(self, values: Sequence[AttributeValue | None], capacity: Capacity | None) -> _T | CelError:
-        """The result for a device with these values of ``names``, or the error of evaluating the expression."""
+        """Return the result for a device with these values of ``names``, or the error of evaluating the expression."""
         if self._error is not None:
             return self._error
         key = (0 if capacity is None else capacity.number, *[0 if one is None else one.number for one in values])
@@ -113,7 +113,7 @@ class Reading(Generic[_T]):
         return found
 
     def of_device(self, content: DeviceContent) -> _T | CelError:
-        """The result for one device."""
+        """Return the result for one device, or the error of evaluating the expression."""
         values = [content.attribute(name) for name in self.names]
         return self.of(values, content.traits.capacity if self.reads_capacity else None)
 
@@ -148,11 +148,11 @@ def _full(name: str, driver: str) -> tuple[str, str]:
 
 @functools.lru_cache(maxsize=_EXPRESSIONS)
 def selector(driver: str, expression: str, names: tuple[str, ...], spoiled: Spoiled) -> SelectorReading:
-    """What a selector reads of the attributes ``names``, and its verdicts."""
+    """Return the verdicts of a selector on devices, by what it reads of the attributes ``names``."""
     return SelectorReading(driver, expression, names, spoiled)
 
 
 @functools.lru_cache(maxsize=_EXPRESSIONS)
 def derived(driver: str, expression: str, names: tuple[str, ...], spoiled: Spoiled) -> DerivedReading:
-    """What the expression of a derived attribute reads, and its values."""
+    """Return the values of a derived attribute, by what its expression reads of the attributes ``names``."""
     return DerivedReading(driver, expression, names, spoiled)

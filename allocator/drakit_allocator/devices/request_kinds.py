@@ -46,7 +46,7 @@ class RequestKind:
         self._amounts: dict[int, Amounts | CapacityError | None] = {}
 
     def amounts(self, capacity: Capacity) -> Amounts | CapacityError | None:
-        """What a device would give of its capacities, None when it cannot, or the error that ends the allocation."""
+        """Return what a device would give of its capacities, None if it cannot, or the error that ends the search."""
         if capacity.number in self._amounts:
             return self._amounts[capacity.number]
         found: Amounts | CapacityError | None
@@ -87,7 +87,7 @@ def kind_of(
     draws_counters: bool = True,
     skips_broken: bool = False,
 ) -> RequestKind:
-    """The kind of the requests with these selectors, of class and request, and so on."""
+    """Return the one kind of all requests with these selectors (of class and request), capacities and so on."""
     rules = fractional, draws_counters, skips_broken
     key = (expressions, has_admin_access, _comparable(capacity), _text(tolerations), *rules)
     found = _KINDS.get(key)

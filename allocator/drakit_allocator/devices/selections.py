@@ -73,7 +73,7 @@ class Selection:
         return not self._has_fault
 
     def visit(self) -> Iterator[tuple[int, Fault | None]]:
-        """The devices that match or fail, in order; decided as the caller goes on."""
+        """Yield the devices that match (with None) or fail, in order, by position; each is decided when asked for."""
         for position in bits(self._among):
             verdict = self._verdict(position)
             if verdict is not False:
@@ -150,7 +150,7 @@ class Schema:
         self._plans: dict[tuple[str, ...], _Plan] = {}
 
     def plan(self, expressions: tuple[str, ...]) -> _Plan:
-        """What these expressions read."""
+        """Work out what these expressions read of each slice."""
         found = self._plans.get(expressions)
         if found is None:
             parts = [_part(driver, names, spoiled, expressions) for driver, names, spoiled, _ in self._slices]
@@ -162,7 +162,7 @@ _SCHEMAS: weakref.WeakValueDictionary[_SliceSchemas, Schema] = weakref.WeakValue
 
 
 def schema_of(slices: Iterable[PublishedSlice]) -> Schema:
-    """The schema of slices with devices, one after the other."""
+    """Return the schema of slices with devices, one after the other."""
     parts = tuple([(one.pool[0], one.attribute_names, _spoiled(one), len(one)) for one in slices])
     found = _SCHEMAS.get(parts)
     if found is None:
@@ -181,7 +181,7 @@ def _part(driver: str, names: tuple[str, ...], spoiled: Spoiled, expressions: tu
 
 
 def _selection(published: PublishedSlice, expressions: tuple[str, ...], part: _Part, among: int) -> Selection:
-    """The devices of a slice that satisfy the expressions; shared with all slices that are alike in what is read."""
+    """Return a slice's devices that satisfy the expressions; shared with all slices that are alike in what is read."""
     columns = {name: published.attributes[name] for name in part.names}
     capacities = capacities_of(published.traits)
     # On the youngest of the columns: it does not outlive the others, and a column that only this slice has does not
@@ -222,7 +222,7 @@ class PoolSelection:
         return True
 
     def visit(self) -> Iterator[tuple[int, Fault | None]]:
-        """The devices that match or fail, in order; decided as the caller goes on."""
+        """Yield the devices that match (with None) or fail, in order, by position; each is decided when asked for."""
         return ((start + position, fault) for start, part in self._parts for position, fault in part.visit())
 
 
@@ -240,7 +240,7 @@ class PoolSelections:
         self._numbers: tuple[Reads, tuple[int, ...]] = ((), ())  # of the columns that were read last
 
     def of(self, expressions: tuple[str, ...]) -> PoolSelection:
-        """The devices that satisfy all expressions."""
+        """Return the devices that satisfy all expressions."""
         found = self._known.get(expressions)
         if found is None:
             found = remember(self._known, expressions, self._shared(expressions), _REMEMBERED)

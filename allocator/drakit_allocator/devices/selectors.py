@@ -27,7 +27,7 @@ class Selectors:
     claim_name: str  # namespace/name
 
     def fault(self, device: Device, position: int, error: Exception) -> AllocationError:
-        """The error of an allocation that came to evaluate the expression at ``position`` on ``device``."""
+        """Make the error of an allocation in which the expression at ``position`` fails on ``device``."""
         is_class = position < self.from_class
         owner = f"class {self.class_name}" if is_class else f"claim {self.claim_name}"
         number = position if is_class else position - self.from_class
@@ -38,7 +38,7 @@ class Selectors:
 
 
 def expressions_of(selectors: list[Mapping[str, Any]] | None) -> list[str | None]:
-    """The CEL expressions of a list of v1 selectors; None for one of another, future type."""
+    """List the CEL expressions of v1 selectors; None stands for a selector of another, future type."""
     return [
         None if selector.get("cel") is None else selector["cel"].get("expression", "") for selector in selectors or ()
     ]

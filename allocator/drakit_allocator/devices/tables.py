@@ -33,7 +33,7 @@ class Table:
         return tuple(dict.fromkeys(itertools.chain.from_iterable(one.attributes for one in self.slices)))
 
     def column(self, name: str) -> Column[AttributeValue | None]:
-        """The values of an attribute."""
+        """Return the values of an attribute, None for devices without it."""
         found = self._columns.get(name)
         if found is None:
             parts = [one.attributes.get(name) or column_of((None,) * len(one)) for one in self.slices]
@@ -41,7 +41,7 @@ class Table:
         return found
 
     def of_slices(self, rule: Callable[[PublishedSlice], bool]) -> int:
-        """The devices of the slices that obey a rule, as bits."""
+        """Return the devices of the slices that obey a rule, as bits."""
         mask = start = 0
         for one in self.slices:
             if rule(one):

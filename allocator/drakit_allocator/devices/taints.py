@@ -16,12 +16,12 @@ _PREVENTING = ("NoExecute", "NoSchedule")  # None, and effects that are not know
 
 
 def first_untolerated(device: Device, tolerations: Iterable[Toleration]) -> Taint | None:
-    """The taint that keeps a request with these tolerations from getting the device."""
+    """Return the first taint that keeps a request with these tolerations from getting the device; None if none does."""
     return untolerated((*device.content.taints, *device.rule_taints), tolerations)
 
 
 def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> Taint | None:
-    """The first of the taints that keeps a request with these tolerations away."""
+    """Return the first of the taints that keeps a request with these tolerations away; None if none does."""
     tolerations = tuple(tolerations)
     for taint in taints:
         if taint.get("effect") in _PREVENTING and not is_tolerated(taint, tolerations):
@@ -30,7 +30,7 @@ def untolerated(taints: Iterable[Taint], tolerations: Iterable[Toleration]) -> T
 
 
 def ruled_positions(rule: Mapping[str, Any], published: PublishedSlice) -> Iterable[int]:
-    """The devices of a slice that a DeviceTaintRule taints. A rule without selector taints none."""
+    """Return the positions of the devices that a DeviceTaintRule taints. A rule without selector taints none."""
     selector = rule["spec"].get("deviceSelector")
     if selector is None:
         return ()

@@ -69,7 +69,7 @@ class Traits:
         return self.capacity.limits
 
     def needs(self, layout: Layout) -> Needs:
-        """What it draws from the counters of a pool. Raises ``KeyError`` as ``Layout.needs``."""
+        """Return what the device draws from the counters of a pool. Raises ``KeyError`` as ``Layout.needs``."""
         if self._needs is None or self._needs[0] is not layout:
             self._needs = (layout, layout.needs(self.consumption))
         return self._needs[1]
@@ -103,7 +103,7 @@ def _traits_of(spec: Mapping[str, Any]) -> Traits:
 
 
 def traits_of(devices: Sequence[Mapping[str, Any]], *, hides_sharing: bool = False) -> Column[Traits]:
-    """The traits of the v1 devices of a slice.
+    """Return the traits of the v1 devices of a slice.
 
     ``hides_sharing`` is upstream's stable variant, for which no device allows multiple allocations.
     """
@@ -117,7 +117,7 @@ def traits_of(devices: Sequence[Mapping[str, Any]], *, hides_sharing: bool = Fal
 
 
 def capacities_of(traits: Column[Traits]) -> Column[Capacity]:
-    """The capacities of the same devices."""
+    """Return the capacities of the devices with these traits."""
     found: Column[Capacity] | None = traits.memory.get("capacities")
     if found is None:
         found = traits.memory["capacities"] = column_of(tuple([one.capacity for one in traits.values]))

@@ -36,7 +36,7 @@ def turn(seconds: float) -> Iterator[None]:
 
 
 def evaluate_one() -> None:
-    """Called before each evaluation. Raises ``TurnOver``."""
+    """Count an evaluation that is about to begin. Raises ``TurnOver`` if the turn has no time left for it."""
     if _turn.ends is None:
         return
     if _turn.has_evaluated and time.monotonic() > _turn.ends:

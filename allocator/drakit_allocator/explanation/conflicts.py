@@ -46,7 +46,7 @@ def members_of(claims: Sequence[ClaimRequests]) -> list[Member]:
 
 
 def reduced(claims: Sequence[ClaimRequests], members: Iterable[Member]) -> list[dict[str, Any]]:
-    """The claims with these requests and constraints only; without those that have no request left."""
+    """Reduce the claims to these requests and constraints; leave out claims without a request."""
     kept = frozenset(members)
     found = []
     for number, claim in enumerate(claims):
@@ -68,7 +68,7 @@ def reduced(claims: Sequence[ClaimRequests], members: Iterable[Member]) -> list[
 
 
 def _restricted(constraint: Mapping[str, Any], requests: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The constraint for the requests that are left; None if it named only others. Without names it is for all."""
+    """Restrict a constraint to the requests that are left; or None. One without names is for all requests."""
     names = constraint.get("requests") or ()
     if not names:
         return dict(constraint)
@@ -144,7 +144,7 @@ class Conflicts:
 
 
 def value_texts(value: Value, *, as_set: bool) -> list[str]:
-    """The value, or each value of a set, as people write them; ``as_set`` as of ``Attribute``."""
+    """Print a value, or each value of a set; ``as_set`` is that of ``Attribute``."""
     if is_unknown(value):
         return [
             "(of no known type)" if as_set else "(a list: needs the feature gate DRAListTypeAttributes, which is off)"
@@ -158,7 +158,7 @@ def _text(value: Any) -> str:
 
 
 def _counters(bench: Bench, claims: Sequence[dict[str, Any]]) -> tuple[CounterName, ...]:
-    """The counters that, if they were large enough, would make the claims fit; none if other things are in the way."""
+    """Find the counters that, if they were large enough, would make the claims fit; none if other things prevent it."""
     every, trial = bench.counters(), bench.trial()
     sources = [one for one in bench.inventory.slices if one["spec"].get("sharedCounters")]
 

@@ -35,7 +35,7 @@ class _Verdict:
 
 
 def defect_effects(pod: PodAllocation, node: Node, clock: Clock) -> tuple[DefectEffect, ...]:
-    """The defects without which, or with which, the answer on this node is another one; empty if there is none.
+    """Find the defects that change the answer on this node; empty if none does.
 
     It does not matter which of the defects the pod's own allocator has. Where the time is over before it is known what
     becomes of the claims, with or without the defects, nothing is said, and ``clock.ran_out`` is set.
@@ -77,7 +77,7 @@ class _Question:
         self._clock = clock
 
     def ask(self, defects: frozenset[Defect]) -> _Verdict:
-        """What an allocator with these defects says."""
+        """Ask an allocator with these defects."""
         pod = self._pod if defects == self._pod.snapshot.features.defects else self._pod.under(defects)
         try:
             solution = pod.on(self._node, self._clock.limits(_SECONDS_PER_QUESTION))
@@ -90,7 +90,7 @@ class _Question:
 
 
 def _culprits(question: _Question, suspects: Sequence[Defect], safe: _Verdict) -> list[list[Defect]]:
-    """The defects that make a difference alone; if there is none, some that do so together, and all of which do it."""
+    """Find the defects that change the answer alone; if there is none, a set of them that does so together."""
     if len(suspects) == 1:
         return [list(suspects)]
     alone = [[one] for one in suspects if question.ask(frozenset((one,))).differs_from(safe)]
@@ -105,7 +105,7 @@ def _culprits(question: _Question, suspects: Sequence[Defect], safe: _Verdict) -
 
 
 def _differing(pod: PodAllocation, one: Choice | None, other: Choice | None) -> tuple[str, ...]:
-    """The claims that get different devices; all of them, if they fit only once."""
+    """Name the claims that get different devices; all of them, if they fit only once."""
     if one is None or other is None:
         return tuple(claim.name for claim in pod.claims)
     found, first = [], 0

@@ -86,7 +86,7 @@ def explain(
 
 
 def _attempts(pod: PodAllocation, nodes: Sequence[ReadOnlyObject], clock: Clock) -> Solution | list[_Attempt]:
-    """The first solution, or what the allocator says of each node where one of them ends a scheduler's attempt."""
+    """Try the nodes: return the first solution, or if a node ends a scheduler's attempt, the outcome on each node."""
     attempts: list[_Attempt] = []
     is_over = False
     known = [Node.of(node) for node in nodes]
@@ -114,7 +114,7 @@ def _end_with_error(pod: PodAllocation, nodes: Sequence[Node], clock: Clock) -> 
 
 
 def _attempt(pod: PodAllocation, node: Node, clock: Clock) -> Solution | tuple[Outcome, str]:
-    """What the allocator says."""
+    """Try one node: return the solution, or why there is none."""
     try:
         solution = pod.on(node, clock.limits(_SECONDS_PER_ATTEMPT))
     except AllocationAborted as error:
@@ -243,7 +243,7 @@ def _hopeless(
 
 
 def _gates_missing(claims: Sequence[ReadOnlyObject], inventory: Inventory, error: AllocationError) -> tuple[str, ...]:
-    """The feature gates that are off, and without which the allocator refuses the claims with this error."""
+    """Name the feature gates that are off, and without which the allocator refuses the claims with this error."""
     used = {gates for claim in claims for gates in claim_features(claim["spec"])}
     for gates in inventory.features.off:
         if gates in used and _refusal(claims, replace(inventory, features=inventory.features.with_gates(gates))) != (
@@ -254,7 +254,7 @@ def _gates_missing(claims: Sequence[ReadOnlyObject], inventory: Inventory, error
 
 
 def _refusal(claims: Sequence[ReadOnlyObject], inventory: Inventory) -> str:
-    """What the allocator has against the claims, whatever the node; empty if nothing."""
+    """Return the error for which the allocator refuses the claims on any node; empty if there is none."""
     try:
         PodAllocation(claims, inventory.snapshot(), inventory.allocated()).refuse()
     except AllocationError as error:

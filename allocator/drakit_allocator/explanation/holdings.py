@@ -22,7 +22,7 @@ from drakit_api.quantity import Quantity
 
 @functools.lru_cache(maxsize=1024)
 def amount_text(nanos: int) -> str:
-    """An amount in 1e-9 units as a quantity, in the larger of the notations that are exact and short."""
+    """Print an amount in 1e-9 units as a quantity, in the larger of the notations that are exact and short."""
     binary = Quantity(nanos, "BinarySI")
     return str(binary) if abs(nanos) >= 1024**2 * 10**9 and str(binary)[-1] == "i" else str(Quantity(nanos))
 
@@ -36,21 +36,21 @@ class Holdings:
         self._groups: dict[PoolID, PoolGroups] = {}
 
     def claims(self, device_id: DeviceID) -> tuple[str, ...]:
-        """The claims that hold a device as a whole, or shares of it."""
+        """Name the claims that hold a device as a whole, or shares of it."""
         allocated = self._situation.allocated
         return tuple(dict.fromkeys([*allocated.holders.get(device_id, ()), *self.sharers(device_id)]))
 
     def keepers(self, device_id: DeviceID) -> tuple[str, ...]:
-        """The claims that keep others from a device: who has it as a whole, or else shares that nobody can add to."""
+        """Name the claims that keep others from a device: who has it whole, or else shares that nobody can add to."""
         holders = self._situation.allocated.holders.get(device_id)
         return tuple(dict.fromkeys(holders)) if holders else self.sharers(device_id)
 
     def sharers(self, device_id: DeviceID) -> tuple[str, ...]:
-        """The claims that hold shares of a device."""
+        """Name the claims that hold shares of a device."""
         return tuple(dict.fromkeys(self._situation.allocated.shares.get(device_id, {}).values()))
 
     def shortage(self, device: Device, pool: PoolView) -> CountersShort | CounterOverdrawn | None:
-        """The counters of which the device needs more than is free, or else one that nobody can draw from."""
+        """Find the counters of which the device needs more than is free, or else one that nobody can draw from."""
         availability, layout = pool.availability(self._situation.allocated), pool.counters.layout
         short = tuple(
             ShortCounter(
@@ -66,7 +66,7 @@ class Holdings:
         return CountersShort(pool.name, short) if short else self._overdrawn(device, pool, availability)
 
     def incompatible(self, device: Device, pool: PoolView) -> GroupsDiffer | None:
-        """The first counter set whose allocated devices have no compatibility group in common with the device."""
+        """Find the first counter set whose allocated devices have no compatibility group in common with the device."""
         if not self._situation.features.compatibility_groups:
             return None
         if pool.id not in self._groups:
@@ -78,7 +78,7 @@ class Holdings:
         return None
 
     def drawing(self, pool: PoolView, counter_set: str) -> tuple[str, ...]:
-        """The claims with devices that draw from the counter set."""
+        """Name the claims with devices that draw from the counter set."""
         allocated = frozenset(self._situation.allocated.in_pool(pool.id))
         return tuple(
             dict.fromkeys(

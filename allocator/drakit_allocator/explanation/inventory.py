@@ -41,11 +41,11 @@ class Inventory:
         return Inventory(features, tuple(slices), tuple(classes), tuple(taint_rules), held)
 
     def snapshot(self) -> Snapshot:
-        """What the allocator knows of the devices."""
+        """Make the allocator's snapshot of the devices."""
         return Snapshot(self.features, slices=self.slices, classes=self.classes, taint_rules=self.taint_rules)
 
     def allocated(self) -> AllocatedState:
-        """What the allocator knows of the allocations."""
+        """Make the allocator's state of the allocations."""
         return AllocatedState.of(self.claims, self.features)
 
     @cached_property
@@ -78,7 +78,7 @@ class Inventory:
         return list(dict.fromkeys([*self._pools_by_node.get(node_name, ()), *self._pools_by_node.get("", ())]))
 
     def newest(self, pool: PoolID) -> list[ReadOnlyObject]:
-        """The slices of a pool's newest generation, by name."""
+        """List the slices of a pool's newest generation, by name."""
         slices = self.slices_by_pool.get(pool, [])
         newest = max((generation_of(one) for one in slices), default=0)
         return sorted((one for one in slices if generation_of(one) == newest), key=name_of)
@@ -90,7 +90,7 @@ def pool_of(resource_slice: ReadOnlyObject) -> PoolID:
 
 
 def generation_of(resource_slice: ReadOnlyObject) -> int:
-    """The generation of the pool that a slice belongs to."""
+    """Return the generation of the pool that a slice belongs to; 0 if it has none."""
     return int(resource_slice["spec"]["pool"].get("generation") or 0)
 
 
@@ -106,7 +106,7 @@ def claim_name(claim: ReadOnlyObject) -> str:
 
 
 def results_of(claim: ReadOnlyObject) -> list[ReadOnlyObject]:
-    """The devices that a claim holds."""
+    """List the results of a claim's allocation: one for each device that it holds."""
     allocation = (claim.get("status") or {}).get("allocation") or {}
     results: list[ReadOnlyObject] = (allocation.get("devices") or {}).get("results") or []
     return results

@@ -17,7 +17,7 @@ Question = Callable[[Sequence[_Member]], bool | None]
 
 
 def smallest(members: Sequence[_Member], holds: Question[_Member], cheap: int) -> list[_Member]:
-    """A set from which nothing can be dropped; a smallest one as far as that takes ``cheap`` questions for each size.
+    """Find a set from which nothing can be dropped; a smallest one if each size takes at most ``cheap`` questions.
 
     It must hold for all ``members`` together.
     """
@@ -32,7 +32,7 @@ def smallest(members: Sequence[_Member], holds: Question[_Member], cheap: int) -
 
 
 def irreducible(members: Sequence[_Member], holds: Question[_Member]) -> list[_Member]:
-    """A set from which no single member can be dropped, rather of the first ones than of the last.
+    """Find a set from which no single member can be dropped; first ones are kept rather than last ones.
 
     It must hold for all ``members`` together.
     """

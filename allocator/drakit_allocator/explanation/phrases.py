@@ -51,12 +51,12 @@ UNSELECTED = "do not match selectors"
 
 
 def joined(names: Sequence[str], word: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Join names as prose: ``a``, ``a and b``, ``a, b and c``."""
     return f" {word} ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def some_of(names: Sequence[str], limit: int = 3) -> str:
-    """The first few names, and how many more there are."""
+    """List the first few names, and how many more there are."""
     shown = list(names[:limit])
     return ", ".join(shown) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
@@ -138,7 +138,7 @@ def taint_text(key: str, value: str, effect: str) -> str:
 
 
 def _short_counters(reason: CountersShort) -> str:
-    """The first one, how many more there are, and who holds what all of them lack."""
+    """Describe the first counter, count the others, and name who holds what all of them lack."""
     first, more = reason.short[0], len(reason.short) - 1
     text = f"{first.counter} of {first.counter_set}: needs {first.needed}, free {first.free}"
     text += f", and {more} more counter{'' if more == 1 else 's'}" if more else ""
@@ -146,7 +146,7 @@ def _short_counters(reason: CountersShort) -> str:
 
 
 def held_counter_sets(reason: CountersShort) -> tuple[str, ...]:
-    """The counter sets that lack something, each with those who hold it."""
+    """Print the counter sets that lack something, each with those who hold it."""
     sets: dict[str, list[Holder]] = {}
     for one in reason.short:
         sets.setdefault(one.counter_set, []).extend(one.holders)
@@ -154,7 +154,7 @@ def held_counter_sets(reason: CountersShort) -> tuple[str, ...]:
 
 
 def short_counters(reason: CountersShort) -> str:
-    """What is needed and what is left of each counter."""
+    """Print what is needed and what is left of each counter."""
     needs = [f"{one.counter} {one.needed} (free {one.free} of {one.total})" for one in reason.short]
     return f"needs {some_of(needs, 4)}"
 
@@ -250,7 +250,7 @@ def counters_text(counters: Iterable[CounterName]) -> str:
 
 
 def constraint_text(constraint: ConstraintName) -> str:
-    """The values that devices of each request have."""
+    """Print a constraint with the values that the devices of each request have."""
     kind = "matchAttribute" if constraint.match else "distinctAttribute"
     values = "; ".join(map(_values, constraint.requests))
     return f"constraint {constraint.constraint}, {kind} {constraint.attribute}: {values}"
@@ -274,7 +274,7 @@ OUTCOMES = {
 
 
 def effect_text(effect: DefectEffect) -> str:
-    """What Kubernetes gets wrong, where, and what comes of it."""
+    """Describe what Kubernetes gets wrong, where, and what comes of it."""
     places = f" ({some_of([_place_text(one) for one in effect.places])})" if effect.places else ""
     return f"{effect.text}{places}: {_difference(effect)} [{_defects(effect)}]"
 
@@ -307,7 +307,7 @@ def _place_text(place: EffectPlace) -> str:
 
 
 def remedy_text(remedy: Remedy) -> str:
-    """What to do."""
+    """Say what to do for a remedy."""
     match remedy:
         case ReleaseClaims():
             return f"release {joined(remedy.claims)}"

@@ -26,7 +26,7 @@ class Places:
     """The pools of one node, as far as the defects go, for the claims of one pod."""
 
     def __init__(self, pod: PodAllocation, node: Node) -> None:
-        """Raises ``AllocationError`` for a broken node selector."""
+        """Look up the node's pools. Raises ``AllocationError`` for a broken node selector."""
         self._pod = pod
         self._situation: Situation = pod.situation(node)
         self._pools = [pool for pool in self._situation.pools if pool.problem is None]
@@ -51,7 +51,7 @@ class Places:
         return (pool.shape.consumers.mask for pool in pools)
 
     def of(self, defect: Defect, upstream: Choice | None, safe: Choice | None) -> tuple[EffectPlace, ...]:
-        """The devices, counter sets and holders that the defect is about, from what was chosen with and without it."""
+        """List the devices, counter sets and holders of a defect, from what was chosen with and without it."""
         match defect:
             case Defect.ADMIN_ACCESS_DRAWS_COUNTERS:
                 return tuple(self._of_admin_access(safe))
@@ -63,7 +63,7 @@ class Places:
                 return tuple(self._of_ranges())
 
     def _of_admin_access(self, safe: Choice | None) -> Iterator[EffectPlace]:
-        """The devices given to admin access that draw from counters; if any of them lack counters, only those.
+        """Yield the devices given to admin access that draw from counters; if any of them lack counters, only those.
 
         If nothing is given without the defect either, but an error comes up, the pools that have such devices.
         """
@@ -81,7 +81,7 @@ class Places:
                 yield EffectPlace(pool.name, devices, counter_set, holdings.drawing(pool, counter_set))
 
     def _of_overdrafts(self, safe: Choice | None) -> Iterator[EffectPlace]:
-        """The overdrawn counter sets, in the pools of the devices that they block, if any is known."""
+        """Yield the overdrawn counter sets, in the pools of the devices that they block, if any is known."""
         holdings = Holdings(self._situation)
         found = []
         for pool, mask in zip(self._situation.pools, self._chosen(safe), strict=True):
@@ -93,7 +93,7 @@ class Places:
         yield from [one for one in found if one.devices] or found
 
     def _of_shares(self, upstream: Choice | None) -> Iterator[EffectPlace]:
-        """The devices that upstream gives out although shares of them are held; all that it might, if it gives none."""
+        """Yield the devices that upstream gives out although shares of them are held; if none, all it might give."""
         holdings = Holdings(self._situation)
         allocated = self._situation.allocated
         orphaned = [pool.occupation(allocated).orphaned for pool in self._situation.pools]
@@ -104,7 +104,7 @@ class Places:
                 yield EffectPlace(pool.name, (name,), holders=holdings.sharers((*pool.id, name)))
 
     def _of_ranges(self) -> Iterator[EffectPlace]:
-        """The devices with a policy on which one of the requests founders."""
+        """Yield the devices with a range policy that is broken for one of the requests."""
         kinds = {request.kind for request in requests_of(self._pod.under(UPSTREAM).claims)}
         for pool in self._pools:
             devices = tuple(
@@ -116,7 +116,7 @@ class Places:
                 yield EffectPlace(pool.name, devices)
 
     def _chosen(self, choice: Choice | None, *, only_admin: bool = False) -> list[int]:
-        """The chosen devices, pool by pool; of admin access, or of all requests."""
+        """Return the chosen devices as bits, pool by pool; only those of admin access with ``only_admin``."""
         alternatives = [one for claim in self._pod.claims for one in claim.requests]
         mask = 0
         for requests, (number, devices) in zip(alternatives, choice or (), strict=choice is not None):
@@ -131,7 +131,7 @@ def requests_of(claims: Sequence[ClaimRequests]) -> Iterator[Request]:
 
 
 def _by_counter_set(pool: PoolView, mask: int) -> dict[str, tuple[str, ...]]:
-    """The names of devices by the counter sets that they draw from."""
+    """Group the names of devices by the counter sets that they draw from."""
     found: dict[str, tuple[str, ...]] = {}
     for position in bits(mask):
         for entry in pool.shape.traits.values[position].consumption:

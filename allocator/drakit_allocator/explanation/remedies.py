@@ -106,7 +106,7 @@ def _is(taint: ReadOnlyObject, wanted: RemoveTaint) -> bool:
 
 
 def _release(claims: Sequence[ReadOnlyObject], bench: Bench) -> ReleaseClaims | None:
-    """The smallest set of allocated claims without which it would fit; None if even without all of them it does not.
+    """Find the smallest set of allocated claims without which it would fit; None if it never does.
 
     The devices are indexed once: only what is allocated changes from one trial to the next.
     """

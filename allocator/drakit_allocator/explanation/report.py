@@ -228,6 +228,6 @@ class Explanation(_Part, frozen=True):
 
 
 def explanation_json(explanation: Explanation | DefectEffect) -> dict[str, Any]:
-    """The stable JSON form."""
+    """Convert an explanation to its stable JSON form."""
     plain: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(explanation))
     return plain

@@ -92,7 +92,7 @@ def _request(study: RequestStudy, *, names_claim: bool) -> str:
 
 
 def _example(what: str, group: list[tuple[DeviceReason, Device]], study: RequestStudy) -> str:
-    """The particulars of one device; of selectors only if nothing passes them."""
+    """Give the details of one device as an example; of selectors only if no device passes them."""
     if what == UNSELECTED and len(group) < study.total:
         return ""
     reason, device = group[0] if what != UNSELECTED else _most_often(group)
@@ -105,7 +105,7 @@ def _example(what: str, group: list[tuple[DeviceReason, Device]], study: Request
 
 
 def _most_often(group: list[tuple[DeviceReason, Device]]) -> tuple[DeviceReason, Device]:
-    """The first device that fails on the conditions on which most do."""
+    """Return the first device that fails on the conditions on which most do."""
     failed = [
         tuple(condition.expression for condition in reason.failed) if isinstance(reason, SelectorFalse) else ()
         for reason, _ in group

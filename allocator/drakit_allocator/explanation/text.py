@@ -52,7 +52,7 @@ _LINES = 8
 
 
 def explanation_text(explanation: Explanation, *, detailed: int = _NODES_IN_DETAIL) -> str:
-    """The whole explanation; of so many nodes at most with all details, the others by what they have in common."""
+    """Print an explanation: at most ``detailed`` nodes with all details, the others by what they have in common."""
     return "\n".join(_lines(explanation, detailed)) + "\n"
 
 
@@ -160,7 +160,7 @@ def _is_hopeless(node: NodeExplanation) -> bool:
 
 
 def _too_few(node: NodeExplanation) -> Iterator[str]:
-    """Requests that want more devices than there are of their kind, whoever has them now."""
+    """Yield the requests that want more devices than there are of their kind, whoever has them now."""
     for claim in node.claims:
         for _, group in groupby(claim.requests, key=_parent):
             alternatives = list(group)
@@ -227,7 +227,7 @@ def _other_reasons(groups: Sequence[RuledOut]) -> Iterator[tuple[int | str, str]
 
 
 def _limited(lines: Iterable[str]) -> Iterator[tuple[int | str, str]]:
-    """The first lines, and how many more there are."""
+    """Yield the first lines, and how many more there are."""
     every = list(lines)
     yield from (("", f"  {line}") for line in every[:_LINES])
     if len(every) > _LINES:

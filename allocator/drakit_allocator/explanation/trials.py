@@ -92,7 +92,7 @@ class Bench:
         return Bench(node, replace(inventory, slices=slices, claims=claims), clock)
 
     def trial(self, change: Callable[[ReadOnlyObject], ReadOnlyObject] | None = None, **different: Any) -> Trial:
-        """The node with what ``change`` makes of the spec of each slice, or with other fields of the inventory."""
+        """Make a trial in which ``change`` is applied to the spec of each slice, or inventory fields are different."""
         inventory = replace(self.inventory, **different)
         if change is not None:
             slices = tuple(changed(one, change(one["spec"])) for one in inventory.slices)
@@ -112,6 +112,6 @@ class Bench:
 
 
 def changed(resource_slice: ReadOnlyObject, spec: ReadOnlyObject) -> ReadOnlyObject:
-    """The slice with another spec, and without the version by which it would be taken for the same."""
+    """Copy a slice with another spec, and without the resource version, by which it would be taken for the same."""
     metadata = {key: value for key, value in resource_slice["metadata"].items() if key != "resourceVersion"}
     return {**resource_slice, "metadata": metadata, "spec": spec}

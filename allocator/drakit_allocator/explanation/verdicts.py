@@ -50,7 +50,7 @@ class Verdicts:
         self._unselected: dict[tuple[DeviceContent, Request], SelectorFalse | SelectorFails | None] = {}
 
     def of(self, request: Request, pool: PoolView, device: Device) -> DeviceReason | None:
-        """The first reason against the device, None when the request alone could get it."""
+        """Find the first reason against the device; None when the request alone could get it."""
         unselected = self.unselected(request, device)
         if isinstance(unselected, SelectorFalse):
             return unselected
@@ -69,7 +69,7 @@ class Verdicts:
         )
 
     def unselected(self, request: Request, device: Device) -> SelectorFalse | SelectorFails | None:
-        """The first selector that the device does not satisfy."""
+        """Find the first selector that the device does not satisfy; None if it satisfies all."""
         key = device.content, request
         if key not in self._unselected:
             self._unselected[key] = _unselected(request, device.content)

@@ -23,7 +23,7 @@ _NAMED = frozenset({"spec.resourceClaims", "status.resourceClaimStatuses"})  # l
 
 
 def faults(kind: str, obj: Object) -> list[str]:
-    """What keeps a Node or Pod, with metadata, from being looked at; a line for each fault, with its field."""
+    """List what makes a Node or Pod unreadable for the allocator; a line for each fault, with its field."""
     found = [
         f"{path}: an object is expected, not {value_name(value)}"
         for path in _OBJECTS[kind]

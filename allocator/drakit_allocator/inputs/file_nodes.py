@@ -19,7 +19,7 @@ _ANY = "any-node"  # where all that is known of nodes is that devices are for al
 
 
 def nodes_of(manifests: Manifests, only: Sequence[str]) -> tuple[list[Object], bool]:
-    """The Nodes in their order, ``only`` those of these names; and whether they had to be assumed.
+    """Return the Nodes in their order, those named ``only`` if any are; and whether they had to be assumed.
 
     Raises ``ManifestError``.
     """
@@ -60,7 +60,7 @@ def _assumed(slices: Iterable[Object], only: Iterable[str]) -> list[Object]:
 
 
 def _places(slices: Iterable[Object]) -> Iterator[Object]:
-    """What has ``nodeName``, ``nodeSelector`` or ``allNodes``: specs of slices, or each of their devices."""
+    """Yield what has ``nodeName``, ``nodeSelector`` or ``allNodes``: specs of slices, or each of their devices."""
     for one in slices:
         spec = one["spec"]
         if spec.get("perDeviceNodeSelection"):
@@ -70,7 +70,7 @@ def _places(slices: Iterable[Object]) -> Iterator[Object]:
 
 
 def _add_selected(term: Mapping[str, Any], found: dict[str, dict[str, str]]) -> None:
-    """The nodes that a term of a selector lists; where it lists none, one with the labels that it wants."""
+    """Add the nodes that a term of a selector lists; where it lists none, one with the labels that it wants."""
     labels = dict(_labels(term))
     names = listed_nodes(term)
     if not names and not any(_is_selected(term, name, known) for name, known in found.items()):
@@ -116,7 +116,7 @@ def _node(name: str, labels: dict[str, str]) -> Object:
 
 
 def label_text(node: Object) -> str:
-    """A node's name, with the labels that were assumed beside its host name."""
+    """Print a node's name, with the labels that were assumed beside its host name."""
     labels = node["metadata"]["labels"].items()
     others = ", ".join(f"{key}={value}" if value else key for key, value in labels if key != HOSTNAME_LABEL)
     return f"{node['metadata']['name']}{f' ({others})' if others else ''}"

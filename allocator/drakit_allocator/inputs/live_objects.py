@@ -43,7 +43,7 @@ class LiveObjects:
     taint_rules: list[Object]
 
     def claim(self, namespace: str, name: str) -> Object:
-        """A claim. Raises ``ClusterError`` that names those that there are."""
+        """Return a claim. Raises ``ClusterError``, which names those that there are."""
         there = {one["metadata"]["name"]: one for one in self.claims if one["metadata"]["namespace"] == namespace}
         if name in there:
             return there[name]
@@ -66,7 +66,7 @@ async def read_cluster(connection: Connection, gates: FeatureGates) -> LiveObjec
 
 
 async def read_pod(connection: Connection, namespace: str, name: str) -> Object:
-    """A pod. Raises ``ClusterError``."""
+    """Read a pod. Raises ``ClusterError``."""
     try:
         return await connection.get(PODS, name, namespace)
     except NotFound:

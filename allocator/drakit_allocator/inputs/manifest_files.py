@@ -104,7 +104,7 @@ def _take(document: Document, manifests: Manifests, gates: FeatureGates, now: st
 
 
 def _resource(kind: str, version: str, content: Object, gates: FeatureGates, now: str) -> Object:
-    """An object of resource.k8s.io in v1, with defaults."""
+    """Convert an object of resource.k8s.io to v1, and set its defaults. Raises ``ManifestError``."""
     try:
         known = conversion.versions(kind)
         if version not in known:
@@ -121,7 +121,7 @@ def _resource(kind: str, version: str, content: Object, gates: FeatureGates, now
 
 
 def _without_mixins(content: Object, version: str) -> tuple[Object, str]:
-    """A slice with its mixins applied, then in v1; as it is if it has none. Raises ``PoolError``."""
+    """Apply the mixins of a slice, which is then in v1; one without mixins stays as it is. Raises ``PoolError``."""
     spec = content.get("spec")
     if not isinstance(spec, dict):
         return content, version
@@ -157,7 +157,7 @@ def _name(kind: str, obj: Object, manifests: Manifests) -> None:
 
 
 def _check(kind: str, obj: Object) -> None:
-    """What a server would refuse, whatever its gates."""
+    """Refuse what a server with any gates would refuse. Raises ``ManifestError``."""
     judged = {key: value for key, value in obj.items() if key != "status"}
     errors = [str(error) for error in validate_create(_PLURALS[kind], judged, _ALL_ON, admin_namespace=True)]
     allocation = (obj.get("status") or {}).get("allocation") or {}

@@ -209,7 +209,7 @@ def refused(workload: Workload, node: NodeInfo) -> str | None:
 
 
 def chosen(found: Sequence[Workload], pods: Sequence[str], claims: Sequence[str]) -> list[Workload]:
-    """The workloads with something to allocate; of these pods or with these claims, if any are named.
+    """Choose the workloads of these pods and with these claims; all, if none are named.
 
     A name is ``NAME`` or ``NAMESPACE/NAME``. Raises ``ManifestError``.
     """

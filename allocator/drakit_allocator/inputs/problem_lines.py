@@ -36,7 +36,7 @@ class NoProblem(ValueError):
 
 
 def answered(line: bytes, answer: Callable[[Mapping[str, Any]], Json]) -> Json:
-    """What ``answer`` says to the problem of a line. Raises ``NoProblem``."""
+    """Pass the problem of a line to ``answer``. Raises ``NoProblem``."""
     try:
         problem = msgspec.json.decode(line)
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
@@ -50,7 +50,7 @@ def answered(line: bytes, answer: Callable[[Mapping[str, Any]], Json]) -> Json:
 
 
 def _check(problem: Any) -> None:
-    """The fields of the problem itself, and what is used of each object without a look at it."""
+    """Check the fields of the problem itself, and those of each object that are used without another check."""
     _expect_object(problem, "")
     for field in ("name", *_OBJECTS, "claims"):
         if field not in problem:
@@ -73,7 +73,7 @@ def _expect_object(value: Any, place: str) -> None:
 
 
 def _blamed(problem: Mapping[str, Any], error: Exception) -> Iterator[str]:
-    """What an API server would say first: wrong types, then fields that are missing, if it is for want of one."""
+    """Yield what an API server would say: wrong types first, then missing fields if the error came from one."""
     objects = [
         (f"{field}[{number}]", kind, plural, obj)
         for field, (kind, plural) in _LISTS.items()

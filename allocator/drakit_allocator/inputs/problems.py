@@ -27,7 +27,7 @@ Json = dict[str, Any]
 
 
 def features_of(problem: Mapping[str, Any]) -> Features:
-    """The ``features`` of a problem: names of structured.Features, ``all``, or ``default137``; and its ``variant``.
+    """Read the ``features`` of a problem (structured.Features' names, ``all``, or ``default137``), and its ``variant``.
 
     Without a variant the most complete one answers. Where features agree the variants differ only in oddities, and
     upstream's recorded answers come from that one.
@@ -43,7 +43,7 @@ def features_of(problem: Mapping[str, Any]) -> Features:
 
 
 def answer(problem: Mapping[str, Any], limits: Limits = NO_LIMITS, *, compat: Compat = "upstream") -> Json:
-    """The answer line: ``allocation`` (one AllocationResult a claim, or null), or ``error`` and perhaps ``onNode``.
+    """Answer a problem: ``allocation`` (one AllocationResult a claim, or null), or ``error`` and perhaps ``onNode``.
 
     With ``compat="safe"`` also ``defects``: those of Kubernetes' defects for which its answer is another one.
     """

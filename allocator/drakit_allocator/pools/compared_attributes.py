@@ -40,7 +40,7 @@ class Attribute:
     as_set: bool
 
     def of(self, device: Device) -> Value | None:
-        """The device's value; None when it has none. Raises ``AllocationError`` when the expression fails."""
+        """Return the device's value; None when it has none. Raises ``AllocationError`` when the expression fails."""
         content = device.content
         if self.expression is None:
             published = (content.attribute(name) for name in self.names(content.driver))
@@ -51,7 +51,7 @@ class Attribute:
         return self._compared(found)
 
     def values(self, pool: PoolView) -> Sequence[Value | None]:
-        """The values of all devices of a pool. Raises ``AllocationError`` when the expression fails on one of them."""
+        """Return the values of all devices of a pool. Raises ``AllocationError`` when the expression fails on one."""
         known: Sequence[Value | None] | None = pool.findings.get(self)
         if known is None:
             known = remember(pool.findings, self, self._values(pool))
@@ -71,7 +71,7 @@ class Attribute:
         return [compared[one] for one in published]
 
     def names(self, driver: str) -> tuple[str, ...]:
-        """The names under which it may be published, the preferred one first.
+        """Return the names under which it may be published, the preferred one first.
 
         That is the qualified one; in the driver's own domain, one may be published unqualified.
         """
@@ -79,7 +79,7 @@ class Attribute:
         return (self.name, identifier) if slash and domain == driver else (self.name,)
 
     def of_value(self, published: AttributeValue | None) -> Value | None:
-        """What a published value is compared as."""
+        """Convert a published value to the form in which it is compared."""
         if published is None:
             return None
         known: Value | None = published.compared[self.as_set]

@@ -45,7 +45,7 @@ class PoolGroups:
             self._common[entry.counter_set] = common & groups
 
     def admit(self, consumption: Iterable[Consumption]) -> dict[str, Groups | None] | None:
-        """What the counter sets would have in common with one more device; None when it is not compatible."""
+        """Return what the counter sets have in common with one more device; None when it is not compatible."""
         after: dict[str, Groups | None] = {}
         for entry in consumption:
             groups = entry.compatibility_groups or UNGROUPED

@@ -49,7 +49,7 @@ class Occupation:
     )
 
     def __init__(self, free: Sequence[int], stopped: dict[int, int], overdrawn: frozenset[int]) -> None:
-        """``stopped`` and ``overdrawn`` are by counter set, for which the number of its first counter stands."""
+        """Start from free counters. ``stopped`` and ``overdrawn`` name a counter set by its first counter's number."""
         self.in_use = 0  # devices allocated as a whole
         self.shared = 0  # devices of which shares or capacity are given out
         self.orphaned = 0  # those among them that cannot be shared any more
@@ -74,7 +74,7 @@ class Occupation:
         return found
 
     def short(self, consumers: Consumers, overdraft_blocks: bool) -> int:
-        """The devices that cannot be had for want of counters, unless they are shared already."""
+        """Return the devices that lack counters, as bits; shared ones are not left out yet."""
         if self.overdrawn and overdraft_blocks:
             self.availability.overdrawn = True
             return consumers.mask
@@ -84,7 +84,7 @@ class Occupation:
         return mask
 
     def settled(self, drawing: Drawing) -> Occupation:
-        """The same, with what devices cannot be had derived from the rest."""
+        """Set ``kept``, ``orphaned`` and ``unaffordable`` from the rest, and return this object."""
         self.kept = self.in_use
         self.unaffordable = self.short(drawing.consumers, drawing.overdraft_blocks)
         if self.shared:
@@ -94,7 +94,7 @@ class Occupation:
         return self
 
     def after(self, changed: Iterable[DeviceID], allocated: AllocatedState, drawing: Drawing) -> Occupation:
-        """What it is like now that something about these devices may have changed."""
+        """Return the occupation after changes to these devices."""
         change = _Change(self, drawing)
         for device_id in dict.fromkeys(changed):
             change.device(device_id, allocated)
@@ -141,7 +141,7 @@ class _Change:
         self.touched.update(draw.spans)
 
     def done(self) -> Occupation:
-        """The occupation after the changes."""
+        """Return the occupation after the changes."""
         stopped, negative = self.before._stopped, self.before.overdrawn
         free: Sequence[int] = self.before.availability.free
         if self.free is not None:

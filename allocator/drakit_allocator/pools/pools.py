@@ -29,7 +29,7 @@ PARTITIONABLE_DEVICES = "DRAPartitionableDevices"
 
 
 def gates_missing(one: PublishedSlice, features: Features) -> tuple[str, ...]:
-    """The feature gates that are off, and because of which the allocator ignores the slice; empty if it counts."""
+    """Name the feature gates that are off, and because of which the allocator ignores the slice; empty if it counts."""
     missing: tuple[str, ...] = ()
     if not features.partitionable_devices and (one.spec.get("perDeviceNodeSelection") is not None or one.counters.sets):
         missing = (PARTITIONABLE_DEVICES,)
@@ -60,7 +60,7 @@ class _Pool:
         self._by_node.clear()
 
     def view(self, node: Node) -> PoolView | None:
-        """The pool as the node sees it, or None when it has nothing for the node or is being replaced."""
+        """Return the pool as the node sees it; None when it has nothing for the node or is being replaced."""
         known = self._by_node.get(node.name)
         if known is not None and known[0] == node.labels:
             return known[1]
@@ -78,7 +78,7 @@ class _Pool:
         return (one for one in dict.fromkeys(on_node + shared) if self._is_known(one) and self._targets(one, node))
 
     def _is_for_all(self, one: PublishedSlice) -> bool:
-        """The stable variant takes counter sets from everywhere."""
+        """Tell whether the slice is for all nodes: the stable variant takes counter sets from everywhere."""
         return self.features.variant == "stable" and bool(one.counters.sets)
 
     def _is_known(self, one: PublishedSlice) -> bool:
@@ -86,7 +86,7 @@ class _Pool:
         return not gates_missing(one, self.features)
 
     def hidden_by(self, node: Node) -> tuple[str, ...]:
-        """The feature gates without which the node sees nothing of the pool, though there are slices for it."""
+        """Name the feature gates without which the node sees nothing of the pool, though there are slices for it."""
         ignored = [one for one in self.slices.values() if not self._is_known(one) and self._targets(one, node)]
         if not ignored or self.view(node) is not None:
             return ()
@@ -240,11 +240,11 @@ class SliceIndex:
         return (one for one, _ in self._known.values())
 
     def retainted(self, published: PublishedSlice) -> None:
-        """The taints of devices of the slice changed; what was remembered about its pool no longer holds."""
+        """Forget what was remembered about a slice's pool, as taints of its devices changed."""
         self._changed(self._pools[published.pool])
 
     def pools(self, node: Node) -> list[PoolView]:
-        """The node's pools in the order in which they are tried: by driver and name, binding conditions last.
+        """Return the node's pools in the order in which they are tried: by driver and name, binding conditions last.
 
         The same list, which is not to be changed, as long as nothing that the node sees changes. Raises
         ``AllocationError`` for a broken node selector.

@@ -46,7 +46,7 @@ class Reach:
             self._by_selector[key] = (selector, mask | bit)
 
     def masks(self, node: Node) -> tuple[int, int]:
-        """The devices that the node can reach, and those whose node selector is broken."""
+        """Return the devices that the node can reach, and those whose node selector is broken, as bits."""
         known = self._known.get(node.name)
         if known is not None and known[0] == node.labels:
             return known[1]

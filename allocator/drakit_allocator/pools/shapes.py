@@ -26,7 +26,7 @@ class Shape:
     """Compared by identity, made by ``shape_of``."""
 
     def __init__(self, traits: Column[Traits], counters: PoolCounters | None, overdraft_blocks: bool) -> None:
-        """Raises ``KeyError`` for devices that draw from unknown counters; without ``counters`` none draws from any."""
+        """Compute what devices draw. Raises ``KeyError`` for unknown counters; without ``counters`` no device draws."""
         self.traits = traits
         self.counters = counters or NO_COUNTERS
         self.overdraft_blocks = overdraft_blocks
@@ -55,11 +55,11 @@ class Shape:
         return sum(mask for capacity, mask in self.capacities.masks().items() if capacity.is_broken)
 
     def _where(self, rule: Callable[[Traits], bool]) -> int:
-        """The devices whose traits obey a rule."""
+        """Return the devices whose traits obey a rule, as bits."""
         return sum(mask for traits, mask in self._masks.items() if rule(traits))
 
     def untolerated(self, kind: RequestKind) -> int:
-        """The devices whose published taints keep requests of the kind away."""
+        """Return the devices whose published taints keep requests of the kind away, as bits."""
         if not self.tainted:
             return 0
         found = self._untolerated.get(kind.tolerated)
@@ -69,7 +69,7 @@ class Shape:
         return found
 
     def room(self, kind: RequestKind) -> tuple[int, int]:
-        """The devices with enough of the capacities that the kind asks for, and those on which asking is an error."""
+        """Return the devices with enough capacity for the kind, and those on which asking is an error, as bits."""
         found = self._room.get(kind.asked)
         if found is None:
             enough = failing = 0
@@ -87,7 +87,7 @@ _SHAPES: weakref.WeakValueDictionary[Hashable, Shape] = weakref.WeakValueDiction
 
 
 def shape_of(traits: Column[Traits], counters: PoolCounters | None, *, overdraft_blocks: bool) -> Shape:
-    """The shape of a pool of such devices. Raises ``KeyError`` as ``Shape``.
+    """Return the shape of a pool of such devices. Raises ``KeyError`` as ``Shape``.
 
     ``overdraft_blocks`` is ``Defect.OVERDRAFT_BLOCKS_POOL``: one overdrawn counter keeps everybody from all devices of
     the pool that draw from counters, be it from others.

@@ -61,7 +61,7 @@ class PoolView:
         others: Sequence[PublishedSlice] = (),
         counters: PoolCounters | None = None,
     ) -> None:
-        """Raises ``KeyError`` for devices that draw from unknown counters."""
+        """Put the slices together. Raises ``KeyError`` for devices that draw from unknown counters."""
         self.id = pool_id
         self.features = features
         self.problem: Literal["incomplete", "invalid"] | None = None
@@ -102,13 +102,13 @@ class PoolView:
         )
 
     def defective(self, problem: Literal["incomplete", "invalid"], reason: str) -> PoolView:
-        """The same pool with nothing to allocate from."""
+        """Return the same pool with nothing to allocate from."""
         view = PoolView(self.id, self.features)
         view.problem, view.reason = problem, reason
         return view
 
     def under(self, features: Features) -> PoolView:
-        """The same pool for an allocator with other defects."""
+        """Return the same pool for an allocator with other defects."""
         view: PoolView | None = self.findings.get(features)
         if view is None:
             view = PoolView(self.id, features, self.table.slices, self._others, self._published_counters)
@@ -139,15 +139,15 @@ class PoolView:
         return self.shape.everything & ~self.shape.bound if without_conditions else self.shape.everything
 
     def position(self, device: Device) -> int:
-        """The number of one of the devices."""
+        """Return the position of one of the devices in the masks."""
         return self.names.positions[device.id[2]]
 
     def selection(self, expressions: tuple[str, ...]) -> PoolSelection:
-        """The selectable devices that satisfy all expressions."""
+        """Return the selectable devices that satisfy all expressions."""
         return self._selections.of(expressions)
 
     def occupation(self, allocated: AllocatedState) -> Occupation:
-        """What the allocated devices leave of the pool."""
+        """Return what the allocated devices leave of the pool."""
         token = allocated.token(self.id)
         known, occupation = self._occupation
         if known is not token:
@@ -159,11 +159,11 @@ class PoolView:
         return occupation
 
     def availability(self, allocated: AllocatedState) -> Availability:
-        """What the allocated devices leave of the counters."""
+        """Return what the allocated devices leave of the counters."""
         return self.occupation(allocated).availability
 
     def fitting(self, kind: RequestKind, allocated: AllocatedState, node: Node) -> int | None:
-        """The devices that a request of this kind can get, one of them and alone.
+        """Return the devices that a request of this kind can get, if it gets one of them and is alone.
 
         None where some device may make the allocation fail: then it matters which devices are visited.
         """
@@ -188,7 +188,7 @@ class PoolView:
         return self.features.consumable_capacity and bool(selection.mask & self.shape.room(kind)[1])
 
     def _eligible(self, kind: RequestKind) -> int | None:
-        """The devices that a request of this kind can get if nothing is allocated and they are for the node.
+        """Return the devices that a request of this kind can get if nothing is allocated and they are for the node.
 
         None as for ``fitting``.
         """
@@ -220,7 +220,7 @@ class PoolView:
         return mask
 
     def every(self, kind: RequestKind, allocated: AllocatedState, node: Node) -> tuple[int, int] | None:
-        """The devices that a request of this kind for all devices must get, and those among them that it cannot get.
+        """Return the devices that a request for all of this kind must get, and those among them that it cannot get.
 
         None as for ``fitting``.
         """
@@ -235,12 +235,12 @@ class PoolView:
         return mask, mask & unusable
 
     def _unavailable(self, kind: RequestKind, occupation: Occupation) -> int:
-        """The devices that cannot be had for what is allocated."""
+        """Return the devices that a request cannot get because of what is allocated."""
         lacking = occupation.unaffordable if self.features.partitionable_devices and kind.draws_counters else 0
         return lacking if kind.has_admin_access else lacking | occupation.kept
 
     def barred(self, kind: RequestKind) -> int:
-        """The devices that nobody can get, or nobody with these tolerations, whatever is allocated."""
+        """Return the devices that nobody can get, or nobody with these tolerations, whatever is allocated."""
         mask = 0 if self.features.partitionable_devices else self.shape.consumers.mask
         if self.features.device_taints:
             mask |= self.shape.untolerated(kind)
@@ -256,7 +256,7 @@ class PoolView:
         )
 
     def unoffered(self, node: Node) -> int:
-        """The devices that need node operations which the node does not offer."""
+        """Return the devices that need node operations which the node does not offer."""
         offered = self.features.optional_node_operations and _OPTIONAL_NODE_OPERATIONS in node.declared_features
         return 0 if offered else self._skipping
 
@@ -273,7 +273,7 @@ class PoolView:
 
 
 def _draws_by_name(others: Sequence[PublishedSlice], counters: PoolCounters | None) -> dict[str, list[Draw]]:
-    """What devices elsewhere draw. Raises ``KeyError`` for unknown counters."""
+    """Return what the pool's devices on other nodes draw, by name. Raises ``KeyError`` for unknown counters."""
     found: dict[str, list[Draw]] = {}
     if counters is None:
         return found

@@ -68,7 +68,7 @@ def alike_key(pools: Sequence[PoolView], criteria: Criteria, allocated: Allocate
 
 
 def _look(pool: PoolView, criteria: Criteria, node: Node) -> Hashable | None:
-    """What of the pool is published, as far as the criteria look at it."""
+    """Return what the pool publishes, as far as the criteria look at it."""
     findings = pool.findings
     if criteria in findings:
         look: Key | None = findings[criteria]
@@ -97,7 +97,7 @@ def _published(pool: PoolView, criteria: Criteria) -> Key | None:
 
 
 def _state(pool: PoolView, allocated: AllocatedState) -> Key:
-    """What of the pool is given out."""
+    """Return which devices and capacities of the pool are allocated."""
     token = allocated.token(pool.id)
     known: tuple[object, Key] | None = pool.findings.get(_STATE)
     if known is not None and known[0] is token:
@@ -122,7 +122,7 @@ def _across(pools: Sequence[PoolView], attribute: Attribute) -> Key:
 
 
 def _pattern(pools: Sequence[PoolView], attribute: Attribute) -> tuple[Hashable, ...]:
-    """Raises ``AllocationError`` where the expression of a derived attribute fails."""
+    """Return which devices are equal in an attribute. Raises ``AllocationError`` where its expression fails."""
     return pattern([value for pool in pools for value in attribute.values(pool)])
 
 

@@ -31,7 +31,7 @@ class Answers:
         self._known: dict[tuple[Key, Hashable], Choice | None] = {}
 
     def get(self, asked: Key, node: Hashable) -> Choice | Unknown | None:
-        """The answer for claims with this signature on a node with this ``alike_key``, or ``UNKNOWN``."""
+        """Return the answer for claims with this signature on a node with this ``alike_key``, or ``UNKNOWN``."""
         return self._known.get((asked, node), UNKNOWN)
 
     def put(self, asked: Key, node: Hashable, choice: Choice | None) -> None:

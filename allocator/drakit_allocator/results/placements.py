@@ -26,7 +26,7 @@ class Placement:
 
 
 def placements(claims: Sequence[ClaimRequests], choice: Choice, pools: Sequence[PoolView]) -> list[list[Placement]]:
-    """The devices of each claim, in the order of its requests."""
+    """List the devices of each claim, in the order of its requests."""
     chosen = iter(choice)
     found = []
     for claim in claims:

@@ -118,7 +118,7 @@ class _Attempt:
         self.rejections: Callable[[], dict[str, Rejection]] = dict
 
     def restricted(self, names: frozenset[str], plugin: str) -> Iterator[tuple[int, NodeInfo]]:
-        """The same as a ranking, for a pod that names its nodes: no other node is looked at."""
+        """Yield (score, node) for a pod that names its nodes: no other node is looked at."""
         scorer, found = Scorer(self._pod), []
         others = Rejection(plugin, (f"node(s) didn't satisfy plugin(s) [{plugin}]",))
         self.rejections = lambda: {node.name: others for node in self._cluster}
@@ -134,7 +134,7 @@ class _Attempt:
         return iter(sorted(found, key=lambda scored: (-scored[0], scored[1].order)))
 
     async def run(self, nodes: Iterator[tuple[int, NodeInfo]]) -> _Choice:
-        """The best node; raises ``Unschedulable`` or ``SchedulingFailed``."""
+        """Find the best node. Raises ``Unschedulable`` or ``SchedulingFailed``."""
         search = self._search
         if search is None:
             return await self._first(nodes)
@@ -157,7 +157,7 @@ class _Attempt:
         return _best(found)
 
     async def _first(self, nodes: Iterator[tuple[int, NodeInfo]]) -> _Choice:
-        """The best node for a pod without claims."""
+        """Find the best node for a pod without claims."""
         for score, node in nodes:
             if await self._passes(node):
                 return _Choice(score, node, Allocated(0, [], []))
@@ -175,11 +175,11 @@ class _Attempt:
         return () if self._search is None else self._search.defects(node)
 
     def reject(self, node: NodeInfo) -> Rejection | None:
-        """The first objection of any filter to this node, apart from its devices."""
+        """Return the first objection of any filter to this node, apart from its devices; None if there is none."""
         return reject(self._pod, node) or self._reject_late(node)
 
     def _reject_late(self, node: NodeInfo) -> Rejection | None:
-        """The filters that look at other nodes too."""
+        """Ask the filters that look at other nodes, too."""
         if self._spread is not None and (rejection := self._spread.reject(node)) is not None:
             return rejection
         return self._affinity.reject(node) if self._affinity is not None else None

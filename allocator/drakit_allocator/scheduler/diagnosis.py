@@ -49,12 +49,12 @@ class Diagnosis:
     explanations: dict[str, str] = field(default_factory=dict)
 
     def unschedulable(self) -> Unschedulable:
-        """The verdict on the pod."""
+        """Make the error that says that the pod is unschedulable, and which plugins rejected it."""
         plugins = {rejection.plugin for rejection in self.rejections.values()}
         return Unschedulable(self.message(), plugins)
 
     def message(self) -> str:
-        """The whole text, cut to what an event can hold."""
+        """Return the whole text, cut to what an event can hold."""
         counts = Counter(reason for rejection in self.rejections.values() for reason in rejection.reasons)
         # Upstream sorts the finished phrases, so that "10 ..." comes before "2 ...".
         reasons = ", ".join(sorted(f"{count} {reason}" for reason, count in counts.items()))
@@ -70,7 +70,7 @@ class Diagnosis:
 
 
 def before_filters(nodes: int, reason: str) -> str:
-    """The message for a reason that holds on all nodes."""
+    """Return the message for a reason that holds on all nodes."""
     return f"0/{nodes} nodes are available: {reason}."
 
 
@@ -84,7 +84,7 @@ def explained(explanations: Mapping[str, str]) -> list[str]:
 
 
 def cut(message: str) -> str:
-    """What an event can hold of it."""
+    """Cut a message to what an event can hold."""
     end = " ..."
     if len(message.encode()) <= MESSAGE_BYTES:
         return message

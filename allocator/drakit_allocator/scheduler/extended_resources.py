@@ -21,7 +21,7 @@ ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
 
 
 def requested(spec: ReadOnlyObject) -> dict[str, int]:
-    """The extended resources that a pod requests, with their amounts."""
+    """Return the extended resources that a pod requests, with their amounts."""
     return {name: amount for name, amount in resources.pod_requests(spec).items() if _is_extended(name)}
 
 
@@ -32,7 +32,7 @@ def _is_extended(name: str) -> bool:
 
 
 def class_of(resource: str, classes: Iterable[ReadOnlyObject]) -> ReadOnlyObject | None:
-    """The DeviceClass that backs a resource; of several, the newest, then the first by name."""
+    """Return the DeviceClass that backs a resource: of several the newest, then the first by name; None if none."""
     found = [
         one
         for one in classes
@@ -51,7 +51,7 @@ def _name(obj: ReadOnlyObject) -> str:
 
 
 def claim_of(pod: ReadOnlyObject, claims: Iterable[ReadOnlyObject]) -> ReadOnlyObject | None:
-    """The claim that a scheduler has made for the pod's extended resources."""
+    """Return the claim that a scheduler has made for the pod's extended resources; None if there is none."""
     uid = pod["metadata"].get("uid")
     for claim in claims:
         metadata = claim["metadata"]
@@ -64,7 +64,7 @@ def claim_of(pod: ReadOnlyObject, claims: Iterable[ReadOnlyObject]) -> ReadOnlyO
 
 
 def claim_for(pod: ReadOnlyObject, backed: Mapping[str, str]) -> dict[str, Any]:
-    """The claim that kube-scheduler makes for a pod; ``backed`` has the class of each resource that it is for.
+    """Make the claim that kube-scheduler makes for a pod; ``backed`` has the class of each resource that it is for.
 
     It has a name of its own, which in a cluster ends with five random letters.
     """
@@ -105,7 +105,7 @@ def _requests(pod: ReadOnlyObject, resource: str, device_class: str) -> list[dic
 def _request(
     number: int, container: ReadOnlyObject, resource: str, device_class: str, reusable: Sequence[ReadOnlyObject]
 ) -> dict[str, Any] | None:
-    """What a container needs beside the devices that it can use of others; None if it needs none."""
+    """Make the request for what a container needs beside the devices that it can reuse; None if it needs none."""
     wanted = (container.get("resources") or {}).get("requests") or {}
     if resource not in wanted:
         return None

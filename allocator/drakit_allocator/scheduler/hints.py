@@ -23,7 +23,7 @@ Hints = Mapping[str, Hint]
 
 
 def always(pod: PodInfo) -> bool:
-    """The event may help any pod that the plugin rejected."""
+    """Hint that the event may help any pod that the plugin rejected."""
     return True
 
 
@@ -32,7 +32,7 @@ def _never(pod: PodInfo) -> bool:
 
 
 def node_set(old: Object | None, new: Object) -> Hints:
-    """A node was added (``old`` is None) or changed."""
+    """Give the hints for a node that was added (``old`` is None) or changed."""
     after = _node(new)
     before = _node(old) if old is not None else None
     hints: dict[str, Hint] = {
@@ -54,12 +54,12 @@ def node_set(old: Object | None, new: Object) -> Hints:
 
 
 def node_deleted() -> Hints:
-    """A node is gone: the emptiest topology may have gone with it."""
+    """Give the hints for a node that is gone: the emptiest topology may have gone with it."""
     return {filters.TOPOLOGY_SPREAD: always}
 
 
 def pod_placed(placed: PodInfo) -> Hints:
-    """A pod was bound, or the labels of a bound pod changed."""
+    """Give the hints for a pod that was bound, or a bound pod whose labels changed."""
     return {
         filters.INTER_POD_AFFINITY: always,
         filters.TOPOLOGY_SPREAD: lambda pod: pod.namespace == placed.namespace,
@@ -67,7 +67,7 @@ def pod_placed(placed: PodInfo) -> Hints:
 
 
 def pod_removed(removed: PodInfo) -> Hints:
-    """A pod no longer uses its node."""
+    """Give the hints for a pod that no longer uses its node."""
     return {
         filters.NODE_RESOURCES: always,
         filters.NODE_PORTS: always if removed.ports else _never,
@@ -77,7 +77,7 @@ def pod_removed(removed: PodInfo) -> Hints:
 
 
 def pod_changed(changed: PodInfo) -> Hints:
-    """A waiting pod itself got other labels, tolerations or claims."""
+    """Give the hints for a waiting pod that got other labels, tolerations or claims itself."""
 
     def itself(pod: PodInfo) -> bool:
         return pod.uid == changed.uid
@@ -100,7 +100,7 @@ def devices_changed() -> Hints:
 
 
 def namespace_changed() -> Hints:
-    """The labels of a namespace changed, and with them what namespace selectors mean."""
+    """Give the hints for changed labels of a namespace, which change what namespace selectors mean."""
     return {filters.INTER_POD_AFFINITY: always}
 
 

@@ -71,12 +71,12 @@ class SchedulingQueue:
         return len(self.entries)
 
     def add(self, pod: PodInfo) -> None:
-        """A new pod is ready to be tried."""
+        """Add a new pod, which is ready to be tried."""
         entry = self.entries[pod.uid] = Entry(pod)
         self._activate(entry)
 
     def hold(self, pod: PodInfo, rejectors: Iterable[str]) -> Entry:
-        """A pod is known to be unschedulable before it was tried, e.g. while its claims do not exist."""
+        """Park a pod that is known to be unschedulable before it was tried, e.g. while its claims do not exist."""
         entry = self.entries.get(pod.uid) or Entry(pod)
         entry.pod = pod
         self.park(entry, rejectors)
@@ -90,13 +90,13 @@ class SchedulingQueue:
         self.entries[entry.pod.uid] = self.unschedulable[entry.pod.uid] = entry
 
     def update(self, pod: PodInfo) -> Entry | None:
-        """A waiting pod changed; its entry, or None if it does not wait."""
+        """Take in a change of a waiting pod; return its entry, or None if it does not wait."""
         if (entry := self.entries.get(pod.uid)) is not None:
             entry.pod = pod
         return entry
 
     def delete(self, uid: str) -> None:
-        """A pod is gone, or is no longer to be scheduled."""
+        """Remove a pod that is gone, or is no longer to be scheduled."""
         self.entries.pop(uid, None)
         self.unschedulable.pop(uid, None)
 
@@ -106,14 +106,14 @@ class SchedulingQueue:
         self.park(entry, rejectors)
 
     def errored(self, entry: Entry) -> None:
-        """An attempt failed for reasons that have nothing to do with the pod; it is tried again after a while."""
+        """Try a pod again after a while, as its attempt failed for reasons that have nothing to do with the pod."""
         self._failed(entry, after_error=True)
         entry.rejectors = frozenset()
         self.entries[entry.pod.uid] = entry
         self._wait(entry)
 
     def put_back(self, entry: Entry) -> None:
-        """An attempt was cut short; the pod is tried again as if it had not been made."""
+        """Put a pod back whose attempt was cut short; it is tried again as if that had not been made."""
         self.entries[entry.pod.uid] = entry
         self._activate(entry)
 
@@ -123,7 +123,7 @@ class SchedulingQueue:
             self._activate(entry)
 
     def move(self, hints: Mapping[str, Hint]) -> int:
-        """An event happened. ``hints`` has, for each plugin that it concerns, whether it may please the pod now."""
+        """Retry the pods that an event may help, and count them; ``hints`` tells for each plugin that it concerns."""
         if not self.unschedulable:
             return 0
         moved = [entry for entry in self.unschedulable.values() if not entry.held and _may_please(hints, entry)]
@@ -146,7 +146,7 @@ class SchedulingQueue:
             self.retry(entry)
 
     async def pop(self) -> Entry:
-        """The next pod to try; waits until there is one. The entry leaves the queue."""
+        """Take the next pod to try out of the queue; wait until there is one."""
         while True:
             entry = self._next()
             if entry is not None:
@@ -173,7 +173,7 @@ class SchedulingQueue:
         return self._early()
 
     def _early(self) -> Entry | None:
-        """A pod that backs off after a verdict, if nothing else is to be done."""
+        """Take a pod that backs off after it was rejected, if nothing else is to be done."""
         held: list[tuple[float, int, str]] = []
         found = None
         while self._waiting and found is None:

@@ -43,23 +43,23 @@ class Reports:
         self._writers: dict[str, asyncio.Task[None]] = {}
 
     def scheduled(self, pod: PodInfo, node: str) -> None:
-        """The pod is bound."""
+        """Report that the pod is bound."""
         message = f"Successfully assigned {pod} to {node}"
         self._recorder.event(_reference(pod), "Normal", "Scheduled", message)
 
     def avoided_defect(self, pod: PodInfo, effect: DefectEffect) -> None:
-        """The pod has what Kubernetes would not have given to it on this node."""
+        """Report that the pod has what Kubernetes would not have given to it on this node."""
         message = f"on {effect.node}: {effect_text(effect)}"
         log.info("pod %s: defect of Kubernetes avoided %s", pod, message)
         self._recorder.event(_reference(pod), "Normal", "UpstreamDefectAvoided", cut(message))
 
     def waiting_for_devices(self, pod: PodInfo, node: str) -> None:
-        """The pod's devices have binding conditions that do not hold yet."""
+        """Report that the pod's devices have binding conditions that do not hold yet."""
         message = f"waiting for binding conditions for device on node {node}"
         self._recorder.event(_reference(pod), "Normal", "BindingConditionsPending", message)
 
     def failed(self, entry: Entry, reason: str, message: str) -> None:
-        """The pod could not be scheduled."""
+        """Report that the pod could not be scheduled."""
         now = time.monotonic()
         if message != entry.told or now - entry.told_at >= _REPEAT:
             entry.told, entry.told_at = message, now
@@ -67,7 +67,7 @@ class Reports:
         self._set_condition(entry.pod, reason, message)
 
     def unfenced(self, gap: Gap) -> None:
-        """A scheduler fell silent, and this object refuses what would keep its late writes away."""
+        """Report an object that cannot be changed, so that late writes of a silent scheduler may still reach it."""
         target = {**gap.obj, "kind": gap.kind, "apiVersion": "v1" if gap.kind == "Pod" else RESOURCE_CLAIMS.api_version}
         self._recorder.event(target, "Warning", "FencingFailed", cut(fence.objection_to(gap)))
 

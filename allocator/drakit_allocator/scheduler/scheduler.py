@@ -349,7 +349,7 @@ class Scheduler:
         return True
 
     def _current(self, pod: PodInfo) -> PodInfo | None:
-        """The pod as the watch shows it now; None if it is gone."""
+        """Return the pod as the watch shows it now; None if it is gone."""
         obj = self._pods.get(pod.name, pod.namespace)
         return PodInfo(obj) if obj is not None and obj["metadata"]["uid"] == pod.uid else None
 

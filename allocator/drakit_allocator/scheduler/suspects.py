@@ -29,14 +29,14 @@ class Suspects:
         self._unjudged: set[str] | None = None
 
     def node_changed(self, name: str | None) -> None:
-        """A node or one of its slices has changed; None stands for slices of any node."""
+        """Note that a node or one of its slices has changed; None stands for slices of any node."""
         if name is None:
             self._unjudged = None
         elif self._unjudged is not None:
             self._unjudged.add(name)
 
     def next_unjudged(self, cluster: Cluster) -> str | None:
-        """The name of a node that is to be judged, which may be gone; None when all are."""
+        """Return the name of a node that is to be judged, which may be gone; None when all are."""
         if self._unjudged is None:
             self.names.clear()
             self._unjudged = {node.name for node in cluster}

@@ -97,6 +97,6 @@ class Search:
             raise AllocationAborted("filter operation aborted: context deadline exceeded")
 
     def choice(self) -> Choice:
-        """What the solution takes for each request: the number of the alternative, and its devices."""
+        """Return what the solution takes for each request: the number of the alternative, and its devices as bits."""
         chosen, held = self._way.chosen, self.board.held
         return tuple([(item.alternatives.index(chosen[item]), held[chosen[item].number]) for item in self.board.items])

@@ -89,11 +89,11 @@ class Board:
             self._start_groups(domain & self.partitions.consumers)
 
     def device(self, position: int) -> Device:
-        """The device with this number."""
+        """Return the device with this number."""
         return self.numbering.device(position)
 
     def open_to(self, demand: Demand) -> int:
-        """The devices that the demand can get next to what is on the board."""
+        """Return the devices that the demand can get next to what is on the board, as bits."""
         mask = demand.domain & ~(self._taken_from(demand) if self.gives_twice else self.taken)
         if self.short and demand.draws:
             mask &= ~self.short | self.charged

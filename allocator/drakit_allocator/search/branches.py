@@ -60,7 +60,7 @@ class Branches:
         self._propagation = propagation
 
     def tightest(self, rest: Rest, state: State) -> Branch:
-        """The choice with the fewest possibilities. Single devices of parts that offer numbers come last."""
+        """Return the choice with the fewest possibilities. Single devices of parts that offer numbers come last."""
         viable = [self._propagation.viable(item, rest.needs, rest.lists) for item in rest.lists]
         ranked: list[tuple[_Rank, Branch | Need]] = [
             *self._of_lists(rest.lists, viable),
@@ -101,5 +101,5 @@ class Branches:
                 yield (len({one for _, one in cells}) / blame, 3), CellBranch(need, mask, alike)
 
     def _gentlest(self, rest: Rest, need: Need) -> int:
-        """The device that takes the fewest others away from all needs."""
+        """Return the device that takes the fewest others away from all needs."""
         return self._board.least_disturbing(need.demand, need.mask, union(other.mask for other in rest.needs))

@@ -60,7 +60,7 @@ class Item:
 
 
 def items_of(claims: list[ClaimRequests], candidates: Mapping[Request, Candidates], numbering: Numbering) -> list[Item]:
-    """What is to be filled, in the order of the claims and their requests."""
+    """List what is to be filled, in the order of the claims and their requests."""
     return _Items(claims, candidates, numbering).build()
 
 

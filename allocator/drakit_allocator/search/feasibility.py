@@ -47,7 +47,7 @@ class Feasibility:
         self._fruitless = 0
 
     def try_out(self, rest: Rest, patience: int) -> Level:
-        """The same as a question, but FAILED may mean no more than that so many choices were not enough."""
+        """Ask as ``question`` does, but give up after ``patience`` choices: then FAILED proves nothing."""
         self._patience = patience
         outcome = yield self.question(rest)
         self.gave_up = self._patience == 0
@@ -55,7 +55,7 @@ class Feasibility:
         return outcome
 
     def question(self, rest: Rest) -> Level:
-        """Ends SOLVED, with a solution on the board, or FAILED, with the board as it was."""
+        """Find any solution: end SOLVED with it on the board, or FAILED with the board as it was."""
         board, mark = self.board, self.board.mark
         keys: list[Hashable] = []
         while (narrowed := self._narrowed(rest)) is not None:
@@ -87,7 +87,7 @@ class Feasibility:
         return Outcome.FAILED
 
     def _narrowed(self, rest: Rest) -> Rest | None:
-        """What is left after consequences were drawn; None where that, or a bound, leaves no hope."""
+        """Draw consequences, and return what is left; None where they, or a bound, rule out a solution."""
         narrowed = self.propagation.narrow(rest)
         if narrowed is None or not self._bounds.allow(narrowed):
             return None

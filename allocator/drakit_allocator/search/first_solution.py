@@ -31,7 +31,7 @@ class FirstSolution:
         self.chosen: dict[Item, Demand] = {}
 
     def start(self) -> Level:
-        """The level of the whole problem."""
+        """Return the level of the whole problem."""
         board = self.board
         if not self._has_hope(0):
             return Outcome.FAILED
@@ -111,7 +111,7 @@ class _Questions:
         self._gave_up = False
 
     def start(self) -> Level:
-        """The level of the whole problem."""
+        """Return the level of the whole problem."""
         if (yield self._ask(self._first.rest(0))) is not Outcome.SOLVED:
             return Outcome.FAILED
         for number, item in enumerate(self._board.items):

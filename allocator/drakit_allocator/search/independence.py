@@ -15,7 +15,7 @@ Bonds = set[Hashable]
 
 
 def split(board: Board, structure: Structure, rest: Rest) -> list[Rest]:
-    """The rest in groups that share no device, counter, undecided constraint, or limit of a claim."""
+    """Split the rest into groups that share no device, counter, undecided constraint, or limit of a claim."""
     groups = _grouped(
         (member, structure.spread(mask), _bonds(board, rest, demands))
         for member, mask, demands in _members(board, rest)
@@ -24,7 +24,7 @@ def split(board: Board, structure: Structure, rest: Rest) -> list[Rest]:
 
 
 def bundles(rest: Rest) -> list[Rest]:
-    """The rest in groups that share no constraint, the largest first."""
+    """Split the rest into groups that share no constraint, the largest first."""
     members: list[tuple[Need | Item, Sequence[Demand]]] = [(need, [need.demand]) for need in rest.needs]
     members += [(item, item.alternatives) for item in rest.lists]
     groups = _grouped(

@@ -17,7 +17,7 @@ class Need(NamedTuple):
 
     @staticmethod
     def whole(demand: Demand) -> Need:
-        """A demand that has nothing yet."""
+        """Make the need of a demand that has nothing yet."""
         return Need(demand, demand.count, demand.domain)
 
     def after(self, position: int) -> Need:

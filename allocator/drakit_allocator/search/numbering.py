@@ -21,15 +21,15 @@ class Numbering:
             size += pool.shape.size
 
     def place(self, position: int) -> tuple[int, int]:
-        """The pool of a device, and its place there."""
+        """Return the number of a device's pool, and its position there."""
         number = bisect_right(self.offsets, position) - 1
         return number, position - self.offsets[number]
 
     def pool(self, position: int) -> PoolView:
-        """The pool of a device."""
+        """Return the pool of a device."""
         return self.pools[self.place(position)[0]]
 
     def device(self, position: int) -> Device:
-        """The device with this number."""
+        """Return the device with this number."""
         number, place = self.place(position)
         return self.pools[number].devices[place]

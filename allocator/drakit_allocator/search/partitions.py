@@ -36,12 +36,12 @@ class Partitions:
         self._levels: dict[int, Levels] = {}
 
     def name(self, counter: int) -> str:
-        """The name of a counter within its set."""
+        """Return the name of a counter within its set."""
         number = self._pool_of[counter]
         return self._numbering.pools[number].counters.layout.names[counter - self._first[number]][1]
 
     def needs(self, position: int) -> tuple[tuple[int, int], ...]:
-        """What a device draws: (counter, amount)."""
+        """Return what a device draws: (counter, amount)."""
         found = self._needs.get(position)
         if found is None:
             found = ()
@@ -54,7 +54,7 @@ class Partitions:
         return found
 
     def weight(self, position: int) -> int:
-        """What a device draws in thousandths of what is left, over all counters."""
+        """Return what a device draws in thousandths of what is left, over all counters."""
         return sum(1000 * amount // max(1, self.free[counter]) for counter, amount in self.needs(position))
 
     def levels(self, counter: int) -> Levels:
@@ -69,7 +69,7 @@ class Partitions:
         return found
 
     def short_of(self, counter: int) -> int:
-        """The devices that need more of the counter than is left."""
+        """Return the devices that need more of the counter than is left, as bits."""
         amounts, masks = self.levels(counter)
         return masks[bisect_right(amounts, self.free[counter])]
 
@@ -87,13 +87,13 @@ class Partitions:
         return count
 
     def usable(self, counter: int, mask: int) -> int:
-        """What is left of a counter, without what these devices cannot use however many there are."""
+        """Return what is left of a counter, without what these devices cannot use however many there are."""
         amounts, masks = self.levels(counter)
         drawn = [amount for level, amount in enumerate(amounts) if mask & masks[level] & ~masks[level + 1]]
         return usable(self.free[counter], tuple(drawn)) if drawn else 0
 
     def least(self, counter: int, mask: int, number: int) -> int:
-        """What so many of these devices draw from a counter at least."""
+        """Return the least that ``number`` of these devices draw from a counter."""
         amounts, masks = self.levels(counter)
         number -= (mask & ~masks[0]).bit_count()
         drawn = 0

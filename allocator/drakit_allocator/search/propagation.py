@@ -36,7 +36,7 @@ class Propagation:
             self._blame[demand.number] += 1
 
     def narrow(self, rest: Rest) -> Rest | None:
-        """What remains to be filled, None if that is impossible. What follows is put on the board either way."""
+        """Put what follows on the board, and return what remains to be filled; None if that is impossible."""
         needs, lists = list(rest.needs), list(rest.lists)
         while True:
             before = self.board.mark, len(lists)
@@ -98,7 +98,7 @@ class Propagation:
         return found
 
     def viable(self, item: Item, needs: Sequence[Need], lists: Sequence[Item]) -> list[Demand]:
-        """The alternatives that can be filled if nothing else is, and leave the claim room for the others."""
+        """List the alternatives that can be filled if nothing else is, and leave the claim room for the others."""
         return self._viable(item, self._room(item.claim, needs, lists) + item.least)
 
     def _viable(self, item: Item, room: int) -> list[Demand]:
@@ -200,7 +200,7 @@ class Bond:
 
 
 def bonds_of(needs: Sequence[Need], lists: Sequence[Sequence[Demand]]) -> list[Bond]:
-    """The constraints of these needs, and of lists with these alternatives left."""
+    """List the constraints of these needs, and of lists with these alternatives left."""
     covered: dict[int, list[Sequence[tuple[Demand, Column]]]] = {}
     for alternatives in lists:
         columns: dict[int, list[tuple[Demand, Column]]] = {}

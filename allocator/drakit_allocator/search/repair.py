@@ -39,7 +39,7 @@ class Repair:
         self._asked = asked
 
     def attempt(self, rest: Rest, known: Known | None) -> Level:
-        """Ends SOLVED, with a solution on the board, or FAILED, with the board as it was, when none was found."""
+        """Try to repair a solution: end SOLVED with one on the board, or FAILED with the board as it was."""
         mark = self._board.mark
         waiting, first = bundles(rest), []
         if len(waiting) < 2:

@@ -69,7 +69,7 @@ class State:
         return self._kinds.of_item(item), undecided, item.claim, self._board.sizes[item.claim]
 
     def _undecided(self, need: Need, names: dict[int, int]) -> Hashable:
-        """The need's constraints that leave more than one value, numbered as they come.
+        """List the need's constraints that leave more than one value, numbered as they come.
 
         What all others allow shows in what is open, and so does what these allow if no device has several values.
         """
@@ -139,7 +139,7 @@ class State:
         return board.charged >> position & 1, consumed, tuple([mask >> position & 1 for mask in masks])
 
     def _offer_number(self, part: Part) -> Number | None:
-        """What the part can give to whom, if each need may have either all or none of the devices that look alike."""
+        """Return a number for what the part can give; None unless each need may have all or nothing that is alike."""
         if part not in self._offered:
             key = self._offer(part) if self._structure.has_offers(part) else None
             self._offered[part] = None if key is None else self._structure.number(key)
@@ -162,7 +162,7 @@ class State:
         return None if offer is None else (-1, part.look_ids, tuple(sorted(offer)), tuple(patterns))
 
     def cells(self, need: Need) -> list[tuple[int, int]]:
-        """The classes of devices, part by part, that the need may have, and with each all that are alike.
+        """List the classes of devices, part by part, that the need may have, and with each all that are alike.
 
         The part with the least left comes first, so that others are kept whole. Empty if it may have devices of parts
         that do not go by numbers.
@@ -195,18 +195,18 @@ class State:
         return [(mask, alike[key]) for _, mask, key in found]
 
     def _path(self, group: Group, part: Part) -> tuple[Number, ...]:
-        """The groups that the part is in, the largest first."""
+        """Return the numbers of the groups that the part is in, the largest first."""
         inner = next((one for one in group.groups if one.mask & part.mask), None)
         return () if inner is None else (self._group_number(inner), *self._path(inner, part))
 
     def alike(self, position: int) -> int:
-        """The devices that can be exchanged with this one as things are, itself included."""
+        """Return the devices that can be exchanged with this one as things are, itself included, as bits."""
         if self._structure.rigid >> position & 1:
             return 1 << position
         return self._alike_in(self._structure.root, self._structure.root, position)
 
     def _alike_in(self, group: Group, own: Group, position: int) -> int:
-        """The devices of ``group`` that are what ``position`` is in ``own``, which is in the same state."""
+        """Return the devices of ``group`` that are what ``position`` is in ``own``, which is in the same state."""
         inner = next((one for one in own.groups if one.mask >> position & 1), None)
         if inner is not None:
             return self._alike_in_groups(group, inner, position)

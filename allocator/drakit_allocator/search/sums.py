@@ -14,7 +14,7 @@ _REMEMBERED = 20_000
 
 @functools.lru_cache(maxsize=_REMEMBERED)
 def usable(room: int, amounts: tuple[int, ...]) -> int:
-    """The greatest sum of these amounts, each as often as one likes, that is no more than the room."""
+    """Return the greatest sum of these amounts, each as often as one likes, that is no more than the room."""
     unit = math.gcd(*amounts)
     if room <= 0 or not unit:
         return 0

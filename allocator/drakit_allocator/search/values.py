@@ -33,7 +33,7 @@ class Column:
     __slots__ = ("_is_single", "_masks", "elements", "faults", "groups", "having", "unknown")
 
     def __init__(self, attribute: Attribute, numbering: Numbering, mask: int) -> None:
-        """The values of the devices of ``mask``."""
+        """Read the values of the devices of ``mask``."""
         self.having = 0
         self.unknown = 0
         self.groups: dict[Value, int] = {}
@@ -76,14 +76,14 @@ class Column:
             self.groups[element] = self.groups.get(element, 0) | bit
 
     def with_any(self, elements: Iterable[Value]) -> int:
-        """The devices that have one of these elements."""
+        """Return the devices that have one of these elements, as bits."""
         mask = 0
         for element in elements:
             mask |= self.groups.get(element, 0)
         return mask
 
     def with_any_of(self, elements: Elements) -> int:
-        """The same, remembered."""
+        """Return the devices that have one of these elements, and remember the answer."""
         found = self._masks.get(elements)
         if found is None:
             found = remember(self._masks, elements, self.with_any(elements))
@@ -102,7 +102,7 @@ class Match:
     common: Elements | None = None
 
     def allowed(self, column: Column) -> int:
-        """The devices that may be next. The first may have any value, even one that nothing equals."""
+        """Return the devices that may be next. The first may have any value, even one that nothing equals."""
         return column.having if self.common is None else column.with_any_of(self.common)
 
     def after(self, elements: Elements) -> Match:
@@ -117,7 +117,7 @@ class Distinct:
     used: Elements | None = None
 
     def allowed(self, column: Column) -> int:
-        """The devices that may be next."""
+        """Return the devices that may be next, as bits."""
         if self.used is None:
             return column.having
         return column.having & ~column.unknown & ~column.with_any_of(self.used)

@@ -60,7 +60,7 @@ class Walk:
         self.chosen: dict[Item, Demand] = {}
 
     def start(self) -> Level:
-        """The level of the whole problem."""
+        """Return the level of the whole problem."""
         return self._items(0)
 
     def _items(self, number: int) -> Level:
@@ -76,7 +76,7 @@ class Walk:
         return outcome
 
     def _list(self, number: int) -> Level:
-        """The subrequests of a prioritized list in order."""
+        """Try the subrequests of a prioritized list in order."""
         ended = Outcome.EXCEEDED
         for demand in self.board.items[number].alternatives:
             outcome = yield self._fill(number, demand)
@@ -87,7 +87,7 @@ class Walk:
         return ended
 
     def _fill(self, number: int, demand: Demand) -> Level:
-        """An item by this alternative, and all items after it."""
+        """Fill an item by this alternative, and all items after it."""
         self.chosen[self.board.items[number]] = demand
         if demand.takes_all and not demand.domain:
             return Outcome.FAILED

@@ -144,7 +144,7 @@ class Fence:
         self._gaps.pop(obj["metadata"]["uid"], None)
 
     async def _touched(self, obj: Object, kind: str, token: str) -> Object | None:
-        """The object with its new version; None if it is gone, or another one of its name is there."""
+        """Give an object a new version, and return it; None if it is gone, or another one of its name is there."""
         touch = self._touch_claim if kind == "ResourceClaim" else self._touch_pod
         resource, metadata = (RESOURCE_CLAIMS if kind == "ResourceClaim" else PODS), obj["metadata"]
         try:
@@ -198,7 +198,7 @@ async def _all(work: list[Coroutine[Any, Any, None]]) -> None:
 
 
 def objection_to(gap: Gap) -> str:
-    """What pods are told that wait for a gap."""
+    """Word the reason for pods that wait for a gap."""
     return (
         f"a scheduler fell silent, and {gap} may still get a write of it until an annotation of it can be changed "
         f"or it is deleted: {gap.error}"

@@ -61,7 +61,7 @@ class Permission(Protocol):
     """Says whether this scheduler may write."""
 
     def check(self) -> None:
-        """Raises ``LeaseLost``."""
+        """Check that writing is still allowed. Raises ``LeaseLost``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Lease:
         await asyncio.sleep(max(self._turn_began_at + self.times.turn - clock(), 0.0))
 
     def begin_turn(self) -> None:
-        """The fence is up, and all is known that others did: a turn that ended before would be of no use to anybody."""
+        """Begin the turn, as the fence is up and all is known that others did: a shorter turn would help nobody."""
         self._turn_began_at = clock()
         self._turn_began.set()
 
@@ -152,7 +152,7 @@ class Lease:
                 pass
 
     def fenced(self) -> None:
-        """The fence is complete: the lease may be given up as clean."""
+        """Note that the fence is complete: the lease may be given up as clean."""
         self._is_fenced = True
 
     async def keep(self) -> None:
@@ -302,11 +302,11 @@ class NoLease:
     identity = "alone"
 
     def is_held(self) -> bool:
-        """Always."""
+        """Return True: without a lease, writing is always allowed."""
         return True
 
     def check(self) -> None:
-        """Always allowed."""
+        """Allow everything."""
 
     async def watch(self) -> None:
         """Nothing to follow."""
@@ -323,7 +323,7 @@ class NoLease:
         await asyncio.Event().wait()
 
     def begin_turn(self) -> None:
-        """It never ends."""
+        """Do nothing: this turn never ends."""
 
     async def turn_ended(self) -> None:
         """Never."""

@@ -41,13 +41,13 @@ class PodAffinity:
 
     @staticmethod
     def of(pod: PodInfo, cluster: Cluster) -> PodAffinity | None:
-        """The rules for a pod, or None where there are none."""
+        """Make the rules for a pod; None where there are none."""
         if not cluster.with_anti_affinity and not pod.required_affinity and not pod.required_anti_affinity:
             return None
         return PodAffinity(pod, cluster)
 
     def reject(self, node: NodeInfo) -> Rejection | None:
-        """The rule that keeps the pod off the node, or None."""
+        """Return the rule that keeps the pod off the node; None if none does."""
         if self._affinity and not self._meets_affinity(node):
             return _AFFINITY
         for term in self._anti_affinity:

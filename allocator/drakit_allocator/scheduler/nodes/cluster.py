@@ -113,11 +113,11 @@ class Cluster:
         return iter(self._order)
 
     def get(self, name: str) -> NodeInfo | None:
-        """A node that exists."""
+        """Return the node of a name; None if it does not exist."""
         return self._nodes.get(name)
 
     def set_node(self, obj: Object) -> None:
-        """A Node object was added or changed."""
+        """Take in a Node object that was added or changed."""
         name = obj["metadata"]["name"]
         node = self._nodes.get(name)
         if node is not None:
@@ -130,7 +130,7 @@ class Cluster:
         self._changed(None)
 
     def remove_node(self, name: str) -> None:
-        """A Node object was deleted; its pods are still counted until they are deleted too."""
+        """Remove a deleted Node; its pods are still counted until they are deleted, too."""
         node = self._nodes.pop(name, None)
         if node is not None:
             if node.pods:
@@ -138,7 +138,7 @@ class Cluster:
             self._changed(None)
 
     def place(self, pod: PodInfo) -> None:
-        """A pod is bound to ``pod.node``: count it there, in place of what was assumed or known of it before."""
+        """Count a bound pod on ``pod.node``, in place of what was assumed or known of it before."""
         known = self.pods.get(pod.uid)
         self.assumed.pop(pod.uid, None)
         if known is not None:
@@ -158,13 +158,13 @@ class Cluster:
         return assumed
 
     def forget(self, uid: str) -> None:
-        """The binding of an assumed pod failed."""
+        """Drop an assumed pod whose binding failed."""
         assumed = self.assumed.pop(uid, None)
         if assumed is not None:
             self._drop(assumed)
 
     def remove(self, uid: str) -> None:
-        """A pod was deleted or finished."""
+        """Drop a pod that was deleted or finished."""
         self.assumed.pop(uid, None)
         pod = self.pods.get(uid)
         if pod is not None:

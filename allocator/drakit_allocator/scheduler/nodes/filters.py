@@ -45,7 +45,7 @@ _PORTS = Rejection(NODE_PORTS, ("node(s) didn't have free ports for the requeste
 
 
 def reject(pod: PodInfo, node: NodeInfo) -> Rejection | None:
-    """The first objection to running the pod on the node, or None."""
+    """Return the first objection to running the pod on the node; None if there is none."""
     if pod.node and pod.node != node.name:
         return _NAME
     if node.unschedulable and not is_tolerated(node_taints.UNSCHEDULABLE, pod.tolerations):

@@ -101,7 +101,7 @@ class Rankings:
         cluster.observers.append(self._node_changed)
 
     def ranking(self, pod: PodInfo) -> Ranking:
-        """An up-to-date ranking for the pod."""
+        """Return an up-to-date ranking for the pod."""
         ranking = self._rankings.get(pod.signature)
         if ranking is None:
             ranking = self._rankings[pod.signature] = Ranking(pod, self._cluster)

@@ -28,13 +28,13 @@ _POD_LEVEL = (CPU, MEMORY)
 
 @lru_cache(maxsize=4096)
 def amount(resource: str, text: str) -> int:
-    """A quantity in the unit of its resource; raises ``QuantityError``."""
+    """Convert a quantity to the unit of its resource: thousandths for cpu. Raises ``QuantityError``."""
     nanos = Quantity.parse(text).nanos
     return -(-nanos // 1_000_000) if resource == CPU else -(-nanos // _NANOS)
 
 
 def amounts(quantities: Mapping[str, Any] | None) -> Amounts:
-    """A resource list in integers."""
+    """Convert a resource list to integers. Raises ``QuantityError``."""
     return {name: amount(name, str(value)) for name, value in (quantities or {}).items()}
 
 
@@ -44,7 +44,7 @@ def schedulable(name: str) -> bool:
 
 
 def pod_requests(spec: Mapping[str, Any]) -> Amounts:
-    """Requests of a pod, zero amounts left out."""
+    """Compute the requests of a pod, without zero amounts."""
     total = _containers(spec, {})
     for name, value in amounts((spec.get("resources") or {}).get("requests")).items():
         if name in _POD_LEVEL or name.startswith("hugepages-"):

@@ -40,7 +40,7 @@ class _Constraint:
         return not (self.honor_taints and node_taints.untolerated(node.hard_taints, pod.tolerations))
 
     def least(self) -> int:
-        """Matching pods in the emptiest topology; 0 while there are fewer topologies than ``minDomains``."""
+        """Count the matching pods in the emptiest topology; 0 while there are fewer topologies than ``minDomains``."""
         if len(self.counts) < self.min_domains:
             return 0
         return min(self.counts.values(), default=0)
@@ -60,7 +60,7 @@ class TopologySpread:
 
     @staticmethod
     def of(pod: PodInfo, cluster: Cluster) -> TopologySpread | None:
-        """The constraints of a pod, or None where there are none."""
+        """Make the constraints of a pod; None where there are none."""
         constraints = [
             _constraint(constraint, pod)
             for constraint in pod.spec.get("topologySpreadConstraints") or []
@@ -69,7 +69,7 @@ class TopologySpread:
         return TopologySpread(pod, constraints, cluster) if constraints else None
 
     def reject(self, node: NodeInfo) -> Rejection | None:
-        """The constraint that keeps the pod off the node, or None."""
+        """Return the constraint that keeps the pod off the node; None if none does."""
         for constraint, own, least in zip(self._constraints, self._own, self._least, strict=True):
             value = node.labels.get(constraint.topology_key)
             if value is None:

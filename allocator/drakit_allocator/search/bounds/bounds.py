@@ -65,7 +65,7 @@ class Bounds:
         return [*crowds.values(), *apart]
 
     def _least(self, item: Item) -> Need:
-        """A need that every alternative of a list implies."""
+        """Make a need that every alternative of a prioritized list implies."""
         demands = item.alternatives
         return Need(demands[0], item.least, union(map(self.board.open_to, demands)))
 

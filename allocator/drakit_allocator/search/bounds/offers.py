@@ -81,7 +81,7 @@ class Offers:
         return all(self._suffice(one, wanted, offers) for one in weights)
 
     def _reserved(self, needs: Sequence[Need]) -> tuple[dict[int, list[int]], list[Need]]:
-        """What is decided to be of one part and class, by the part's first device; and the needs that are not."""
+        """Split the needs: those that only one class of one part can fill, by the part's first device; and others."""
         reserved: dict[int, list[int]] = {}
         free = []
         for need in needs:
@@ -97,7 +97,7 @@ class Offers:
         return reserved, free
 
     def _left(self, offer: Offer, reserved: Vector) -> Offer:
-        """What an offer leaves next to what is reserved; nothing if it does not go with it."""
+        """Return what an offer leaves next to what is reserved; nothing if it does not go with it."""
         key = offer, reserved
         found = self._rests.get(key)
         if found is None:
@@ -126,7 +126,7 @@ class Offers:
         return False
 
     def _greatest(self, key: Weights, weights: Mapping[Look, int], part: Part, offer: Offer) -> int:
-        """The weight of the best offer of a part."""
+        """Return the weight of the best offer of a part."""
         found = self._best.get((key, part.look_ids, offer))
         if found is None:
             by_class = [weights.get(look, 0) for look in part.look_ids]

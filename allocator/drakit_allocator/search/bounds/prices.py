@@ -83,7 +83,7 @@ Draws = Mapping[int, Sequence[tuple[int, int]]]
 
 
 def _bill(wanted: Sequence[Wanted], draws: Draws, prices: Prices) -> _Bill:
-    """The least that everything can cost, each need for itself."""
+    """Compute the least that everything can cost, each need for itself."""
     costs = {position: sum(prices[one] * amount for one, amount in drawn) for position, drawn in draws.items()}
     order = sorted(costs, key=costs.__getitem__)
     total: float = 0  # a whole number if all prices are
@@ -124,7 +124,7 @@ def _moved(prices: Prices, bill: _Bill, worth: float, free: Mapping[int, int], s
 
 
 def _is_proven(wanted: Sequence[Wanted], draws: Draws, prices: Prices, free: Mapping[int, int]) -> bool:
-    """The same in whole numbers."""
+    """Check in whole numbers that what is wanted costs more than what is left is worth."""
     dearest = max(prices.values())
     whole = {counter: round(price / dearest * _WHOLE) for counter, price in prices.items()}
     return _bill(wanted, draws, whole).cost > sum(whole[counter] * left for counter, left in free.items())

@@ -40,7 +40,7 @@ class Shares:
         self._amounts[position] = {name: tuple(sorted(amounts - {0})) for name, amounts in asked.items()}
 
     def left(self, position: int, name: str) -> int:
-        """What is left of a capacity."""
+        """Return what is left of a device's capacity, in 1e-9 units."""
         return self._left[position].get(name, 0) - self.board.consumed.get(position, {}).get(name, 0)
 
     def most(self, position: int) -> int:
@@ -72,11 +72,11 @@ class Shares:
         return True
 
     def _usable(self, position: int, name: str) -> int:
-        """What is left of a capacity, without what no shares can fill."""
+        """Return what is left of a capacity, without what no shares can fill."""
         return usable(self.left(position, name), self._amounts[position].get(name, ()))
 
     def _taken(self, demand: Demand, mask: int, name: str) -> int:
-        """What a share of one of these devices takes at least; nothing if one of them can be given as a whole."""
+        """Return the least that a share of one of these devices takes; 0 if one of them can be given as a whole."""
         if mask & ~self.board.shareable:
             return 0
         table = self._tables.get((demand.number, name))

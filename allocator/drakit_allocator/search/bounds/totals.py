@@ -42,7 +42,7 @@ class Totals:
 
 
 def _least(table: Sequence[tuple[int, int]], mask: int, missing: int) -> int:
-    """What so many of these devices draw at least."""
+    """Return the least that ``missing`` of these devices draw."""
     drawn = 0
     for amount, devices in table:
         number = min(missing, (mask & devices).bit_count())

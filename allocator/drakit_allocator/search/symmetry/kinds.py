@@ -49,11 +49,11 @@ class Kinds:
         return tuple((self.of_demand[demand.number], demand.count) for demand in item.alternatives)
 
     def family(self, column: Column) -> Family:
-        """The family of a column."""
+        """Return the family of a column."""
         return self._columns[column]
 
     def token(self, position: int, draws: Hashable, names: Mapping[tuple[Family, Value], Hashable]) -> Hashable:
-        """What the device is to the demands; ``names`` has the values that do not go by their own."""
+        """Describe what the device is to the demands; ``names`` has the values that do not go by their own."""
         members = 0
         values: dict[int, Hashable] = {}
         for kind, demand in self._examples.items():

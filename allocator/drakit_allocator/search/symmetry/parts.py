@@ -46,7 +46,7 @@ class Part:
         self._is_block = self.mask >> positions[0] == (1 << len(positions)) - 1
 
     def local(self, mask: int) -> int:
-        """The bits of this part's devices, counted from its own first device."""
+        """Return the bits of this part's devices, counted from its own first device."""
         inside = mask & self.mask
         if not inside or self._is_block:
             return inside >> self.positions[0]
@@ -58,7 +58,7 @@ class Part:
 
 
 def blocks(masks: Sequence[int], within: int) -> list[tuple[int, int]]:
-    """The devices by the masks that they are in: (bits of the masks, devices)."""
+    """Group the devices by the masks that they are in: (bits of the masks, devices)."""
     found = [(0, within)]
     for number, mask in enumerate(masks):
         split = []
@@ -95,7 +95,7 @@ def parts_of(board: Board, domain: int) -> list[Part]:
 
 
 def _bonds(board: Board, position: int) -> list[Hashable]:
-    """What joins the device with others. Compatibility groups are looked at pool by pool."""
+    """List what joins the device with others. Compatibility groups are looked at pool by pool."""
     bonds: list[Hashable] = [counter for counter, _ in board.partitions.needs(position)]
     if board.has_groups and board.partitions.consumers >> position & 1:
         bonds.append(board.device(position).slice.pool)

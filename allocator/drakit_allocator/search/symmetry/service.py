@@ -31,7 +31,7 @@ class Service:
         self._work = 0
 
     def offer(self, part: Part, looks: tuple[int, ...]) -> Offer | None:
-        """The greatest vectors over these classes of ``part.looks``, and 0 for the others.
+        """Return the greatest vectors over these classes of ``part.looks``, and 0 for the others.
 
         None if there are too many states. What a part can give depends on what is taken of it, not on who asks, so it
         is worked out for all classes at once.

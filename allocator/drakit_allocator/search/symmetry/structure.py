@@ -129,7 +129,7 @@ class Structure:
         return self._ids.setdefault(token, len(self._ids))
 
     def number(self, key: Hashable) -> int:
-        """A number that stands for a key, so that it is compared but once."""
+        """Return a number that stands for a key, so that it is compared but once."""
         found = self._numbers.get(key)
         if found is None:
             if len(self._numbers) >= _REMEMBERED:
