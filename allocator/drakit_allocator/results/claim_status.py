@@ -28,7 +28,7 @@ from drakit_api.typed_objects import (
 def allocation_result(
     claim: ClaimRequests, chosen: Sequence[Request], placements: Sequence[Placement], node: Node, features: Features
 ) -> AllocationResult:
-    """The v1 AllocationResult of a claim. ``chosen`` is the request or subrequest taken, for each of its requests."""
+    """Make the v1 AllocationResult of a claim. ``chosen`` has the (sub)request taken for each of its requests."""
     devices: DeviceAllocationResult = {}
     if placements:
         devices["results"] = [_device_result(placement, features) for placement in placements]
@@ -68,7 +68,7 @@ def _device_result(placement: Placement, features: Features) -> DeviceRequestAll
 
 
 def _configs(claim: ClaimRequests, chosen: Sequence[Request]) -> list[DeviceAllocationConfiguration]:
-    """The configuration of the classes, each class once, then the claim's own for the requests that were taken."""
+    """List the configuration of the classes, each class once, then the claim's own for the requests that were taken."""
     configs = _class_configs(chosen)
     for config in (claim.claim["spec"].get("devices") or {}).get("config") or ():
         names = config.get("requests") or []

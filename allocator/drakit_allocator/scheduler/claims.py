@@ -71,7 +71,7 @@ class Claims:
         self._on_released = on_released
 
     def get(self, key: Key) -> ResourceClaim | None:
-        """The newest known state of a claim."""
+        """Return the newest known state of a claim; None if there is none."""
         return self._claims.get(key)
 
     def pending(self, uid: str) -> bool:
@@ -79,7 +79,7 @@ class Claims:
         return uid in self._pending
 
     def seen(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
-        """The watch shows a change: (None, new) for an addition, (old, None) for a deletion."""
+        """Take in a change that the watch shows: (None, new) for an addition, (old, None) for a deletion."""
         if new is None:
             assert old is not None
             self._forget(old)
@@ -93,7 +93,7 @@ class Claims:
         self._store(key, new)
 
     def written(self, claim: ResourceClaim) -> None:
-        """The API server returned this after an own write."""
+        """Take in what the API server returned after a write of our own."""
         key = key_of(claim)
         known = self._claims.get(key)
         if known is None or uid_of(known) != uid_of(claim) or version(known) > version(claim):
@@ -102,13 +102,13 @@ class Claims:
         self._store(key, claim)
 
     def expect(self, claim: ResourceClaim, allocation: AllocationResult) -> None:
-        """An allocation is decided; from now on its devices are taken."""
+        """Count the devices of an allocation as taken from the moment it is decided."""
         uid = uid_of(claim)
         self._pending[uid] = key_of(claim)
         self._set(uid, {**claim, "status": {**(claim.get("status") or {}), "allocation": allocation}})
 
     def settle(self, uid: str) -> None:
-        """The decision is carried out or given up: from now on the API's state counts."""
+        """End a decision that is carried out or given up: from now on the API's state counts."""
         key = self._pending.pop(uid, None)
         if key is None:
             return
@@ -153,5 +153,5 @@ class Claims:
 
 
 def results(allocation: AllocationResult | None) -> list[DeviceRequestAllocationResult]:
-    """The devices of an allocation."""
+    """List the results of an allocation: one for each device."""
     return [] if allocation is None else (allocation.get("devices") or {}).get("results") or []

@@ -110,21 +110,21 @@ class DeviceSearches:
         return self.snapshot.classes
 
     def node(self, node: NodeInfo) -> Node:
-        """The node as the allocator sees it."""
+        """Return the node as the allocator sees it."""
         known = self._nodes.get(node.name)
         if known is None:
             known = self._nodes[node.name] = Node.of(node.obj)
         return known
 
     def node_changed(self, name: str) -> None:
-        """A node was added, changed or deleted."""
+        """Forget what is known of a node that was added, changed or deleted."""
         self._nodes.pop(name, None)
         for known in self._known.values():
             known.failures.pop(name, None)
             known.suspects.node_changed(name)
 
     def slice_changed(self, old: Object | None, new: Object | None) -> None:
-        """A slice was added, changed or deleted."""
+        """Update the snapshot after a slice was added, changed or deleted."""
         for seen in (old, new):
             if seen is not None:
                 for known in self._known.values():
@@ -136,7 +136,7 @@ class DeviceSearches:
             self.snapshot.remove_slice(old["metadata"]["name"])
 
     def class_changed(self, old: Object | None, new: Object | None) -> None:
-        """A class was added, changed or deleted."""
+        """Update the snapshot after a class was added, changed or deleted."""
         self._known.clear()
         if new is not None:
             self.snapshot.put_class(new)
@@ -145,7 +145,7 @@ class DeviceSearches:
             self.snapshot.remove_class(old["metadata"]["name"])
 
     def taint_rule_changed(self, old: Object | None, new: Object | None) -> None:
-        """A taint rule was added, changed or deleted."""
+        """Update the snapshot after a taint rule was added, changed or deleted."""
         self._known.clear()
         if new is not None:
             self.snapshot.put_taint_rule(new)
@@ -169,15 +169,15 @@ class DeviceSearches:
         return True
 
     def allocated(self, claim: ResourceClaim) -> None:
-        """The devices of a claim are taken."""
+        """Count the devices of a claim as taken."""
         self.taken.add_claim(claim)
 
     def released(self, claim: ResourceClaim) -> None:
-        """The devices of a claim are free again; the same object as was given to ``allocated``."""
+        """Count the devices of a claim as free again; it is the same object as was given to ``allocated``."""
         self.taken.remove_claim(claim)
 
     def basis(self, node: NodeInfo) -> _Basis:
-        """What a search on this node depends on now."""
+        """Return what a search on this node depends on now."""
         pools = self.snapshot.slices.pools(self.node(node))
         return [(pool, self.taken.token(pool.id)) for pool in pools]
 
@@ -186,11 +186,11 @@ class DeviceSearches:
         return _is_same(basis, self.basis(node))
 
     def search(self, pod_claims: PodClaims, pace: Pace) -> DeviceSearch:
-        """A search for one pod. Raises ``SchedulingFailed`` for claims that no node can satisfy."""
+        """Begin a search for one pod. Raises ``SchedulingFailed`` for claims that no node can satisfy."""
         return DeviceSearch(self, pod_claims, pace)
 
     def known_of(self, to_allocate: list[ResourceClaim]) -> _Known:
-        """What is known about claims that ask for the same."""
+        """Return what is known about claims with the same specs."""
         signature = msgspec.json.encode([claim["spec"] for claim in to_allocate])
         found = self._known.setdefault(signature, _Known())
         self._known.move_to_end(signature)
@@ -306,7 +306,7 @@ class DeviceSearch:
     async def _search(
         self, pod: PodAllocation, node: NodeInfo, basis: _Basis, deadline: float
     ) -> Allocated | Rejection | None:
-        """What the allocator finds; None when the devices changed while it was looking, or selectors take longer."""
+        """Ask the allocator; None when the devices changed while it was looking, or selectors take longer."""
         try:
             with turn(_TURN):
                 solution = pod.known_answer(self._shared.node(node))

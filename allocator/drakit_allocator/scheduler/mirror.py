@@ -22,7 +22,7 @@ _RETRY = 0.2
 
 
 async def served(connection: Connection, resource: Resource, *versions: str) -> Resource | None:
-    """The resource in the first of these versions that the server serves; None if it serves none of them.
+    """Return the resource in the first of these versions that the server serves; None if it serves none of them.
 
     Waits for a server that is away: a kind must not be missing just because it was asked for too early.
     """
@@ -52,7 +52,7 @@ class Mirror:
         self._task: asyncio.Task[None] | None = None
 
     def get(self, name: str, namespace: str = "") -> Any | None:
-        """The object as last seen, or None."""
+        """Return the object as last seen; None if there is none."""
         return self._reflector.get(name, namespace)
 
     def start(self, tasks: asyncio.TaskGroup) -> None:

@@ -48,7 +48,7 @@ def names(pod: PodInfo) -> list[tuple[str, bool]]:
 
 
 def find(pod: PodInfo, get: Callable[[claims.Key], ResourceClaim | None]) -> list[ResourceClaim]:
-    """The claim objects of a pod; raises ``ClaimsNotReady``."""
+    """Find the claim objects of a pod. Raises ``ClaimsNotReady``."""
     found = []
     for name, generated in names(pod):
         claim = get((pod.namespace, name))
@@ -72,11 +72,12 @@ def _check_owner(pod: PodInfo, claim: ResourceClaim) -> None:
 class Objection(Protocol):
     """Says why a pod with these claims has to wait whatever the nodes have, or nothing; see ``leadership.fence``."""
 
-    def __call__(self, pod_uid: str, pod_claims: list[ResourceClaim], *, allocates: bool) -> str: ...
+    def __call__(self, pod_uid: str, pod_claims: list[ResourceClaim], *, allocates: bool) -> str:
+        """Return why the pod has to wait; empty if it need not."""
 
 
 def no_objection(pod_uid: str, pod_claims: list[ResourceClaim], *, allocates: bool) -> str:
-    """Nothing has to wait."""
+    """Let every pod go on."""
     return ""
 
 
@@ -92,7 +93,7 @@ class Requirements:
         self._prioritized_list = gates.enabled("DRAPrioritizedList")
 
     def check(self, pod: PodInfo) -> PodClaims | None:
-        """The pod's claims, None when it has none. Raises ``Unschedulable``."""
+        """Find the pod's claims; None when it has none. Raises ``Unschedulable``."""
         if not pod.spec.get("resourceClaims"):
             self._object(pod, PodClaims([]))
             return None

@@ -63,7 +63,7 @@ class State:
         self._slices_settle = False
 
     def on_node(self, old: Object | None, new: Object | None) -> None:
-        """A node was added, changed or deleted."""
+        """Handle a node that was added, changed or deleted."""
         if new is None:
             assert old is not None
             self.cluster.remove_node(old["metadata"]["name"])
@@ -78,7 +78,7 @@ class State:
             self.queue.move(hints.node_set(old, new))
 
     def on_namespace(self, old: Object | None, new: Object | None) -> None:
-        """A namespace was added, changed or deleted."""
+        """Handle a namespace that was added, changed or deleted."""
         name = (new or old or {})["metadata"]["name"]
         before = self.cluster.namespace_labels.pop(name, {})
         if new is not None:
@@ -87,7 +87,7 @@ class State:
                 self.queue.move(hints.namespace_changed())
 
     def on_slice(self, old: Object | None, new: Object | None) -> None:
-        """A ResourceSlice was added, changed or deleted."""
+        """Handle a ResourceSlice that was added, changed or deleted."""
         if self._mixins:
             old, new = (None if seen is None else mixins.applied_to(seen) for seen in (old, new))
         self.searches.slice_changed(old, new)
@@ -102,18 +102,18 @@ class State:
         return self.searches.warm_up(self.cluster)
 
     def on_taint_rule(self, old: Object | None, new: Object | None) -> None:
-        """A DeviceTaintRule was added, changed or deleted."""
+        """Handle a DeviceTaintRule that was added, changed or deleted."""
         self.searches.taint_rule_changed(old, new)
         self.queue.move(hints.devices_changed())
 
     def on_class(self, old: Object | None, new: Object | None) -> None:
-        """A DeviceClass was added, changed or deleted."""
+        """Handle a DeviceClass that was added, changed or deleted."""
         self.searches.class_changed(old, new)
         if new is not None:
             self.queue.move(hints.devices_changed())
 
     def on_claim(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
-        """A ResourceClaim was added, changed or deleted."""
+        """Handle a ResourceClaim that was added, changed or deleted."""
         self.claims.seen(old, new)
         self.readiness.claim_changed()
         if new is not None and (old is None or old.get("status") != new.get("status")):
@@ -131,7 +131,7 @@ class State:
                 self.queue.retry(entry)
 
     def on_pod(self, old: Object | None, new: Object | None) -> None:
-        """A pod that is not finished was added, changed or deleted."""
+        """Handle an unfinished pod that was added, changed or deleted."""
         if new is None:
             assert old is not None
             self._pod_gone(old)
@@ -145,7 +145,7 @@ class State:
             self._pod_waits(old, pod)
 
     def forget_binding(self, pod: PodInfo) -> None:
-        """A binding failed: what the pod would have used is free again."""
+        """Free what a pod would have used, as its binding failed."""
         self.binding.pop(pod.uid, None)
         self.cluster.forget(pod.uid)
         self.queue.move(hints.pod_removed(pod))

@@ -49,7 +49,7 @@ def check_node(allocation: AllocationResult, node: str, labels: Mapping[str, str
 
 
 def results_for(allocation: AllocationResult, driver: str) -> list[DeviceRequestAllocationResult]:
-    """The results that are this driver's business."""
+    """List the results for devices of this driver."""
     results = (allocation.get("devices") or {}).get("results") or []
     return [result for result in results if result.get("driver") == driver]
 

@@ -52,7 +52,7 @@ class Plan:
 
 
 def comparable(spec: ReadOnlyObject) -> Spec:
-    """The canonical spec without the pool's name, generation and count, which the plan compares by itself."""
+    """Return the canonical spec without the pool's name, generation and count, which the plan compares by itself."""
     return {key: value for key, value in canonical(spec).items() if key not in _OF_THE_POOL}
 
 

@@ -26,14 +26,14 @@ def has_mixins(pool: Pool, gates: FeatureGates) -> bool:
 
 
 def wanted(pool: Pool, gates: FeatureGates, form: Form = "native") -> list[Desired]:
-    """The slices of a pool in one of its forms; raises ``PoolError``."""
+    """Make the slices of a pool in one of its forms. Raises ``PoolError``."""
     source = pool if form == "native" else flatten(pool)
     slices = resource_slices(source, generation=1, gates=gates, combined=form == "combined")
     return [Desired.of(slice_["spec"]) for slice_ in slices]
 
 
 def pool_name(slice_: ReadOnlyObject) -> str:
-    """The name of the pool that a slice belongs to."""
+    """Return the name of the pool that a slice belongs to."""
     name: str = slice_["spec"]["pool"]["name"]
     return name
 

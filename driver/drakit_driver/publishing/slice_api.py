@@ -41,7 +41,7 @@ class SliceApi:
         return await served_version(self._connection) == self.resource.version
 
     def reflector(self, handler: Handler) -> Reflector:
-        """A mirror of the slices; ``v1`` converts what it holds."""
+        """Make a mirror of the slices; ``v1`` converts what it holds."""
         return Reflector(self._connection, self.resource, field_selector=self._selector, on_change=[handler])
 
     async def stored(self) -> list[Object]:
@@ -50,11 +50,11 @@ class SliceApi:
         return list(listed["items"] or [])
 
     def v1(self, slice_: Object) -> ResourceSlice:
-        """A slice as read, in v1."""
+        """Convert a slice as read to v1."""
         return as_slice(conversion.to_v1("ResourceSlice", slice_, self.resource.version))
 
     async def owner_references(self) -> list[OwnerReference]:
-        """The Node, so that its slices vanish with it; read each time, as a re-created node has another UID.
+        """Return the Node, so that its slices vanish with it; read each time, as a re-created node has another UID.
 
         Raises ``NotFound`` if there is no such node.
         """
@@ -86,7 +86,7 @@ class SliceApi:
             log.debug("slice %s is gone already", metadata["name"])
 
     async def would_store(self, pool: str, index: int, item: Desired) -> Spec:
-        """What the server would store of a slice, if it were sent now (dry run; canonical)."""
+        """Return what the server would store of a slice, if it were sent now (dry run; canonical)."""
         place = {"name": pool, "generation": 1, "resourceSliceCount": index + 1}
         body = self._new(index, {**item.spec, "pool": place}, [])
         answer = await self._connection.json("POST", self.resource.path(), body, params={"dryRun": "All"})

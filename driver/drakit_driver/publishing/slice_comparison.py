@@ -48,7 +48,7 @@ _GATES = {
 
 
 def canonical(spec: ReadOnlyObject) -> Spec:
-    """A slice spec in a form in which equal meaning is ``==``; shares nothing mutable that it changes."""
+    """Convert a slice spec to a form in which equal meaning is ``==``; shares nothing mutable that it changes."""
     value = _canonical(spec, quantities=False)
     return value if isinstance(value, dict) else {}
 
@@ -90,7 +90,7 @@ def dropped_fields(sent: Spec, stored: Spec) -> list[str]:
 
 
 def suspected_gates(fields: list[str]) -> list[str]:
-    """The feature gates that, when disabled, make an API server drop such fields."""
+    """List the feature gates that, when disabled, make an API server drop such fields."""
     gates = set()
     for field in fields:
         for name in reversed(re.findall(r"\w+", field.partition(" ")[0])):

@@ -34,11 +34,11 @@ class WrittenSlices:
         self._writes: dict[Key, _Write] = {}
 
     def stored(self, slice_: ReadOnlyObject) -> None:
-        """The server answered a create or update with ``slice_``."""
+        """Note that the server answered a create or update with ``slice_``."""
         self._writes[key_of(slice_)] = _Write(slice_, deleted=False, until=time.monotonic() + self._seconds)
 
     def deleted(self, slice_: ReadOnlyObject) -> None:
-        """The server deleted ``slice_``."""
+        """Note that the server deleted ``slice_``."""
         self._writes[key_of(slice_)] = _Write(slice_, deleted=True, until=time.monotonic() + self._seconds)
 
     def seen(self, old: ReadOnlyObject | None, new: ReadOnlyObject | None) -> bool:
@@ -60,7 +60,7 @@ class WrittenSlices:
         return version(new) == version(write.slice_)
 
     def over(self, store: Mapping[Key, Any]) -> Iterator[Any]:
-        """The watched slices as they are after our writes."""
+        """Yield the watched slices as they are after our writes."""
         now = time.monotonic()
         for key in [key for key, write in self._writes.items() if write.until <= now]:
             del self._writes[key]
