@@ -57,12 +57,12 @@ class Api:
         self.authorizer = Authorizer(self.store, self.gates)
 
     def every(self, storage: str) -> Iterator[Object]:
-        """Decoded copies of all objects of a collection."""
+        """Decode a copy of each object of a collection (``pods``, ``deviceclasses.resource.k8s.io``)."""
         for record in self.store.named(storage).select(None):
             yield record.object()
 
     def find(self, storage: str, namespace: str, name: str) -> Object | None:
-        """A decoded copy of an object of the collection ``storage`` (``pods``, ``deviceclasses.resource.k8s.io``)."""
+        """Decode a copy of an object of the collection ``storage`` (``pods``, ``deviceclasses.resource.k8s.io``)."""
         record = self.store.named(storage).get(namespace, name)
         return record.object() if record is not None else None
 

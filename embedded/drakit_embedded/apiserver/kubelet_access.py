@@ -30,7 +30,11 @@ class KubeletAccess:
     token: str = ""
 
     def check(self) -> None:
-        """Raises ``AccessError`` for what can be seen to be wrong before there is a kubelet."""
+        """Check the settings before there is a kubelet to talk to.
+
+        Raises:
+            AccessError: for a token without an authority, or files that cannot be read.
+        """
         if self.token and self.authority is None:
             raise AccessError(
                 "a token for kubelets is sent only to those whose certificate can be verified: give their authority, "

@@ -40,7 +40,7 @@ class Target:
 
 
 def split_path(path: str) -> list[str]:
-    """The segments of a URL path, which is unescaped first, slashes included; one at the end counts for nothing."""
+    """Unescape a URL path, slashes included, and split it into segments; a slash at the end counts for nothing."""
     return (unquote(path) if "%" in path else path).strip("/").split("/")
 
 
@@ -76,7 +76,7 @@ class Query:
         return [value for found, value in _parameters(self._query) if found == key]
 
     def text(self, key: str) -> str:
-        """The first value, or the empty string."""
+        """Read the first value of a parameter; empty if absent."""
         return self._values.get(key, "")
 
     def flag(self, key: str) -> bool:
@@ -85,7 +85,11 @@ class Query:
         return value is not None and value != "0" and value.lower() != "false"
 
     def number(self, key: str) -> int | None:
-        """A decimal int64, or None if absent."""
+        """Read a decimal int64, or None if absent.
+
+        Raises:
+            StatusError: 400 if it is not a decimal int64.
+        """
         text = self._values.get(key)
         if text is None:
             return None
@@ -126,7 +130,7 @@ class Query:
 
 
 def dry_run_faults(asked: Sequence[str]) -> list[Cause]:
-    """What is wrong with the values of ``dryRun`` (ValidateDryRun of apimachinery, pkg/apis/meta/v1/validation)."""
+    """List what is wrong with the values of ``dryRun`` (ValidateDryRun, apimachinery/pkg/apis/meta/v1/validation)."""
     if not set(asked) - {"All"}:
         return []
     message = f'Unsupported value: [{",".join(map(quote, asked))}]: supported values: "All"'
@@ -142,7 +146,11 @@ def _parameters(query: str) -> Iterator[tuple[str, str]]:
 
 
 def resource_version(text: str) -> int | None:
-    """The number in a ``resourceVersion`` parameter, or None for "any". Raises ``ValueError`` in Go's words."""
+    """Parse a ``resourceVersion`` parameter; None stands for "any".
+
+    Raises:
+        ValueError: if it is not an unsigned number, in Go's words.
+    """
     if not text:
         return None
     try:

@@ -245,7 +245,7 @@ class Server:
 
 
 def _bound(port: int) -> socket.socket:
-    """A socket on loopback; ``OSError`` if the port is taken."""
+    """Bind a listening socket on loopback; ``OSError`` if the port is taken."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -259,7 +259,7 @@ def _bound(port: int) -> socket.socket:
 
 
 def _private_socket(path: Path) -> socket.socket:
-    """A unix socket that only this user can open, also in the instant after it is made; in place of an old one."""
+    """Replace ``path`` by a unix socket that only this user can open, also in the instant after it is made."""
     if path.is_socket():
         path.unlink()
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

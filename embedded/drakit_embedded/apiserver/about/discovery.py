@@ -45,12 +45,12 @@ _AGGREGATION = Conversion("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2")
 
 
 def may_be_aggregated(conversion: Conversion | None) -> bool:
-    """The forms of ``/api`` and ``/apis``: each its own list, or all that there is at once."""
+    """Check whether ``/api`` and ``/apis`` may answer a request with aggregated discovery."""
     return conversion in (None, _AGGREGATION)
 
 
 def verbs(served: Served) -> list[str]:
-    """The verbs of a kind."""
+    """List the verbs that a kind supports, as discovery shows them."""
     if served.kind.plural in REVIEWS:
         return ["create"]
     missing = _MISSING_VERBS.get(served.kind.plural, ())
@@ -85,7 +85,7 @@ def version_info(emulated: str) -> Object:
 
 
 def core_versions(address: str) -> Object:
-    """``/api``."""
+    """Build the APIVersions object that ``/api`` answers with."""
     return {
         "kind": "APIVersions",
         "versions": ["v1"],
@@ -144,7 +144,7 @@ def _resource(served: Served, minor: int) -> Object:
 
 
 def _other_names(kind: Kind) -> Object:
-    """What kubectl takes beside the names of a kind itself."""
+    """Collect the short names and categories of a kind, as far as it has any."""
     names = {"shortNames": list(kind.short_names), "categories": list(kind.categories)}
     return {key: value for key, value in names.items() if value}
 
@@ -163,7 +163,7 @@ def _subresource(served: Served, name: str) -> Object:
 
 
 def subresource_kind(served: Served, name: str) -> Kind:
-    """The kind that is sent to a subresource, or comes from it."""
+    """Find the kind that is sent to a subresource, or comes from it."""
     kind = served.kind
     if name not in _SUBRESOURCE_KINDS:
         return kind
@@ -172,13 +172,13 @@ def subresource_kind(served: Served, name: str) -> Kind:
 
 
 def subresource_verbs(served: Served, name: str) -> list[str]:
-    """The verbs of a subresource."""
+    """List the verbs that a subresource supports, as discovery shows them."""
     found = _SUBRESOURCE_VERBS.get(name, ["get", "patch", "update"])
     return ["get"] if served.kind.plural in READ_ONLY else found
 
 
 def aggregated(catalog: Catalog, *, core: bool) -> Object:
-    """``/api`` or ``/apis`` as one APIGroupDiscoveryList."""
+    """Build the APIGroupDiscoveryList of ``/api`` (``core``) or of ``/apis``."""
     groups = {"": ["v1"]} if core else catalog.groups()
     items = [_aggregated_group(catalog, name, versions) for name, versions in groups.items()]
     return {

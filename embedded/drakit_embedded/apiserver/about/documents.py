@@ -43,7 +43,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def page_not_found() -> web.Response:
-    """What Go's own multiplexer says."""
+    """Answer 404 in the words of Go's ``http.ServeMux``."""
     return web.Response(text="404 page not found\n", status=404, headers=headers.TEXT)
 
 
@@ -65,7 +65,7 @@ class Documents:
         self._encoded: dict[str, bytes | None] = {}
 
     async def answer(self, request: web.BaseRequest, path: str, segments: list[str], query: str) -> web.StreamResponse:
-        """The document at a path, which is also given split into its segments."""
+        """Serve the document at ``path``, which is also given split into its segments."""
         match segments:
             case ["healthz" | "livez" | "readyz" as endpoint, *check] if not path.endswith("/"):
                 return _health(endpoint, "/".join(check), Query(query))

@@ -70,7 +70,7 @@ def answer(endpoint: str, *, verbose: bool, excluded: Sequence[str]) -> web.Resp
 
 
 def single() -> web.Response:
-    """The answer of a check that is asked for alone."""
+    """Answer ``ok`` for a check that is asked for alone."""
     sent = {key: value for key, value in headers.TEXT.items() if key != "X-Content-Type-Options"}
     return web.Response(text="ok", headers=sent)
 

@@ -23,7 +23,8 @@ class GuardedCluster(WritableCluster, Protocol):
     """What plugins may ask: for objects, gates and the store, and who may do what."""
 
     @property
-    def authorizer(self) -> Authorizer: ...
+    def authorizer(self) -> Authorizer:
+        """The authorizer that decides whether a user may do something."""
 
 
 @dataclass(slots=True)
@@ -57,7 +58,7 @@ class Attributes:
         return self.kind.group, self.kind.plural
 
     def refused(self, why: str) -> StatusError:
-        """The 403 of a plugin (k8s.io/apiserver/pkg/admission/errors.go)."""
+        """Build the 403 of an admission plugin (k8s.io/apiserver/pkg/admission/errors.go)."""
         meta = (self.object or {}).get("metadata") or {}
         name = self.name or meta.get("name") or meta.get("generateName") or _UNKNOWN
         return forbidden(self.kind.plural, self.kind.group, name, why)

@@ -28,7 +28,7 @@ _GATE = "DRAResourceClaimGranularStatusAuthorization"
 
 
 def faults(request: Attributes, cluster: GuardedCluster) -> list[FieldFault]:
-    """What the user may not change of the status that it sends."""
+    """List what the user may not change of the status that it sends."""
     if not cluster.gates.enabled(_GATE):
         return []
     new, old = (request.object or {}).get("status") or {}, (request.old or {}).get("status") or {}
@@ -88,7 +88,7 @@ def _changed_drivers(new: Object, old: Object) -> set[str]:
 
 
 def _allocated_node(allocation: Object) -> str:
-    """The one node that a claim is allocated to by name, or nothing."""
+    """Find the one node that a claim is allocated to by name; empty if there is none."""
     terms = (allocation.get("nodeSelector") or {}).get("nodeSelectorTerms") or []
     if len(terms) != 1 or terms[0].get("matchExpressions"):
         return ""

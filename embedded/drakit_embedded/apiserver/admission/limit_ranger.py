@@ -37,7 +37,7 @@ def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def _limits(attributes: Attributes, cluster: GuardedCluster) -> Iterator[list[Object]]:
-    """The items of each LimitRange of the namespace."""
+    """Iterate over the LimitRanges of the namespace, as lists of their items."""
     for record in cluster.store.named("limitranges").select(attributes.namespace):
         yield (record.object().get("spec") or {}).get("limits") or []
 

@@ -48,7 +48,7 @@ def _check_node(node: str, attributes: Attributes, spec: Object, cluster: Guarde
 
 
 def _checked_pod(attributes: Attributes, spec: Object, cluster: GuardedCluster) -> Object:
-    """The pod that the request is for."""
+    """Find the pod that the request is for, and refuse one that the node may not ask for."""
     name, shown = spec.get("podName", ""), _pod_key(attributes, spec)
     pod = cluster.find("pods", attributes.namespace, name)
     if pod is None:
@@ -80,7 +80,7 @@ def _check_account(attributes: Attributes, spec: Object, pod: Object, cluster: G
 
 
 def _check_signer(attributes: Attributes, spec: Object, pod: Object, cluster: GuardedCluster) -> None:
-    """The pod has a volume for certificates of this signer, or the node may ask it anyway."""
+    """Check that the pod mounts a certificate of this signer, or that the node is authorized for the signer."""
     signer = spec.get("signerName", "")
     certificates = (source.get("podCertificate") or {} for source in pod_references.projected(pod["spec"]))
     if any(certificate.get("signerName") == signer for certificate in certificates):

@@ -55,7 +55,7 @@ def _require(node: Object, attributes: Attributes) -> None:
 
 
 def _problems(selector: Object) -> Iterator[str]:
-    """What ``labels.NewRequirement`` finds wrong that the validation of slices does not."""
+    """Report what ``labels.NewRequirement`` refuses and the validation of slices does not."""
     for at, term in enumerate(selector.get("nodeSelectorTerms") or ()):
         for index, expression in enumerate(term.get("matchExpressions") or ()):
             if expression["operator"] not in COMPARISONS:

@@ -17,7 +17,7 @@ from drakit_embedded.apiserver.registry.podspec.pod_status_rules import CLAIM_FI
 
 
 def node_of(obj: Object | None) -> str:
-    """The node in an object's spec, or nothing."""
+    """Read ``spec.nodeName``; empty if it is not set."""
     return ((obj or {}).get("spec") or {}).get("nodeName") or ""
 
 

@@ -107,7 +107,7 @@ def _volume_claim(node: str, attributes: Attributes, cluster: GuardedCluster) ->
 
 
 def _without_progress(claim: Object) -> Object:
-    """A claim without what a kubelet says of its resizing."""
+    """Copy a PersistentVolumeClaim without what a kubelet reports about its resizing."""
     own = ("capacity", "conditions", "allocatedResourceStatuses", "allocatedResources")
     metadata = {k: v for k, v in claim["metadata"].items() if k not in ("resourceVersion", "managedFields") and v}
     status = {key: value for key, value in (claim.get("status") or {}).items() if key not in own}
@@ -151,7 +151,7 @@ def _slice(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def _signing_request(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
-    """A certificate for a node is for this node."""
+    """Check that a kubelet asks for a certificate of its own node only."""
     if attributes.operation != "CREATE":
         return
     spec: dict[str, Any] = (attributes.object or {}).get("spec") or {}
@@ -163,7 +163,7 @@ def _signing_request(node: str, attributes: Attributes, cluster: GuardedCluster)
 
 
 def _common_name(attributes: Attributes, request: str) -> str:
-    """That of the subject of a request for a certificate; of several the last, as in Go's pkix.Name."""
+    """Read the common name from a certificate request; of several the last, as in Go's ``pkix.Name``."""
     from cryptography.x509.oid import NameOID
 
     try:

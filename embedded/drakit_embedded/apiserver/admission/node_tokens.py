@@ -38,7 +38,7 @@ def admit(node: str, attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, cluster: GuardedCluster) -> None:
-    """A token is for somebody that the pod's volumes or their CSI drivers name, or that the node may ask for."""
+    """Check that the pod's volumes or CSI drivers name the audience, or that the node is authorized for it."""
     if len(audiences) > 1:
         raise attributes.refused("node may only request 0 or 1 audiences")
     audience = audiences[0] if audiences else ""
@@ -64,7 +64,7 @@ def _check_audience(attributes: Attributes, audiences: list[str], pod: Object, c
 
 
 def _of_drivers(pod: Object, cluster: GuardedCluster) -> tuple[set[str], list[str]]:
-    """The audiences of the tokens that the pod's CSI drivers want, and what is missing on the way to some of them."""
+    """Collect the audiences that the pod's CSI drivers want, and errors met while looking for the drivers."""
     wanted: set[str] = set()
     errors: list[str] = []
     for volume in pod["spec"].get("volumes") or ():
@@ -79,7 +79,11 @@ def _of_drivers(pod: Object, cluster: GuardedCluster) -> tuple[set[str], list[st
 
 
 def _driver(pod: Object, volume: Object, cluster: GuardedCluster) -> str:
-    """The CSI driver behind a volume of a pod, or nothing; 404 for a claim or a volume that is not there."""
+    """Find the CSI driver of a pod's volume; empty if it has none.
+
+    Raises:
+        StatusError: 404 for a PersistentVolumeClaim or PersistentVolume that does not exist.
+    """
     name = pod_references.volume_claim(pod, volume)
     if name is None:
         return str((volume.get("csi") or {}).get("driver", ""))

@@ -61,7 +61,7 @@ def _class_of(attributes: Attributes, spec: Object, cluster: GuardedCluster) -> 
 
 
 def _default_class(cluster: GuardedCluster) -> Object | None:
-    """The lowest, should there be several."""
+    """Find the cluster's default PriorityClass: the one with the lowest value if there are several."""
     records = cluster.store.named(_CLASSES).records.values()
     defaults = [record.object() for record in records if _IS_DEFAULT in record.body]
     return min(defaults, key=lambda found: found.get("value", 0), default=None)

@@ -69,7 +69,7 @@ def _counts(judge: Evaluator, attributes: Attributes) -> bool:
 def _charges(
     judge: Evaluator, attributes: Attributes, quotas: list[tuple[Record, Object]]
 ) -> Iterator[tuple[Record, Amounts]]:
-    """The quotas that grow, with what is used of each then."""
+    """Compute the new usage of each quota that grows by the request."""
     obj = attributes.object or {}
     concerned = [(record, quota) for record, quota in quotas if _concerns(judge, attributes, quota, obj)]
     if not concerned:
@@ -101,7 +101,7 @@ def _concerns(judge: Evaluator, attributes: Attributes, quota: Object, obj: Obje
 
 
 def _delta(judge: Evaluator, attributes: Attributes, quota: Object, usage: Amounts) -> Amounts:
-    """What comes to a quota: all of it, unless it has paid for the object as it was."""
+    """Compute what a quota is charged: the whole usage, or the increase if the old object was charged to it already."""
     old = attributes.old
     if old is None or not judge.covers(quota, list(quota["status"].get("hard") or ()), old):
         return usage

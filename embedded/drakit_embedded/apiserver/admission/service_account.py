@@ -49,7 +49,7 @@ def admit(attributes: Attributes, cluster: GuardedCluster) -> None:
 
 
 def _check_mirror(attributes: Attributes, spec: Object) -> None:
-    """A kubelet's copy of a pod that it has from a file has no part in the cluster's secrets."""
+    """Refuse service accounts, Secrets and tokens in a mirror pod, a kubelet's copy of a static pod."""
     if spec.get("serviceAccountName"):
         raise attributes.refused("a mirror pod may not reference service accounts")
     if next(references.secrets(spec), None) is not None:
@@ -59,7 +59,7 @@ def _check_mirror(attributes: Attributes, spec: Object) -> None:
 
 
 def _mounts_token(spec: Object, account: Object) -> bool:
-    """The pod's wish counts more than the account's."""
+    """Check whether a pod mounts a token; what the pod says comes before what its ServiceAccount says."""
     wishes = (owner.get("automountServiceAccountToken") for owner in (spec, account))
     return next((wish for wish in wishes if wish is not None), True)
 

@@ -40,7 +40,7 @@ class Access:
         return not self.path
 
     def refusal(self, reason: str = "") -> StatusError:
-        """The 403 for it."""
+        """Build the 403 that refuses this access, with the authorizer's ``reason``."""
         message = self._message().translate(_SANITIZED)
         if reason:
             message = f"{message}: {reason}"
@@ -58,7 +58,7 @@ class Access:
 
 
 def of_request(user: User, method: str, path: str, segments: list[str], query: Query) -> Access:
-    """What an HTTP request asks for; ``segments`` are those of the unescaped ``path``."""
+    """Work out what an HTTP request asks for; ``segments`` are those of the unescaped ``path``."""
     start = {"api": 1, "apis": 2}.get(segments[0], 0)
     if not start or len(segments) < start + 2:
         return Access(user, method.lower(), path=path or "/")
@@ -90,7 +90,7 @@ def _read_selector(access: Access, query: Query) -> None:
 
 
 def exact_fields(selector: str) -> tuple[tuple[str, str], ...]:
-    """The ``field=value`` terms of a field selector; none if it cannot be read."""
+    """List the ``field=value`` terms of a field selector; none if it cannot be parsed."""
     try:
         terms = field_selectors.parse(selector)
     except StatusError:

@@ -34,7 +34,7 @@ class Authorizer:
         self._node = NodeAuthorizer(store, gates, bootstrap.node_rules())
 
     def decide(self, access: Access) -> Decision:
-        """The decision on one request."""
+        """Decide whether a request is allowed; the first authorizer that allows it is enough."""
         if access.user.superuser:
             return Decision(True)
         allowed, why_not = self._node.decide(access) if access.user.node is not None else (False, "")
@@ -47,7 +47,7 @@ class Authorizer:
         return Decision(False, "\n".join(f"{name}: {why}" for name, why in reasons if why))
 
     def rules(self, user: User, namespace: str) -> tuple[list[Rule], str]:
-        """What a user may do in a namespace, as far as that is written in rules; and what is wrong with the list."""
+        """List the rules for a user in a namespace, and say why the list is incomplete, if it is."""
         rules, error = self.rbac.rules(user, namespace)
         errors = [_NO_RULES] if user.node is not None else []
         return rules, aggregated([*errors, *filter(None, [error])])

@@ -37,7 +37,7 @@ def _lines() -> tuple[str, ...]:
 
 
 def node_rules() -> tuple[Rule, ...]:
-    """What the Node authorizer allows of kinds that it does not look into: the rules of the role ``system:node``."""
+    """Read the rules of the role ``system:node``, which the Node authorizer allows without looking at objects."""
     lines = iter(_lines())
     for line in lines:
         if line == "clusterrole system:node":
@@ -57,7 +57,7 @@ def encoded(gates: Collection[str]) -> Iterator[tuple[str, Key, bytes]]:
 
 @cache
 def _encoded() -> tuple[tuple[str, str, Key, bytes], ...]:
-    """The gate that it needs, or "", and what ``encoded`` gives: a process may start many servers."""
+    """Encode the objects once, as a process may start many servers: feature gate or "", plural, key, JSON."""
     return tuple(
         (gate, plural, (obj["metadata"].get("namespace", ""), obj["metadata"]["name"]), msgspec.json.encode(obj))
         for gate, plural, obj in _objects()

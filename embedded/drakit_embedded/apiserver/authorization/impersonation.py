@@ -92,9 +92,12 @@ def read(headers: Iterable[tuple[str, str]]) -> Wanted | None:
 
 
 def impersonated(requester: User, wanted: Wanted, access: Access, check: Check, *, modes: bool) -> User:
-    """The user that a request by ``requester`` for ``access`` comes from; 403 if it may not be.
+    """Decide which user a request by ``requester`` for ``access`` acts as.
 
-    ``check`` raises the 403 of a request that is not allowed; ``modes``: whether there are the narrow ones.
+    ``check`` raises the 403 of a request that is not allowed; ``modes`` says whether constrained impersonation is on.
+
+    Raises:
+        StatusError: 403 if the requester may not impersonate ``wanted``.
     """
     first: StatusError | None = None
     for mode in _modes(requester, wanted) if modes else ():
@@ -216,7 +219,7 @@ class _Narrow(_Broad):
 
 
 def _fault(extra: Mapping[str, list[str]]) -> str:
-    """What is wrong with extra fields, or nothing (validateExtra)."""
+    """Find the first fault of extra fields; empty if there is none (validateExtra)."""
     for key, values in extra.items():
         if not key:
             return "impersonating the empty string key in extra is not allowed"

@@ -223,7 +223,7 @@ def _node_of(kind: str, record: Record) -> str:
 
 
 def _references(pod: dict[str, Any]) -> Iterator[Reference]:
-    """What a pod makes its node read; nothing for a mirror pod, which the node has made itself."""
+    """List what a node may read because of a pod; nothing for a mirror pod, which the node created itself."""
     if is_mirror(pod):
         return
     spec = pod.get("spec") or {}

@@ -64,7 +64,7 @@ class Rbac:
         self._grants = None
 
     def grants(self, user: User, namespace: str) -> Iterator[Grant]:
-        """What applies to a user: everywhere first, then in the namespace, if one is given."""
+        """Iterate over what is granted to a user: by cluster role bindings first, then in ``namespace``, if given."""
         if self._grants is None:
             self._grants = self._read()
         yield from self._grants.of(user, "")
@@ -92,7 +92,11 @@ class Rbac:
         return found, aggregated(errors)
 
     def role(self, reference: Object, namespace: str) -> tuple[Rule, ...]:
-        """The rules that a binding in a namespace (or in none) refers to; ``StatusError`` if the role is not there."""
+        """Look up the rules of the role that a binding refers to; ``namespace`` is empty for a cluster role binding.
+
+        Raises:
+            StatusError: 404 if there is no such role, 500 for an unknown kind of role.
+        """
         kind, name = reference.get("kind", ""), reference.get("name", "")
         if kind not in ("Role", "ClusterRole"):
             raise StatusError(500, "", f"unsupported role reference kind: {quote(kind)}")

@@ -54,7 +54,7 @@ class Rule:
         return f"{resource}/{sub}" in self.resources or f"*/{sub}" in self.resources
 
     def parts(self) -> Iterator[Rule]:
-        """The same as rules of one verb, group, resource and name each."""
+        """Split the rule into rules of one verb, group, resource and name each."""
         for group in self.groups:
             for resource in self.resources:
                 for verb in self.verbs:
@@ -105,7 +105,7 @@ def _url_covers(held: str, wanted: str) -> bool:
 
 
 def missing(held: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The parts of ``wanted`` that nobody with the rules ``held`` has."""
+    """List the parts of ``wanted`` that no rule in ``held`` covers."""
     return [part for rule in wanted for part in rule.parts() if not any(own.covers(part) for own in held)]
 
 

@@ -52,7 +52,7 @@ def apply(call: Call, patch: Patch, intent: Intent, *, subresource: str) -> writ
 
 
 def _unconvertible(error: statuses.StatusError, call: Call, config: Object) -> statuses.StatusError:
-    """What is a 400 of a body is a 500 of a configuration, in the words of FromUnstructured."""
+    """Turn the 400 of a body into the 500 of an applied configuration, in the words of FromUnstructured."""
     kind = call.served.kind
     prefix = f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
     if not error.message.startswith(prefix):

@@ -76,7 +76,7 @@ class Call:
         return self.target.namespace or "", self.target.name or ""
 
     def form(self, *, listing: bool = False, watching: bool = False) -> forms.Form:
-        """What the client takes."""
+        """Negotiate the form of the answer from what the client accepts."""
         include = self.query.text("includeObject")
         return forms.negotiate(self.accept, self.served, include, listing=listing, watching=watching)
 
@@ -94,7 +94,11 @@ class Call:
         return Intent(self.user, self.writer(subresource), verb, dry_run)
 
     def record(self) -> Record:
-        """The object that the path names; 404 if it does not exist."""
+        """Look up the object that the path names.
+
+        Raises:
+            StatusError: 404 if it does not exist.
+        """
         record = self.served.collection.records.get(self.key)
         if record is None:
             kind = self.served.kind
@@ -102,7 +106,7 @@ class Call:
         return record
 
     async def object(self, *, named: bool = False) -> Object:
-        """The object in the body, checked as far as is common to all writes; ``named``: it has to say which it is."""
+        """Decode the object in the body and run the checks of all writes; ``named``: it must have the path's name."""
         raw, kind = await self.body(), self.served.kind.kind
         obj = await self.read(
             lambda: self._incoming(bodies.parse(raw, self.content_type, kind), self.query.text("fieldValidation")), raw
@@ -113,9 +117,9 @@ class Call:
         return obj
 
     def patched(self, obj: Object, validation: str | None = None) -> Object:
-        """The same of an object that a patch has made.
+        """Run the same checks on an object that a patch has produced.
 
-        ``validation`` is for requests that do not leave it to the client.
+        ``validation`` overrides the ``fieldValidation`` of the client.
         """
         obj = self._incoming(obj, self.query.text("fieldValidation") if validation is None else validation)
         self.warnings += metadata.without_repeated_owners(obj["metadata"], patched=True)
@@ -126,11 +130,11 @@ class Call:
         return writes.incoming(self.api, self.served, obj, namespace, validation=validation, warnings=self.warnings)
 
     def answer(self, body: bytes, status: int = 200) -> web.Response:
-        """A JSON answer, with the warnings that came up."""
+        """Build a JSON answer with the warnings collected so far."""
         return responses.answer(body, status, self.warnings)
 
     async def raw_object(self, kind: str) -> Object:
-        """The object in the body, as it came."""
+        """Parse the object in the body without checking it."""
         raw = await self.body()
         return await self.read(lambda: bodies.parse(raw, self.content_type, kind), raw)
 
@@ -140,7 +144,11 @@ class Call:
         return self.request.headers.get("Content-Type", "")
 
     async def body(self) -> bytes:
-        """The bytes that were sent; 413 for more than a request may have, 504 if they do not come in time."""
+        """Read the bytes of the body.
+
+        Raises:
+            StatusError: 413 for more than a request may have, 504 if they do not come in time.
+        """
         # Most bodies come with their heads; a timer would take a tenth of the time of a small write.
         there = self.request.content.is_eof()
         try:
@@ -152,7 +160,7 @@ class Call:
         return raw
 
     async def read(self, work: Callable[[], T], raw: bytes) -> T:
-        """What is made of a body, without looking at anything that is stored."""
+        """Run ``work``, which decodes ``raw`` without reading the store: in a thread if ``raw`` is long."""
         return await self.api.background.run(work) if bodies.is_long(raw, self.content_type) else work()
 
     async def write(self, work: Callable[[], T], within: AbstractContextManager[None] | None = None) -> T:

@@ -60,6 +60,7 @@ class Handler:
         )
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """Answer a request; whatever is raised on the way is answered with a Status."""
         try:
             return await self._presented(request, await self._answer(request))
         except StatusError as error:
@@ -75,7 +76,7 @@ class Handler:
             return refusal(statuses.internal(f"{type(error).__name__}: {error}"))
 
     async def _presented(self, request: web.BaseRequest, response: web.StreamResponse) -> web.StreamResponse:
-        """The answer in the form that was asked for: of a long one it is made in a thread, and it is sent in pieces."""
+        """Convert an answer to the form that was asked for: a long one in a thread, to be sent in pieces."""
         if not _is_longer(response, _LONG_BYTES) or is_plain(request):
             found = presented(request, response)
         else:
@@ -110,7 +111,7 @@ class Handler:
         return await self._served(call)
 
     async def _served(self, call: Call) -> web.StreamResponse:
-        """The answer to a request for a resource, counted."""
+        """Serve a request for a resource, and count it in the metrics."""
         verb, began, code = self._metrics.started(call), time.perf_counter(), 500
         try:
             response = await serve(call)

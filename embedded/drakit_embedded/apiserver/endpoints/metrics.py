@@ -66,13 +66,13 @@ class Metrics:
         self._began = time.time()
 
     def started(self, call: Call) -> str:
-        """A request has begun; its verb, for ``finished``."""
+        """Count a request as running, and return its verb for ``finished``."""
         verb = _verb(call)
         self._running[verb] += 1
         return verb
 
     def finished(self, call: Call, verb: str, code: int, seconds: float) -> None:
-        """It was answered."""
+        """Count a request as answered with ``code`` after ``seconds``."""
         self._running[verb] -= 1
         kind, target = call.served.kind, call.target
         scope = "resource" if target.name or verb == "POST" else "namespace" if target.namespace else "cluster"

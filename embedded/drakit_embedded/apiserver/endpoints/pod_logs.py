@@ -39,7 +39,7 @@ _FAILED = "an error on the server (%s) has prevented the request from succeeding
 
 
 async def stream(api: Api, pod: Record, query: Query, request: web.BaseRequest) -> web.StreamResponse:
-    """The log of one container, as text."""
+    """Stream the log of one container as text, from the kubelet to the client."""
     obj = pod.object()
     container = _container(obj, query.text("container"))
     node = obj["spec"].get("nodeName")
@@ -119,7 +119,7 @@ def is_local(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
 
 
 def _refused(pod: str, code: int, said: str) -> StatusError:
-    """What a kubelet's answer is to the client.
+    """Convert a kubelet's error answer to the API server's.
 
     After k8s.io/apiserver/pkg/registry/generic/rest/response_checker.go and NewGenericServerResponse of apimachinery.
     """

@@ -44,7 +44,7 @@ class SelectorAttributes(msgspec.Struct):
     requirements: list[FieldRequirement] | None = None
 
     def exact(self) -> tuple[tuple[str, str], ...]:
-        """The ``field=value`` terms."""
+        """List the terms that compare a field with one value, as ``(field, value)``."""
         found = [
             (requirement.key, requirement.values[0])
             for requirement in self.requirements or ()
@@ -85,7 +85,7 @@ class AccessSpec(msgspec.Struct):
     uid: str = ""
 
     def access(self, user: User) -> Access:
-        """What is asked about."""
+        """Build the access that the review asks about."""
         wanted, path = self.resourceAttributes, self.nonResourceAttributes
         if wanted is None:
             assert path is not None
@@ -122,7 +122,7 @@ class RulesSpec(msgspec.Struct):
 
 
 async def review(api: Api, served: Served, call: Call, intent: Intent) -> Object:
-    """The body with its ``status`` filled in; a Binding posted to the old collection is carried out."""
+    """Fill in ``status`` of the review in the body; a Binding posted to the old collection is carried out."""
     kind = served.kind
     obj = await call.raw_object(kind.kind)
     meta = obj.get("metadata")

@@ -53,7 +53,11 @@ class _Shape(msgspec.Struct):
 
 
 def answer(api: Api, served: Served, account: Record, obj: Object, intent: Intent) -> Object:
-    """The request with ``status.token``; 400, 404 or 409 for an object that the token cannot be bound to."""
+    """Issue a token and answer the request with ``status.token``.
+
+    Raises:
+        StatusError: 400, 404 or 409 for an object that the token cannot be bound to.
+    """
     wanted = bodies.shaped(obj, _Shape, "TokenRequest")
     namespace, name = account.key
     statuses.check_namespace(wanted.metadata.namespace, namespace)

@@ -61,7 +61,7 @@ def _is_long(call: Call) -> bool:
 
 
 def _handler(call: Call) -> Verb:
-    """The verb of a request; 404 for a path that does not exist, 405 for a method that a path does not take."""
+    """Find the handler of a request; 404 for a path that does not exist, 405 for a method that it does not take."""
     target, method, kind = call.target, call.request.method, call.served.kind
     _check_scope(call)
     verbs: Mapping[str, Verb]
@@ -127,7 +127,7 @@ async def _page(call: Call, options: ListOptions) -> lists.Page:
 
 
 async def _in_background(call: Call, work: Callable[[], T], records: int, *, quick: bool) -> T:
-    """What is made of many records, each of which takes its time unless it is ``quick``."""
+    """Run ``work`` on many records: in the background if there are more than a few, unless it is ``quick``."""
     return work() if quick or records <= _FEW else await call.api.background.run(work)
 
 
@@ -183,7 +183,7 @@ async def _get(call: Call) -> web.StreamResponse:
 
 
 def _in_protobuf(call: Call) -> web.StreamResponse | None:
-    """The object in protobuf, or None if it is of a kind that has no message."""
+    """Encode the object as protobuf; None if its kind has no protobuf message."""
     # Imported here: no client that is started with a cluster asks for it.
     from drakit_embedded.apiserver.wire import protobuf_answers
 

@@ -44,7 +44,7 @@ class AccountTokens:
         self._verified: dict[str, Claims] = {}
 
     def issue(self, account: Record, bound: dict[str, Record | str], audiences: Sequence[str], seconds: int) -> str:
-        """A token for ``seconds``, bound to objects by kind (``pod``); of a node that is not there, only its name."""
+        """Sign a token for ``seconds``, bound to objects by kind (``pod``); a missing node is given by its name."""
         now = int(time.time())
         private: dict[str, Any] = {
             "namespace": account.key[0],

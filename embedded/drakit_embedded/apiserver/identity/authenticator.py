@@ -92,7 +92,7 @@ class Authenticator:
 
 
 def _of_certificate(shown: ssl.SSLObject) -> User | None:
-    """The user in the subject: CN is the name (of several the last, as in Go's pkix.Name), O are groups."""
+    """Read the user from a client certificate: CN is the name (the last, as in Go's pkix.Name), O are the groups."""
     raw = shown.getpeercert(binary_form=True)
     if raw is None:
         return None

@@ -17,7 +17,7 @@ _CACHED = {"Cache-Control": "public, max-age=3600"}
 
 
 def configuration(key: SigningKey, server: str) -> web.Response:
-    """The metadata of the issuer; ``server`` is the URL of this one."""
+    """Answer with the OpenID metadata of the issuer; ``server`` is the URL of this server."""
     body = {
         "issuer": ISSUER,
         "jwks_uri": server + KEYS,
@@ -29,6 +29,6 @@ def configuration(key: SigningKey, server: str) -> web.Response:
 
 
 def keys(key: SigningKey) -> web.Response:
-    """The public key, as a set of one."""
+    """Answer with the public key, as a JSON Web Key Set of one."""
     headers = {**_CACHED, "Content-Type": KEYS_TYPE}
     return web.Response(body=msgspec.json.encode({"keys": [key.public()]}), headers=headers)

@@ -58,7 +58,7 @@ class SigningKey:
         return self._algorithm
 
     def public(self) -> dict[str, str]:
-        """The public half as a JSON Web Key (RFC 7517)."""
+        """Encode the public half as a JSON Web Key (RFC 7517)."""
         from cryptography.hazmat.primitives.asymmetric import rsa
 
         key = {"use": "sig", "kty": "EC", "kid": self._id, "crv": "P-256", "alg": self._algorithm}

@@ -51,12 +51,12 @@ class User:
 
 
 def account_name(namespace: str, name: str) -> str:
-    """The user name of a service account."""
+    """Build the user name of a service account, ``system:serviceaccount:NAMESPACE:NAME``."""
     return f"{_ACCOUNT_PREFIX}{namespace}:{name}"
 
 
 def account_groups(namespace: str) -> tuple[str, ...]:
-    """The groups that all service accounts of a namespace are in."""
+    """List the groups that all service accounts of a namespace are in."""
     return (_ACCOUNTS, f"{_ACCOUNTS}:{namespace}")
 
 
@@ -69,18 +69,18 @@ def account_of(user_name: str) -> tuple[str, str] | None:
 
 
 def node_name(node: str) -> str:
-    """The user name of a node's kubelet."""
+    """Build the user name of a node's kubelet, ``system:node:NODE``."""
     return _NODE_PREFIX + node
 
 
 def node_of(user_name: str) -> str | None:
-    """The node that a user name stands for, or None."""
+    """Find the node that a user name stands for, or None."""
     node = user_name.removeprefix(_NODE_PREFIX)
     return node if node != user_name and not formats.dns_subdomain(node) else None
 
 
 def bound_node(user: User) -> str:
-    """The node that a service account's token is bound to, or nothing."""
+    """Find the node that a service account's token is bound to; empty if there is none."""
     names = tuple(user.extra.get(_BOUND_NODE, ()))
     if account_of(user.name) is None or len(names) != 1 or formats.dns_subdomain(names[0]):
         return ""
@@ -88,9 +88,10 @@ def bound_node(user: User) -> str:
 
 
 def authenticated(user: User) -> User:
-    """The user as it is once it has shown who it is: in the group of all that have.
+    """Add the group ``system:authenticated`` to a user.
 
-    One that says of itself that it has not stays as it is (k8s.io/apiserver/pkg/authentication/group).
+    The anonymous user, and one in either of the two groups already, stays as it is
+    (k8s.io/apiserver/pkg/authentication/group).
     """
     if user.name == ANONYMOUS.name or AUTHENTICATED in user.groups or UNAUTHENTICATED in user.groups:
         return user

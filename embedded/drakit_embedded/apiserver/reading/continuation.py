@@ -22,7 +22,7 @@ _TYPES: dict[str, tuple[type, str]] = {"v": (str, "string"), "rv": (int, "int64"
 
 
 def encode(version: int, key: Key, namespace: str | None) -> str:
-    """A token for what follows ``key`` in a list of one namespace, or (None) of everything."""
+    """Encode a token for what follows ``key`` in a list of one namespace, or (None) of all namespaces."""
     start = key[1] if namespace is not None or not key[0] else "/".join(key)
     content = {"v": _VERSION, "rv": version, "start": f"{start}\0"}
     return base64.urlsafe_b64encode(msgspec.json.encode(content)).decode().rstrip("=")

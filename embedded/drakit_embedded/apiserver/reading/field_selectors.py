@@ -31,9 +31,12 @@ class Term(NamedTuple):
 
 
 def requirements(terms: Sequence[Term], known: Mapping[str, str], kind: Kind) -> tuple[Requirement, ...]:
-    """Requirements that must all hold; raises 400 for a field that a kind does not publish.
+    """Resolve terms to requirements that must all hold.
 
-    ``known`` are the names of fields, and the path under which a record has the value of each.
+    ``known`` maps the names of fields to the path under which a record has the value of each.
+
+    Raises:
+        StatusError: 400 for a field that the kind does not publish.
     """
     return tuple(_requirement(term, known, kind) for term in terms)
 
@@ -48,7 +51,7 @@ def _requirement(term: Term, known: Mapping[str, str], kind: Kind) -> Requiremen
 
 
 def topic(terms: Sequence[Term], known: Mapping[str, str]) -> Topic | None:
-    """What all selected objects have in common that few others have, if anything."""
+    """Find a term that few objects satisfy, such as a pod's node, by which events can be filtered early."""
     for term in terms:
         path = known.get(term.field)
         if term.equal and path in _NARROW:
@@ -70,7 +73,11 @@ def _unknown_field(name: str, known: Mapping[str, str], kind: Kind) -> str:
 
 @lru_cache(maxsize=256)
 def parse(text: str) -> tuple[Term, ...]:
-    """The comparisons of a selector, in the order in which they are looked at; raises 400."""
+    """Parse a selector into its comparisons, in the order in which they are evaluated.
+
+    Raises:
+        StatusError: 400 if it is malformed.
+    """
     return tuple(_term(part, text) for part in sorted(_split(text)) if part)
 
 

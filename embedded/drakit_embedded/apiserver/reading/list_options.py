@@ -52,9 +52,12 @@ class ListOptions(NamedTuple):
 
 
 def decode(served: Served, query: Query, *, watch: bool = False, name: str | None = None) -> ListOptions:
-    """The options in a query; raises 400 or 422.
+    """Decode and check the options in a query.
 
-    Whether it is a watch, and of which object only, can be in the path instead.
+    ``watch`` and ``name`` are for the older watch paths, which say in the path that it is a watch, and of which object.
+
+    Raises:
+        StatusError: 400 or 422 for options that are malformed or do not go together.
     """
     seconds, limit = query.number("timeoutSeconds") or 0, query.number("limit") or 0
     labels = selectors.parse_labels(query.text("labelSelector"))

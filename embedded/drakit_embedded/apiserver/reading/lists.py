@@ -70,7 +70,11 @@ class Found(NamedTuple):
 
 
 def found(store: Store, served: Served, namespace: str | None, options: ListOptions) -> Found:
-    """What is there, or was; raises 400, 410, or 504 for a version that is yet to come."""
+    """List the selected objects as they are now, or were at a version.
+
+    Raises:
+        StatusError: 400 or 410 for a bad or expired token or version, 504 for a version that is yet to come.
+    """
     start = _start(store, options, namespace)
     return Found(_records(store, served, namespace, start, options), start, namespace, options)
 
@@ -85,7 +89,7 @@ def _records(store: Store, served: Served, namespace: str | None, start: _Start,
 
 
 def _too_old(start: _Start, namespace: str | None) -> StatusError:
-    """The refusal of a token, with one by which the rest can be had as it is now."""
+    """Build the 410 for an expired token, with a token by which the rest can be listed as it is now."""
     refusal = statuses.expired(_PAGE_TOO_OLD)
     assert start.after is not None
     refusal.metadata = {"continue": continuation.encode(_LATEST, start.after, namespace)}

@@ -23,7 +23,11 @@ _SYMBOLS = frozenset(("=", "==", "!=", "!", "(", ")", ",", "<", ">"))
 
 @lru_cache(maxsize=256)
 def parse_labels(text: str) -> tuple[Requirement, ...]:
-    """Requirements that must all hold; raises 400 in the parser's words."""
+    """Parse a label selector into requirements that must all hold.
+
+    Raises:
+        StatusError: 400 in the words of Kubernetes' parser.
+    """
     return tuple(_Parser(text).requirements())
 
 
@@ -119,7 +123,7 @@ class _Parser:
         return frozenset(values)
 
     def _listed(self) -> set[str]:
-        """Identifiers, possibly empty ones, up to the closing parenthesis."""
+        """Parse identifiers, possibly empty ones, up to the closing parenthesis."""
         values: set[str] = set()
         while True:
             found = self._next()
@@ -140,7 +144,7 @@ class _Parser:
 
 
 def _check(key: str, values: Iterable[str], *, numeric: bool = False) -> None:
-    """The values of a requirement (NewRequirement)."""
+    """Check the values of a requirement (NewRequirement)."""
     faults = []
     for index, value in enumerate(sorted(values)):
         shown = f"Invalid value: {quote(value)}"

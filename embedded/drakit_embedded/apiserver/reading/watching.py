@@ -78,7 +78,7 @@ class Watch:
         self._wake.set()
 
     def _changed(self, position: int) -> None:
-        """Changes before the one that wakes a watch do not concern it."""
+        """Wake the watch, which reads from ``position`` on: earlier changes do not concern it."""
         if self._unread is None:
             self._unread = position
             self._wake.set()
@@ -150,7 +150,7 @@ class Watch:
                 yield line
 
     def _selected(self, event: Event) -> Iterator[bytes]:
-        """An object that starts or stops being selected is added or deleted for this watcher."""
+        """Convert a change to this watch's events: an object newly selected is added, one no longer selected deleted."""
         if self.namespace is not None and event.record.key[0] != self.namespace:
             return
         before = event.previous is not None and self._selection.matches(event.previous)
@@ -189,7 +189,7 @@ def _line(form: Form, kind: str, record: Record) -> bytes:
 
 
 def _pieces(lines: Iterator[bytes]) -> Iterator[bytes]:
-    """The same bytes in fewer writes: a burst of small events is sent at once, a large one is not copied for it."""
+    """Join small events to fewer writes, so that a burst is sent at once; a large one is not copied for it."""
     waiting: list[bytes] = []
     size = 0
     for line in lines:
@@ -207,14 +207,14 @@ def _joined(lines: list[bytes]) -> bytes:
 
 
 def _at_version(record: Record, version: int) -> Record:
-    """The state of an object as it left a selection, with the version of the change that took it out."""
+    """Copy an object as it was last selected, with the version of the change by which it no longer is."""
     obj = record.object()
     obj["metadata"]["resourceVersion"] = str(version)
     return Record(record.key, version, _encode(obj), record.index)
 
 
 def _asked(version: str) -> int:
-    """The version to start from; 0 for any."""
+    """Parse the version to start from; 0 for any."""
     try:
         return resource_version(version) or 0
     except ValueError as error:
@@ -223,7 +223,7 @@ def _asked(version: str) -> int:
 
 
 def error_line(error: StatusError) -> bytes:
-    """The ERROR event that ends a watch."""
+    """Encode the ERROR event that ends a watch."""
     return _encode({"type": "ERROR", "object": error.status()}) + b"\n"
 
 
@@ -238,7 +238,7 @@ class Watches:
         return len(self._active)
 
     def active(self) -> Iterator[tuple[Kind, str]]:
-        """The kind of each watch under way, and its scope in the words of metrics."""
+        """Iterate over the watches under way: kind, and scope as in metrics (``cluster`` or ``namespace``)."""
         for watch in self._active:
             yield watch.kind, "cluster" if watch.namespace is None else "namespace"
 

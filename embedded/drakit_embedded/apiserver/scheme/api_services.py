@@ -15,12 +15,12 @@ MANAGED = {"kube-aggregator.kubernetes.io/automanaged": "onstart"}
 
 
 def rank(group: str) -> tuple[int, str]:
-    """The place of a group among groups; lower comes first."""
+    """Compute the sort key of a group in discovery; lower comes first."""
     return (-PRIORITIES[group][0], group)
 
 
 def local(group: str, version: str, now: str) -> Object:
-    """The API service of a version that the server itself serves. There is none of ``GROUP``, which has the objects."""
+    """Build the APIService of a version that this server itself serves; ``GROUP``, which holds them, has none."""
     priority, versions = PRIORITIES[group]
     spec: Object = {"group": group} if group else {}
     spec |= {"version": version, "groupPriorityMinimum": priority, "versionPriority": versions[version]}

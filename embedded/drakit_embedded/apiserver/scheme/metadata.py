@@ -26,7 +26,7 @@ def timestamp(offset: int = 0) -> str:
 
 
 def new_uid() -> str:
-    """A random UID."""
+    """Generate a random UID."""
     return str(uuid.uuid4())
 
 

@@ -25,7 +25,7 @@ _DEPRECATED_CORE = {
 
 
 def of(kind: Kind) -> list[Kind]:
-    """A kind of the group in its older versions, newest first."""
+    """List the older versions of a ``resource.k8s.io`` kind, newest first; empty for kinds of other groups."""
     if kind.group != schema.GROUP or kind.version != conversion.STORAGE_VERSION:
         return []
     return [
@@ -36,7 +36,7 @@ def of(kind: Kind) -> list[Kind]:
 
 
 def deprecation(kind: Kind) -> str:
-    """The warning about a version of a kind, or the empty string."""
+    """Build the warning that a version of a kind is deprecated; empty if it is not."""
     if not kind.group and kind.plural in _DEPRECATED_CORE:
         return _DEPRECATED_CORE[kind.plural]
     if kind.group != schema.GROUP or (kind.version, kind.kind) in _NOT_DEPRECATED:

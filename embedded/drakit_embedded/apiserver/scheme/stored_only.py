@@ -106,7 +106,7 @@ NOT_WRITABLE: dict[tuple[str, str], str] = {
 
 
 def warning(kind: Kind, ours: Collection[Part]) -> str:
-    """What whoever writes an object of a kind is warned of, in one line; empty where something acts on it.
+    """Build the warning that nothing acts on a kind, in one line; empty if something does.
 
     ``ours`` are the parts of the cluster that are drakit's own. Of the others it is not known what they act on.
     """

@@ -36,17 +36,21 @@ _OF_YAML = "yaml: unmarshal errors:\n"
 
 @functools.cache
 def others() -> schema.Schema:
-    """The types of all groups but resource.k8s.io; read once."""
+    """Load the Go types of all groups but resource.k8s.io, once."""
     return schema.Schema(resources.files(__package__).joinpath("structures.json").read_bytes())
 
 
 def types_of(kind: Kind) -> tuple[schema.Schema, str]:
-    """The table that has a kind, and the name of its struct there."""
+    """Find the table that has a kind, and the name of its Go struct there."""
     return types_named(kind.api_version, kind.kind)
 
 
 def types_named(api_version: str, kind: str) -> tuple[schema.Schema, str]:
-    """The same for a kind by its names. Raises ``LookupError`` if there is no such kind."""
+    """Find the same for a kind by its names.
+
+    Raises:
+        LookupError: if there is no such kind.
+    """
     group, _, version = api_version.rpartition("/")
     if group == schema.GROUP:
         return schema.load(), schema.struct_of(kind, version)
@@ -64,7 +68,13 @@ def is_registered(kind: str, api_version: str) -> bool:
 
 
 def decode(obj: Object, kind: Kind, validation: str) -> tuple[Object, list[str]]:
-    """The object as its types hold it, and warnings of what strict decoding refuses if that is not to be an error."""
+    """Decode an object by the Go types of its kind.
+
+    Returns the object and the warnings for what strict decoding refuses.
+
+    Raises:
+        StatusError: 400 for a malformed object, and if ``validation`` is ``Strict`` for what strict decoding refuses.
+    """
     try:
         return _decode(obj, kind, strict=True), []
     except decoding.DecodeError as error:

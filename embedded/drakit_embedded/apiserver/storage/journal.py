@@ -122,11 +122,11 @@ class Journal:
             raise JournalError(_explain(self.path, error)) from None
 
     def compacted(self) -> int:
-        """Changes up to this version are gone, except the newest of each key and what later changes replaced."""
+        """Read the version up to which changes are gone, but for the newest of each key and what was replaced later."""
         return self._meta("compacted")
 
     def last_version(self) -> int:
-        """The highest version ever given out, also if its row has been compacted."""
+        """Read the highest version ever given out, also if its row has been compacted."""
         highest = self._db.execute("SELECT max(version) FROM changes").fetchone()[0] or 0
         return max(int(highest), self._meta("version"))
 

@@ -42,7 +42,7 @@ class Mark:
         self._file = regular_files.open_descriptor(self._path, os.O_RDWR | os.O_CREAT)
 
     def read(self) -> int:
-        """The version; 0 if there is none of this data file, or it cannot be read, which is logged."""
+        """Read the version; 0 if the file has none of this data file, or is damaged, which is logged."""
         content = os.pread(self._file, _CHECKED.size + 1, 0)
         if not content:
             return 0

@@ -98,7 +98,7 @@ class Record:
         return self.index
 
     def object(self) -> Object:
-        """A decoded copy, without kind and apiVersion."""
+        """Decode a copy, without kind and apiVersion."""
         decoded: Object = _decode(self.body)
         if self.texts is not None:
             raw_extensions.restore(decoded, self.texts)
@@ -143,17 +143,17 @@ class Collection:
         self._topics: dict[str, dict[str, set[Wake]]] = {}
 
     def get(self, namespace: str, name: str) -> Record | None:
-        """The current version of an object."""
+        """Look up the current version of an object."""
         return self.records.get((namespace, name))
 
     def select(self, namespace: str | None, after: Key | None = None) -> list[Record]:
-        """Current records in key order: of one namespace, or (None) of all; only those after a key, if given."""
+        """List current records in key order: of one namespace, or (None) of all; only those after a key, if given."""
         keys, records = self._keys, self.records
         start, end = _key_range(keys, namespace, after)
         return [records[key] for key in keys[start:end]]
 
     def select_at(self, version: int, namespace: str | None, after: Key | None) -> list[Record] | None:
-        """The same as of an older version, or None if the history does not reach back to it."""
+        """List records as of an older version; None if the history does not reach back to it."""
         if version < self.forgotten:
             return None
         past: dict[Key, Record | None] = {}
@@ -278,7 +278,7 @@ class Store:
         return self._collections.setdefault(kind, Collection(kind, fields, stored))
 
     def named(self, kind: str) -> Collection:
-        """A declared kind's collection."""
+        """Look up the collection of a declared kind (``pods``, ``deviceclasses.resource.k8s.io``)."""
         return self._collections[kind]
 
     def load(self) -> None:
@@ -351,7 +351,7 @@ class Store:
         return self._commit(collection, key, obj, form)
 
     def draft(self, collection: Collection, key: Key, obj: Object, form: Object | None = None) -> Record:
-        """What ``put`` would have stored, for a dry run; the version is that of the stored object, or 0."""
+        """Build the record that ``put`` would store, for a dry run; its version is that of the stored object, or 0."""
         stored = collection.records.get(key)
         return _record(collection, key, stored.version if stored else 0, obj, form or obj)
 

@@ -51,7 +51,7 @@ def of(package: str, version: str, kind: str) -> Description:
 
 
 def _read(source: str) -> Description:
-    """The docstring of the model, and the descriptions that its fields are declared with."""
+    """Read the docstring of a model, and the descriptions that its fields are declared with, from its source."""
     _, _, body = source.partition("(BaseModel):\n")
     docstring = body.partition('"""')[2].partition('"""')[0]
     text = docstring.partition("\n\n    Attributes:")[0]

@@ -49,7 +49,7 @@ class Documents:
         self._began = formatdate(usegmt=True)
 
     async def answer(self, request: web.BaseRequest, segments: list[str], wanted: str) -> web.Response | None:
-        """The document below ``/openapi``, or None if there is none. ``wanted`` is the hash that a client expects."""
+        """Serve the document below ``/openapi``, None if there is none; ``wanted`` is the hash a client expects."""
         match segments:
             case ["v2"]:
                 return await self._serve(request, "v2", self._swagger, {"Vary": "Accept"}, gnostic.MEDIA_TYPE)
@@ -83,7 +83,7 @@ class Documents:
         headers: dict[str, str],
         protobuf: str = "",
     ) -> web.Response:
-        """A document, or that the client has it already; as protobuf, too, where there is a media type for it."""
+        """Serve a document as JSON or, if it has that media type, protobuf; 304 if the client has it, 406 otherwise."""
         sent = {**UNCACHED, **headers}
         media = _media(request.headers.get("Accept", ""), protobuf)
         if media is None:
@@ -138,7 +138,7 @@ class Documents:
         return [served.kind for gv in self._served() for served in self._catalog.in_version(*gv)]
 
     def _paths(self, group: str, version: str) -> dict[str, Object]:
-        """The paths of a version, with the list of its resources."""
+        """Describe the paths of a group's version, with the list of its resources, by path."""
         tag, title = paths.tag_of(group, version), paths.camel(group, version)
         where = f"{paths.root(group, version)}/"
         name = f"get{title}APIResources"
@@ -148,7 +148,7 @@ class Documents:
         return dict(sorted(found.items()))
 
     def _discovery(self) -> dict[str, dict[str, Object]]:
-        """The lists of groups and of their versions, each of which has a document of its own."""
+        """Describe the paths that list groups and versions, for each of which there is a document."""
         words = "get available API versions"
         found = {
             "/api/": paths.listing("/api/", words, "getCoreAPIVersions", "core", "APIVersions"),
@@ -178,7 +178,7 @@ class Documents:
 
 
 def _media(accept: str, protobuf: str) -> str | None:
-    """The first of the two forms that is accepted; None if neither is."""
+    """Choose the first media type in ``accept`` that is JSON or ``protobuf``; None if neither is accepted."""
     for clause in accept.split(",") if accept else _ANY:
         media = clause.partition(";")[0].strip().replace("v2@v1", "v2.v1")
         if media in (_JSON, *_ANY):
@@ -207,5 +207,5 @@ def _tell_options(found: dict[str, Object], served: list[tuple[str, str]]) -> No
 
 
 def _names(listed: dict[str, Object]) -> set[str]:
-    """The types that paths of version 3 refer to."""
+    """Collect the names of the types that paths of OpenAPI 3 refer to."""
     return set(schemas.references(listed))

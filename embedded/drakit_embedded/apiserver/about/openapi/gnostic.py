@@ -16,7 +16,7 @@ _METHODS = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7,
 
 
 def encode(document: Object) -> bytes:
-    """The whole document."""
+    """Encode a whole OpenAPI 2 document as gnostic's protobuf message Document."""
     security = [_named((name, b"")) for entry in document["security"] for name in entry]
     return b"".join(
         (
@@ -62,7 +62,7 @@ def _response(response: Object) -> bytes:
 
 
 def _parameter(parameter: Object) -> bytes:
-    """A ParametersItem: of the body, of the query or of the path."""
+    """Encode a parameter as a ParametersItem: of the body, of the query or of the path."""
     head = _flag(1, parameter.get("required", False)) + _text(2, parameter["in"])
     told = _text(3, parameter.get("description", "")) + _text(4, parameter["name"])
     match parameter["in"]:
@@ -96,7 +96,7 @@ def _schema(schema: Object) -> bytes:
 
 
 def _extensions(number: int, described: Object) -> bytes:
-    """What is not of OpenAPI: NamedAny, with a value in YAML."""
+    """Encode extensions (``x-...``) as NamedAny messages, with their values in YAML."""
     extensions = {key: value for key, value in described.items() if key.startswith("x-")}
     return _each(number, extensions, lambda value: _text(2, _yaml(value)))
 
@@ -109,7 +109,7 @@ def _yaml(value: Any) -> str:
 
 
 def _each(number: int, entries: Object, write: Callable[[Any], bytes]) -> bytes:
-    """A message for each entry of a mapping: its name, and its value."""
+    """Encode each entry of a mapping as a message of its name and its value."""
     return b"".join(_message(number, _named((name, write(value)))) for name, value in entries.items())
 
 

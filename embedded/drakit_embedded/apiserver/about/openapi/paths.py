@@ -51,7 +51,7 @@ _STAYING = frozenset({"namespaces"})
 
 
 def of(served: Served) -> dict[str, Object]:
-    """The paths of one kind in one version."""
+    """Describe the paths of one kind in one version, by path."""
     return _Paths(served).made()
 
 
@@ -61,7 +61,7 @@ def root(group: str, version: str) -> str:
 
 
 def listing(path: str, description: str, operation: str, tag: str, schema: str) -> dict[str, Object]:
-    """A path of discovery, whose answer is a list or a group."""
+    """Describe a path of discovery, whose answer is a list or a group."""
     made = {
         "description": description,
         "consumes": _MEDIA,

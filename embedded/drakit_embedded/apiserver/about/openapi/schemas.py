@@ -71,7 +71,7 @@ def name_of(kind: Kind) -> str:
 
 
 def of(names: Iterable[str], kinds: Iterable[Kind]) -> dict[str, Object]:
-    """The schemas of some types and of everything in them, by name. ``kinds`` are told to be kinds."""
+    """Build the schemas of some types and of all types in them, by name; ``kinds`` get their group and version, too."""
     known = {name: kind for kind in kinds for name in (name_of(kind), name_of(kind) + "List")}
     found: dict[str, Object] = {}
     waiting = list(names)
@@ -90,7 +90,7 @@ def of(names: Iterable[str], kinds: Iterable[Kind]) -> dict[str, Object]:
 
 
 def references(value: Any) -> list[str]:
-    """The names of the types that a schema refers to."""
+    """Collect the names of the types that a schema refers to."""
     if isinstance(value, list):
         return [name for entry in value for name in references(entry)]
     if not isinstance(value, dict):
@@ -114,7 +114,7 @@ def _made(name: str) -> bytes:
 
 
 def _schema(name: str) -> Object:
-    """A schema of its own each time: whoever gets it may add to it."""
+    """Decode a new copy of a type's schema: the caller may add to it."""
     made: Object = msgspec.json.decode(_made(name))
     return made
 
@@ -139,7 +139,7 @@ def _described(made: Object, match: re.Match[str] | None) -> Object:
 
 
 def _list(name: str) -> Object:
-    """A list of a kind: all have the same fields."""
+    """Build the schema of a list kind: all have the same fields."""
     return {
         "type": "object",
         "required": ["items"],
@@ -162,7 +162,7 @@ def _of_struct(table: Schema, struct: str) -> Object:
 
 
 def _said(derived: Object, said: Object) -> Object:
-    """A field with what is said of it and of its items."""
+    """Merge what Kubernetes says of a field and of its items into the schema that was derived from its Go type."""
     inside: Object = {key: {**derived[key], **said[key]} for key in ("items", "additionalProperties") if key in said}
     return {**derived, **said, **inside}
 

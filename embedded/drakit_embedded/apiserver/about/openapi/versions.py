@@ -12,7 +12,7 @@ from drakit_embedded.apiserver.about.openapi.schemas import REFERENCE
 
 
 def schema_2(schema: Object) -> Object:
-    """A schema of version 3 in version 2."""
+    """Convert a schema from OpenAPI 3 to OpenAPI 2."""
     found: Object = {}
     for key, value in schema.items():
         match key:
@@ -38,7 +38,7 @@ def _moved(reference: str) -> str:
 
 
 def path_3(path: Object) -> Object:
-    """A path of version 2, with its operations, in version 3."""
+    """Convert a path with its operations from OpenAPI 2 to OpenAPI 3."""
     found: Object = {}
     for key, value in path.items():
         found[key] = list(map(_parameter, value)) if key == "parameters" else _operation(value)
