@@ -150,7 +150,7 @@ class Watch:
                 yield line
 
     def _selected(self, event: Event) -> Iterator[bytes]:
-        """Convert a change to this watch's events: an object newly selected is added, one no longer selected deleted."""
+        """Convert a change to this watch's events: what is newly selected is added, what no longer is, deleted."""
         if self.namespace is not None and event.record.key[0] != self.namespace:
             return
         before = event.previous is not None and self._selection.matches(event.previous)
